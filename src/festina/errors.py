@@ -1,0 +1,37 @@
+"""What festina says when something cannot be done: which field, which value, what would be allowed."""
+
+from difflib import get_close_matches
+from collections.abc import Iterable
+from typing import Any
+
+
+class FestinaError(Exception):
+    """Anything a user can put right; the command line shows it as one line and exits with code 2."""
+
+
+class ArgumentError(FestinaError, ValueError):
+    """An argument outside what is allowed."""
+
+
+class UnknownName(FestinaError, LookupError):
+    """A name festina does not know, with the nearest names it does know."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.known = sorted(known)
+        near = get_close_matches(name, self.known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(self.known)}"
+        super().__init__(f"unknown {kind} {name!r}; {hint}")
+
+
+class StoreError(FestinaError):
+    """A result folder that cannot be written, or cannot be trusted."""
+
+
+class FestinaWarning(UserWarning):
+    """Something that is allowed and has a consequence worth knowing."""
+
+
+def require(condition: bool, argument: str, must: str, value: Any) -> None:
+    """Raise the one sentence every check of festina uses: ``Argument `x` must …, but is …``."""
+    if not condition:
+        raise ArgumentError(f"Argument `{argument}` must {must}, but is {value!r}.")

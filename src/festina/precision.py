@@ -1,0 +1,71 @@
+"""Double precision without touching JAX's global flag.
+
+JAX computes in float32 unless a process-wide flag says otherwise, and festina may not flip a flag that
+belongs to its user. Work is therefore done inside :func:`double`, and what leaves a public function is
+NumPy, which no later operation demotes.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def double() -> Any:
+    """The scope in which festina computes: ``with double(): ...``."""
+    return jax.enable_x64(True)
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray | np.generic | jax.Array)
+
+
+def to_numpy(tree: T) -> T:
+    """The same tree with every JAX array as a NumPy array; PRNG keys stay what they are."""
+
+    def convert(leaf: Any) -> Any:
+        is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        return np.asarray(leaf) if isinstance(leaf, jax.Array) and not is_key else leaf
+
+    return jax.tree.map(convert, tree)
+
+
+def to_double(tree: T) -> T:
+    """The same tree with every real array in float64 (inside :func:`double`)."""
+
+    def convert(leaf: Any) -> Any:
+        if _is_array(leaf) and jnp.issubdtype(leaf.dtype, jnp.floating):
+            return jnp.asarray(leaf, dtype=jnp.float64)
+        return leaf
+
+    return jax.tree.map(convert, tree)
+
+
+def is_traced(tree: Any) -> bool:
+    """Whether any leaf is being traced by JAX (``jit``, ``grad``, ``vmap``)."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
+
+
+def precise(function: Callable[P, R]) -> Callable[P, R]:
+    """Run a public function in float64 and hand out NumPy.
+
+    Under a JAX transformation the function is called as it is, so that it can be differentiated, batched
+    and compiled; precision is then the caller's: use ``with fs.double(): ...``.
+    """
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if is_traced((args, kwargs)):
+            return function(*args, **kwargs)
+        with double():
+            arguments, named = to_double((args, kwargs))
+            return to_numpy(function(*arguments, **named))
+
+    return wrapper

@@ -1,0 +1,16 @@
+"""Every test runs with shapes checked at run time, in strict arithmetic."""
+
+from jaxtyping import install_import_hook
+
+# Before festina is first imported: jaxtyping annotations are then checked by beartype on every call.
+install_import_hook("festina", "beartype.beartype")
+
+import jax  # noqa: E402
+import pytest  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def strict_arithmetic():
+    """Float64 and no silent promotion; a mixed-precision bug is an error, not a rounding."""
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        yield
