@@ -1,7 +1,7 @@
 """What festina says when something cannot be done: which field, which value, what would be allowed."""
 
-from difflib import get_close_matches
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 

@@ -1,0 +1,5 @@
+"""What learns."""
+
+from festina.networks.linear import DeepLinear
+
+__all__ = ["DeepLinear"]

@@ -1,0 +1,69 @@
+"""A run's state on disk: written whole or not at all, and never trusted if it is damaged or of another run."""
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from festina.errors import StoreError
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let ``write`` fill a temporary neighbour, then put it in place in one move."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(temporary)
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def fingerprint(*parts: Any) -> str:
+    """A hash of arrays and of anything with a faithful `repr`."""
+    digest = hashlib.sha256()
+    for leaf in jax.tree.leaves(parts):
+        if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            leaf = jax.random.key_data(leaf)
+        is_array = isinstance(leaf, jax.Array | np.ndarray | np.generic)
+        digest.update(np.ascontiguousarray(leaf).tobytes() if is_array else repr(leaf).encode())
+        digest.update(b"|")
+    return digest.hexdigest()
+
+
+def save(path: Path, mark: str, progress: int, arrays: dict[str, np.ndarray], notes: dict[str, Any]) -> None:
+    """Write a checkpoint: how far the run is, its arrays, and notes that are JSON."""
+    header = np.frombuffer(
+        json.dumps({"mark": mark, "progress": progress, "notes": notes}).encode(), dtype=np.uint8
+    )
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as stream:
+            np.savez(stream, __header__=header, **{f"a:{name}": a for name, a in arrays.items()})
+
+    write_atomically(path, write)
+
+
+def load(path: Path, mark: str) -> tuple[int, dict[str, np.ndarray], dict[str, Any]] | None:
+    """Read a checkpoint; None if there is none, or it is damaged or of another run (it is then set aside)."""
+    if not path.exists():
+        return None
+    try:
+        with np.load(path) as stored:
+            header = json.loads(stored["__header__"].tobytes())
+            arrays = {name[2:]: stored[name] for name in stored.files if name.startswith("a:")}
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
+        header, arrays = {"mark": "damaged"}, {}
+    if header["mark"] != mark:
+        path.replace(path.with_suffix(".unusable"))
+        return None
+    return header["progress"], arrays, header["notes"]

@@ -1,0 +1,109 @@
+"""Gradient flow: τ dθ/dt = −∂L/∂θ, integrated adaptively and stopped exactly at every recording and switch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from festina.learning.process import Observed, Process, State
+
+Rate = Callable[[Any, Int[Array, ""]], Any]
+
+SAFETY = 0.9
+SMALLEST_FACTOR, LARGEST_FACTOR = 0.2, 10.0
+SMALLEST_STEP = 1e-13  # relative to the time reached: a step below it no longer moves the clock
+MOST_STEPS = 1_000_000  # between two recordings
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How exact an integration is: local error below ``absolute + relative·|θ|``."""
+
+    relative: float = 1e-10
+    absolute: float = 1e-12
+
+
+def flow_process(
+    rate: Rate,
+    parameters: Any,
+    times: Float[Array, " records"],
+    observe: Callable[[State], Observed],
+    switches: Float[Array, " switches"] | None = None,
+    tolerance: Tolerance | None = None,
+    solver: diffrax.AbstractERK | None = None,
+) -> Process:
+    """The flow dθ/dt = rate(θ, stage), where the stage counts the switches that have passed.
+
+    diffrax's explicit Runge-Kutta step does the work. The step-size rule is the usual one for an error
+    estimate e of order p, h ← h · clip(0.9 e^{−1/p}); it is kept here, and not in diffrax's driver, so that the
+    step size survives from one recording to the next and steps end exactly on recordings and switches.
+    """
+    tolerance = Tolerance() if tolerance is None else tolerance
+    solver = diffrax.Dopri8() if solver is None else solver
+    switches = jnp.zeros((0,)) if switches is None else jnp.asarray(switches)
+    term = diffrax.ODETerm(lambda time, params, stage: rate(params, stage))
+    first_step = (times[-1] - times[0]) * 1e-4
+
+    def advance(state: State, index: Int[Array, ""]) -> State:
+        target = times[index]
+        most = state.step + MOST_STEPS
+
+        def unfinished(current: State) -> Array:
+            moves = current.memory > SMALLEST_STEP * jnp.maximum(jnp.abs(current.time), times[-1] - times[0])
+            return (current.time < target) & moves & (current.step < most)
+
+        def attempt(current: State) -> State:
+            return _attempt(solver, term, tolerance, switches, target, current)
+
+        return jax.lax.while_loop(unfinished, attempt, state)
+
+    return Process(State.start(parameters, times[0], memory=first_step), advance, observe, times)
+
+
+def _attempt(
+    solver: diffrax.AbstractERK,
+    term: diffrax.ODETerm,
+    tolerance: Tolerance,
+    switches: Float[Array, " switches"],
+    target: Float[Array, ""],
+    state: State,
+) -> State:
+    """Try one step, keep it if its error is small enough, and choose the size of the next."""
+    stage = jnp.searchsorted(switches, state.time, side="right")
+    ahead = jnp.concatenate([switches, jnp.asarray(jnp.inf, switches.dtype)[None]])
+    limit = jnp.minimum(target, ahead[stage])
+    reaches = state.time + state.memory >= limit
+    end = jnp.where(reaches, limit, state.time + state.memory)
+    start = solver.init(term, state.time, end, state.parameters, stage)
+    proposal, error, _, _, _ = solver.step(term, state.time, end, state.parameters, stage, start, made_jump=False)
+    size = _scaled_norm(error, state.parameters, proposal, tolerance)
+    accepted = size <= 1.0
+    order = solver.order(term)
+    factor = jnp.clip(SAFETY * jnp.maximum(size, 1e-30) ** (-1.0 / order), SMALLEST_FACTOR, LARGEST_FACTOR)
+    factor = jnp.where(jnp.isfinite(size), factor, SMALLEST_FACTOR)
+    next_size = (end - state.time) * factor
+    # A step cut short by a recording says nothing against the longer step that was planned.
+    next_size = jnp.where(accepted & reaches, jnp.maximum(next_size, state.memory), next_size)
+    keep = lambda new, old: jnp.where(accepted, new, old)  # noqa: E731
+    return State(
+        time=keep(end, state.time),
+        step=state.step + 1,
+        parameters=jax.tree.map(keep, proposal, state.parameters),
+        memory=next_size,
+    )
+
+
+def _scaled_norm(error: Any, before: Any, after: Any, tolerance: Tolerance) -> Float[Array, ""]:
+    """√mean((error / (absolute + relative·|θ|))²) over all parameters."""
+
+    def squares(e: Array, a: Array, b: Array) -> Array:
+        scale = tolerance.absolute + tolerance.relative * jnp.maximum(jnp.abs(a), jnp.abs(b))
+        return jnp.sum((e / scale) ** 2)
+
+    total = sum(jax.tree.leaves(jax.tree.map(squares, error, before, after)), start=jnp.asarray(0.0))
+    count = sum(leaf.size for leaf in jax.tree.leaves(before))
+    return jnp.sqrt(total / count)

@@ -1,0 +1,272 @@
+"""The two verbs for one network in one world: `flow` and `descent`."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from festina.errors import ArgumentError, FestinaWarning, require
+from festina.learning.descent import descent_process, scaled_by
+from festina.learning.flow import Tolerance, flow_process
+from festina.learning.loop import Checkpoint, Outcome, drive
+from festina.learning.process import Observed, Process, State
+from festina.learning.trajectory import Diverged, Trajectory, as_dataset
+from festina.precision import double, to_double, to_numpy
+from festina.worlds.curriculum import Curriculum, as_curriculum
+from festina.worlds.statistics import Population, Statistics
+
+RECORDS = 200
+SNAPSHOT = "snapshot:"
+
+Observe = Callable[[Any, Any], Observed]
+
+
+def observe_linear(network: Any, data: Any) -> Observed:
+    """What is recorded unless something else is asked for: the loss, and a linear network's whole map."""
+    observed = {"loss": data.loss(network)}
+    return observed | {"map": network.map} if hasattr(network, "map") else observed
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """Builds the flow of one run; hashable, so that equal questions share one compilation."""
+
+    observe: Observe
+    tolerance: Tolerance
+    solver: diffrax.AbstractERK
+    dense: bool = False
+
+    def __call__(self, inputs: dict[str, Any]) -> Process:
+        world, timescale = inputs["world"], inputs["timescale"]
+
+        def data(network: Any, stage: Array) -> Any:
+            return Population()(world.at(stage), network, jax.random.key(0))
+
+        def rate(network: Any, stage: Array) -> Any:
+            return scaled_by(timescale, jax.grad(lambda net: data(net, stage).loss(net))(network))
+
+        def observe(state: State) -> Observed:
+            seen = self.observe(state.parameters, data(state.parameters, world.stage_at(state.time)))
+            return seen | (_snapshot(state.parameters) if self.dense else {})
+
+        return flow_process(
+            rate, inputs["network"], inputs["times"], observe, world.switches, self.tolerance, self.solver
+        )
+
+
+@dataclass(frozen=True)
+class _Descent:
+    """Builds the descent of one run."""
+
+    observe: Observe
+    statistics: Statistics
+    records: int
+    steps_per_record: int
+
+    def __call__(self, inputs: dict[str, Any]) -> Process:
+        world, timescale = inputs["world"], inputs["timescale"]
+
+        def rate(network: Any, key: Array, stage: Array) -> Any:
+            data = self.statistics(world.at(stage), network, key)
+            return scaled_by(timescale, jax.grad(data.loss)(network))
+
+        def observe(state: State) -> Observed:
+            here = world.at(world.stage_at(state.time))
+            return self.observe(state.parameters, Population()(here, state.parameters, inputs["key"]))
+
+        return descent_process(
+            rate,
+            inputs["network"],
+            inputs["key"],
+            inputs["step_size"],
+            self.records,
+            self.steps_per_record,
+            observe,
+            world.switches,
+        )
+
+
+def flow(
+    network: Any,
+    world: Any,
+    until: float | None = None,
+    *,
+    times: Any = None,
+    timescale: Any = 1.0,
+    observe: Observe = observe_linear,
+    dense: bool = False,
+    tolerance: Tolerance | None = None,
+    solver: diffrax.AbstractERK | None = None,
+    checkpoint: str | Path | None = None,
+) -> Trajectory:
+    """Gradient flow of a network in a world, τ dθ/dt = −∂L/∂θ, in float64.
+
+    Args:
+        network: any Equinox module; its weights are what flows.
+        world: a world, or a `Curriculum` of them; the integration stops and restarts at every switch.
+        until: when to stop; 200 equal recordings are made. Give either this or ``times``.
+        times: when to record, rising from the start of the run.
+        timescale: τ, one number or a tree with the network's structure.
+        observe: ``observe(network, data)`` gives what to record, by name.
+        dense: keep the weights at the recordings, so that ``run(t)`` gives the network at any time.
+        tolerance: of the integration (default: relative 1e-10, absolute 1e-12).
+        solver: an explicit Runge-Kutta method of diffrax (default: Dopri8).
+        checkpoint: a file to keep the state in; a run that finds its own state there goes on from it.
+    """
+    grid = _times(until, times)
+    build = _Flow(observe, tolerance or Tolerance(), solver or diffrax.Dopri8(), dense)
+    with double():
+        inputs = _inputs(network, world, timescale) | {"times": jnp.asarray(grid)}
+        outcome = drive(build, _batch_of_one(inputs), label="flow", checkpoint=_checkpoint(checkpoint, build))
+    at = None
+    if dense:
+        snapshots = _split_snapshots(outcome, network)
+        at = _Between(build, inputs, snapshots, grid)
+    return _trajectory(outcome, network, f"flow, {type(build.solver).__name__}", at)
+
+
+def descent(
+    network: Any,
+    world: Any,
+    until: float,
+    *,
+    step_size: float = 1e-3,
+    statistics: Statistics | None = None,
+    seed: int = 0,
+    timescale: Any = 1.0,
+    records: int = RECORDS,
+    observe: Observe = observe_linear,
+    checkpoint: str | Path | None = None,
+) -> Trajectory:
+    """Gradient descent of a network in a world, θ ← θ − (dt/τ) ∂L/∂θ.
+
+    Args:
+        network: any Equinox module.
+        world: a world, or a `Curriculum` of them.
+        until: when to stop, in units of time: until/step_size steps are taken.
+        step_size: dt.
+        statistics: what is seen in one step: `Population()` (default), `Sampled(batch)` or `Wishart(batch)`.
+        seed: of all random numbers.
+        timescale: τ, one number or a tree with the network's structure.
+        records: how many recordings to make; at most one a step.
+        observe: ``observe(network, data)``, with the whole world's data, gives what to record.
+        checkpoint: a file to keep the state in.
+    """
+    require(step_size > 0, "step_size", "be positive", step_size)
+    require(until > 0, "until", "be positive", until)
+    require(records >= 1, "records", "be at least 1", records)
+    steps = round(until / step_size)
+    require(steps >= 1, "until", f"hold at least one step of {step_size}", until)
+    per_record = max(1, steps // records)
+    build = _Descent(observe, statistics or Population(), max(1, steps // per_record), per_record)
+    with double():
+        inputs = _inputs(network, world, timescale)
+        inputs |= {"key": jax.random.key(seed), "step_size": jnp.asarray(float(step_size))}
+        outcome = drive(build, _batch_of_one(inputs), label="descent", checkpoint=_checkpoint(checkpoint, build))
+    return _trajectory(outcome, network, f"descent, dt = {step_size:g}")
+
+
+@dataclass(frozen=True)
+class _Between:
+    """Networks between recordings: integrate anew from the recording before."""
+
+    build: _Flow
+    inputs: dict[str, Any]
+    snapshots: Any
+    times: np.ndarray
+
+    def __call__(self, wanted: np.ndarray) -> Any:
+        flat = wanted.reshape(-1)
+        before = np.clip(np.searchsorted(self.times, flat, side="right") - 1, 0, len(self.times) - 2)
+        with double():
+            grids = jnp.stack([jnp.asarray(self.times[before]), jnp.asarray(flat)], axis=1)
+            runs = len(flat)
+            shared = jax.tree.map(
+                lambda leaf: jnp.broadcast_to(jnp.asarray(leaf), (runs, *np.shape(leaf))),
+                {name: self.inputs[name] for name in ("world", "timescale")},
+            )
+            networks = jax.tree.map(lambda leaf: jnp.asarray(leaf[before]), self.snapshots)
+            outcome = drive(self.build, shared | {"network": networks, "times": grids}, label="dense")
+        return jax.tree.map(
+            lambda leaf: np.reshape(leaf, (*wanted.shape, *leaf.shape[1:])), outcome.state.parameters
+        )
+
+
+def _times(until: float | None, times: Any) -> np.ndarray:
+    if (until is None) == (times is None):
+        raise ArgumentError("Argument `until` or `times` must be given, and not both.")
+    if times is None:
+        require(until is not None and until > 0, "until", "be positive", until)
+        return np.linspace(0.0, float(until or 0.0), RECORDS + 1)
+    grid = np.asarray(times, dtype=float)
+    rising = grid.ndim == 1 and len(grid) >= 2 and bool(np.all(np.diff(grid) > 0)) and np.isfinite(grid).all()
+    require(rising, "times", "be at least two finite numbers that rise", times)
+    return grid
+
+
+def _inputs(network: Any, world: Any, timescale: Any) -> dict[str, Any]:
+    _check_timescale(timescale)
+    _check_fit(network, world)
+    return to_double(
+        {
+            "network": jax.tree.map(jnp.asarray, network),
+            "world": as_curriculum(world),
+            "timescale": jax.tree.map(lambda leaf: jnp.asarray(leaf, float), timescale),
+        }
+    )
+
+
+def _check_timescale(timescale: Any) -> None:
+    for path, leaf in jax.tree_util.tree_leaves_with_path(timescale):
+        name = f"timescale{jax.tree_util.keystr(path)}"
+        require(bool(np.all(np.asarray(leaf) > 0)), name, "be positive", np.asarray(leaf).tolist())
+
+
+def _check_fit(network: Any, world: Any) -> None:
+    if not hasattr(network, "sizes"):
+        return
+    example = world.at(jnp.asarray(0)) if isinstance(world, Curriculum) else world
+    outputs, inputs = example.moments.cross.shape
+    fits = network.sizes[0] == inputs and network.sizes[-1] == outputs
+    require(fits, "network", f"map {inputs} inputs to {outputs} outputs, as the world does", network.sizes)
+
+
+def _batch_of_one(inputs: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf[None], inputs)
+
+
+def _checkpoint(path: str | Path | None, build: Any) -> Checkpoint | None:
+    return None if path is None else Checkpoint(Path(path), mark=repr(build))
+
+
+def _snapshot(network: Any) -> Observed:
+    return {f"{SNAPSHOT}{k}": leaf for k, leaf in enumerate(jax.tree.leaves(network))}
+
+
+def _split_snapshots(outcome: Outcome, network: Any) -> Any:
+    """Take the weights out of what was observed, as one network with a leading axis of recordings."""
+    names = [name for name in outcome.observed if name.startswith(SNAPSHOT)]
+    leaves = [outcome.observed.pop(name)[0] for name in names]
+    return jax.tree.unflatten(jax.tree.structure(network), leaves)
+
+
+def _trajectory(outcome: Outcome, network: Any, method: str, at: Any = None) -> Trajectory:
+    done = slice(0, outcome.records)
+    data = as_dataset(outcome.times[0, done], {name: values[0, done] for name, values in outcome.observed.items()})
+    final = jax.tree.map(lambda leaf: np.asarray(leaf[0]), outcome.state.parameters)
+    run = Trajectory(
+        data, to_numpy(network), final, method, outcome.steps, outcome.seconds, outcome.interrupted, at
+    )
+    if outcome.failures:
+        raise Diverged(f"{outcome.failures[0]}; what was recorded before is in `.trajectory`", run)
+    if run.interrupted:
+        reached = outcome.times[0, outcome.records - 1]
+        warnings.warn(f"interrupted at t = {reached:g}; what was done is kept", FestinaWarning, stacklevel=3)
+    return run

@@ -1,0 +1,268 @@
+"""ONE loop drives every dynamics: about a hundred compiled chunks, and between them everything a user needs.
+
+Progress, checkpoint and resume, word of runs that went astray, Ctrl-C without loss, streaming to a page: all
+of it happens here, on the host, between two chunks. A chunk is a `lax.scan` over recordings, batched over runs.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int
+
+from festina.learning import checkpoint as checkpoints
+from festina.learning.process import Process, State
+from festina.learning.progress import Progress
+from festina.precision import double, to_numpy
+
+CHUNKS = 100
+
+Build = Callable[[Any], Process]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run was given up: where it was, and which parameter went astray."""
+
+    run: int
+    time: float
+    step: int
+    parameter: str
+    cause: str
+
+    def __str__(self) -> str:
+        return f"run {self.run} failed at step {self.step} (t = {self.time:g}): {self.cause} in `{self.parameter}`"
+
+
+@dataclass
+class Outcome:
+    """What a batch of runs left behind; arrays lead with the axes (run, record)."""
+
+    times: np.ndarray
+    observed: dict[str, np.ndarray]
+    state: Any
+    failures: list[Failure]
+    records: int  # how many recordings are done; fewer than asked for only if interrupted
+    seconds: float
+    resumed_from: int = 0
+
+    @property
+    def interrupted(self) -> bool:
+        return self.records < self.times.shape[1]
+
+    @property
+    def steps(self) -> int:
+        """Steps taken by all runs together."""
+        return int(np.sum(self.state.step))
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where to keep a checkpoint, and how many seconds apart to write it."""
+
+    path: Path
+    every: float = 5.0
+    mark: Hashable = ""
+
+
+@dataclass
+class _Journey:
+    """The loop's own state: it only ever changes between chunks, so an interrupt finds it whole."""
+
+    state: Any
+    observed: dict[str, np.ndarray]
+    records: int
+    failures: dict[int, Failure] = field(default_factory=dict)
+
+
+def chunk_length(intervals: int) -> int:
+    """Recordings per chunk: about a hundred chunks, and all of one length if that is at all possible."""
+    if intervals <= CHUNKS:
+        return 1
+    for chunks in sorted(range(CHUNKS // 2, CHUNKS * 3 // 2), key=lambda count: abs(count - CHUNKS)):
+        if intervals % chunks == 0:
+            return intervals // chunks
+    return -(-intervals // CHUNKS)
+
+
+def drive(
+    build: Build,
+    inputs: Any,
+    *,
+    label: str = "learning",
+    checkpoint: Checkpoint | None = None,
+    listen: Callable[[int, dict[str, np.ndarray]], None] | None = None,
+) -> Outcome:
+    """Run a batch of processes to their end.
+
+    Args:
+        build: makes the process of ONE run from its inputs; hashable, for it is part of the compiled program.
+        inputs: what differs between the runs; every array has a leading axis of runs.
+        label: what the progress bar says.
+        checkpoint: where to keep the state, so that a killed run goes on where it was, to the last bit.
+        listen: called after every chunk with the number of recordings done and everything observed so far.
+    """
+    began = monotonic()
+    with double():
+        state, first, times = _start(build, inputs)
+        times = np.asarray(times)
+        runs, records = times.shape
+        journey = _Journey(state, _allocate(first, records), 1)
+        mark = "" if checkpoint is None else checkpoints.fingerprint(checkpoint.mark, inputs, times, first)
+        resumed = 0 if checkpoint is None else _resume(checkpoint.path, mark, journey)
+        length = chunk_length(records - 1)
+        with Progress(label, total=runs * (records - 1)) as progress:
+            progress.advance(runs * (journey.records - 1))
+            progress.say("compiling")
+            saved = monotonic()
+            try:
+                while journey.records < records and len(journey.failures) < runs:
+                    count = min(length, records - journey.records)
+                    _advance_journey(build, inputs, journey, count)
+                    progress.advance(runs * count)
+                    progress.say("")
+                    if listen is not None:
+                        listen(journey.records, journey.observed)
+                    if checkpoint is not None and monotonic() - saved >= checkpoint.every:
+                        _save(checkpoint.path, mark, journey)
+                        saved = monotonic()
+            except KeyboardInterrupt:
+                if checkpoint is not None:
+                    _save(checkpoint.path, mark, journey)
+    finished = records if len(journey.failures) == runs else journey.records
+    failures = [journey.failures[run] for run in sorted(journey.failures)]
+    seconds = monotonic() - began
+    return Outcome(times, journey.observed, to_numpy(journey.state), failures, finished, seconds, resumed)
+
+
+def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int) -> None:
+    """One chunk, taken over into the journey only when all of it is there."""
+    state, observed, healthy = _chunk(build, inputs, journey.state, jnp.asarray(journey.records), count)
+    observed = jax.tree.map(np.array, observed)  # a copy: what JAX hands out is read-only
+    healthy = to_numpy(healthy)
+    failures = _find_failures(build, inputs, journey, observed, healthy, state)
+    place = slice(journey.records, journey.records + count)
+    for name, values in observed.items():
+        journey.observed[name][:, place] = values
+    journey.failures.update(failures)
+    journey.state = state
+    journey.records += count
+
+
+@eqx.filter_jit
+def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array]:
+    def one(inputs: Any) -> tuple[State, dict[str, Array], Array]:
+        process = build(inputs)
+        initial = jax.tree.map(jnp.asarray, process.initial)
+        return initial, process.observe(initial), process.times
+
+    return jax.vmap(one)(inputs)
+
+
+@eqx.filter_jit
+def _chunk(build: Build, inputs: Any, state: State, first: Int[Array, ""], count: int) -> tuple:
+    """Advance every run over ``count`` recordings.
+
+    The process is rebuilt inside the compiled chunk, so that it may close over anything its inputs determine and
+    only the state has to be carried, and kept in checkpoints.
+    """
+
+    def one(inputs: Any, state: State) -> tuple:
+        process = build(inputs)
+
+        def to_next(state: State, index: Int[Array, ""]) -> tuple:
+            state = process.advance(state, index)
+            arrived = state.time >= process.times[index] * (1 - 1e-9)
+            return state, (process.observe(state), _finite(state.parameters), arrived)
+
+        state, (observed, finite, arrived) = jax.lax.scan(to_next, state, first + jnp.arange(count))
+        return state, observed, {"finite": finite, "arrived": arrived}
+
+    return jax.vmap(one)(inputs, state)
+
+
+def _finite(parameters: Any) -> Bool[Array, " leaves"]:
+    return jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(parameters)])
+
+
+def _allocate(first: dict[str, Any], records: int) -> dict[str, np.ndarray]:
+    """NaN for every recording (zero for what is not a real number), with the first one filled in."""
+    observed = {}
+    for name, values in to_numpy(first).items():
+        fill = np.nan if np.issubdtype(values.dtype, np.floating) else 0
+        observed[name] = np.full((values.shape[0], records, *values.shape[1:]), fill, values.dtype)
+        observed[name][:, 0] = values
+    return observed
+
+
+def _find_failures(
+    build: Build, inputs: Any, journey: _Journey, observed: Any, healthy: dict[str, np.ndarray], after: State
+) -> dict[int, Failure]:
+    """The runs that went astray in this chunk, each dated as exactly as its dynamics allows."""
+    well = healthy["finite"].all(axis=2) & healthy["arrived"]
+    failures = {}
+    for run in np.flatnonzero(~well.all(axis=1)):
+        if int(run) in journey.failures:
+            continue
+        record = int(np.argmin(well[run]))
+        alone, before = jax.tree.map(lambda leaf, run=run: leaf[run], (inputs, journey.state))
+        end = jax.tree.map(lambda leaf, run=run: leaf[run], after)
+        found = to_numpy(_first_bad_step(build, alone, before, end.step))
+        finite = np.asarray(found["finite"]) if found["known"] else healthy["finite"][run, record]
+        time, step = (found["time"], found["step"]) if found["known"] else (end.time, end.step)
+        cause = "a non-finite value" if not finite.all() else "growth that no step size can follow"
+        parameter = _name_parameter(end.parameters, finite)
+        failures[int(run)] = Failure(int(run), float(time), int(step), parameter, cause)
+        for values in observed.values():  # nothing after the failure may look like a result
+            if np.issubdtype(values.dtype, np.floating):
+                values[run, record:] = np.nan
+    return failures
+
+
+@eqx.filter_jit
+def _first_bad_step(build: Build, inputs: Any, state: State, last: Int[Array, ""]) -> dict[str, Array]:
+    """Repeat the chunk of one run step by step, up to the first step that leaves a value non-finite."""
+    step = build(inputs).step
+    if step is not None:
+        state = jax.lax.while_loop(
+            lambda s: jnp.all(_finite(s.parameters)) & (s.step < last), lambda s: step(s), state
+        )
+    known = jnp.asarray(step is not None)
+    return {"known": known, "finite": _finite(state.parameters), "time": state.time, "step": state.step}
+
+
+def _name_parameter(parameters: Any, finite: np.ndarray) -> str:
+    """The first non-finite parameter, or, if all are finite, the largest."""
+    named = jax.tree_util.tree_leaves_with_path(parameters)
+    sizes = [float(np.max(np.abs(np.nan_to_num(np.asarray(leaf))), initial=0.0)) for _, leaf in named]
+    place = int(np.argmin(finite)) if not finite.all() else int(np.argmax(sizes))
+    return jax.tree_util.keystr(named[place][0]).lstrip(".") or "state"
+
+
+def _save(path: Path, mark: str, journey: _Journey) -> None:
+    arrays = {f"state:{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(journey.state))}
+    arrays |= {f"observed:{name}": values[:, : journey.records] for name, values in journey.observed.items()}
+    notes = {"failures": [vars(failure) for failure in journey.failures.values()]}
+    checkpoints.save(path, mark, journey.records, arrays, notes)
+
+
+def _resume(path: Path, mark: str, journey: _Journey) -> int:
+    """Take over a checkpoint, if there is a sound one of this very run; how many recordings it holds."""
+    found = checkpoints.load(path, mark)
+    if found is None:
+        return 0
+    records, arrays, notes = found
+    leaves, structure = jax.tree.flatten(journey.state)
+    stored = [jnp.asarray(arrays[f"state:{k}"], leaf.dtype) for k, leaf in enumerate(leaves)]
+    journey.state = jax.tree.unflatten(structure, stored)
+    for name, values in journey.observed.items():
+        values[:, :records] = arrays[f"observed:{name}"]
+    journey.records = records
+    journey.failures = {entry["run"]: Failure(**entry) for entry in notes["failures"]}
+    return records

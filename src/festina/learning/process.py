@@ -1,0 +1,43 @@
+"""The contract of every dynamics: a start, a way to the next recording, and what is recorded."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+Observed = dict[str, Any]
+
+
+class State(eqx.Module):
+    """Where a run is: all that is needed to go on, and so all that a checkpoint keeps."""
+
+    time: Float[Array, ""]
+    step: Int[Array, ""]
+    parameters: Any
+    memory: Any = None  # what the dynamics carries along, such as the size of its next step
+
+    @classmethod
+    def start(cls, parameters: Any, time: Any, memory: Any = None) -> "State":
+        return cls(jnp.asarray(time), jnp.asarray(0), parameters, memory)
+
+
+@dataclass(frozen=True)
+class Process:
+    """A dynamics ready to run; pure, and written for ONE run. The loop batches it.
+
+    Attributes:
+        initial: the state at ``times[0]``.
+        advance: ``advance(state, index)`` is the state at ``times[index]``, from that at ``times[index-1]``.
+        observe: what is recorded of a state, by name.
+        times: when it is recorded; the first is the start.
+        step: one step of a dynamics that has steps of its own, so that a failure can be dated to the step.
+    """
+
+    initial: State
+    advance: Callable[[State, Int[Array, ""]], State]
+    observe: Callable[[State], Observed]
+    times: Float[Array, " records"]
+    step: Callable[[State], State] | None = None

@@ -1,0 +1,28 @@
+"""Progress as a person sees it: one bar for a whole batch, nothing where there is no terminal."""
+
+from types import TracebackType
+from typing import Any
+
+from tqdm.auto import tqdm
+
+
+class Progress:
+    """A bar over the recordings of all runs; silent when standard error is not a terminal."""
+
+    def __init__(self, label: str, total: int, unit: str = "record") -> None:
+        self._bar: Any = tqdm(total=total, desc=label, unit=unit, disable=None, leave=False, smoothing=0.1)
+
+    def advance(self, count: int) -> None:
+        self._bar.update(count)
+
+    def say(self, note: str) -> None:
+        """Show a word beside the bar, such as `compiling`."""
+        self._bar.set_postfix_str(note)
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()

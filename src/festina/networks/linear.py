@@ -1,0 +1,131 @@
+"""Deep linear networks: f(x) = W_D ⋯ W_1 x."""
+
+import itertools
+from functools import reduce
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from festina.errors import require
+from festina.precision import double, is_traced, to_numpy
+
+
+def check_sizes(sizes: tuple[int, ...]) -> None:
+    """Refuse networks with no layer or with an empty one."""
+    require(len(sizes) >= 2, "sizes", "name at least an input and an output width", tuple(sizes))
+    require(min(sizes) >= 1, "sizes", "be positive widths", tuple(sizes))
+
+
+class DeepLinear(eqx.Module):
+    """A deep linear network; ``weights[0]`` is W_1, next to the input."""
+
+    weights: tuple[Float[Any, "_ _"], ...]
+
+    def __check_init__(self) -> None:
+        require(len(self.weights) >= 1, "weights", "hold at least one matrix", self.weights)
+        shapes = [tuple(np.shape(weight)[-2:]) for weight in self.weights]
+        fit = all(after[1] == before[0] for before, after in itertools.pairwise(shapes))
+        require(fit, "weights", "fit together (columns of each = rows of the one before)", shapes)
+
+    def __call__(self, x: Float[Any, "*batch i"]) -> Float[Any, "*batch o"]:
+        """Propagate one input, or a stack of them with the input axis last."""
+        for weight in self.weights:
+            x = x @ weight.T
+        return x
+
+    @property
+    def map(self) -> Float[Any, "o i"]:
+        """W_D ⋯ W_1, all of the network that the world can see."""
+        return reduce(lambda product, weight: weight @ product, self.weights)
+
+    @property
+    def depth(self) -> int:
+        return len(self.weights)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return (self.weights[0].shape[-1], *(weight.shape[-2] for weight in self.weights))
+
+    @property
+    def balances(self) -> tuple[Float[Any, "_ _"], ...]:
+        """W_{l+1}ᵀ W_{l+1} − W_l W_lᵀ for each pair of layers: what gradient flow conserves."""
+        return tuple(
+            after.T @ after - before @ before.T
+            for before, after in zip(self.weights, self.weights[1:], strict=False)
+        )
+
+    @classmethod
+    def init(cls, key: Array, sizes: tuple[int, ...], scale: Any = 1e-3) -> "DeepLinear":
+        """Independent normal weights with standard deviation ``scale``/√(inputs of the layer)."""
+        check_sizes(sizes)
+        return _in_double(
+            cls,
+            lambda: [
+                scale * jax.random.normal(jax.random.fold_in(key, layer), (rows, columns)) / columns**0.5
+                for layer, (columns, rows) in enumerate(itertools.pairwise(sizes))
+            ],
+            (key, scale),
+        )
+
+    @classmethod
+    def orthogonal(cls, key: Array, sizes: tuple[int, ...], scale: Any = 1.0) -> "DeepLinear":
+        """Random orthogonal (or semi-orthogonal) weights, each multiplied by ``scale``."""
+        check_sizes(sizes)
+        return _in_double(
+            cls,
+            lambda: [
+                scale * _semi_orthogonal(jax.random.fold_in(key, layer), rows, columns)
+                for layer, (columns, rows) in enumerate(itertools.pairwise(sizes))
+            ],
+            (key, scale),
+        )
+
+    @classmethod
+    def aligned(
+        cls,
+        left: Float[Any, "o m"],
+        strengths: Float[Any, " m"],
+        right: Float[Any, "i m"],
+        hidden: tuple[int, ...],
+    ) -> "DeepLinear":
+        """Decoupled and balanced weights whose map is U diag(a) Vᵀ: every layer holds a^{1/D} on its diagonal.
+
+        Args:
+            left: output singular vectors U, as columns.
+            strengths: the initial strength a of each mode.
+            right: input singular vectors V, as columns.
+            hidden: widths of the hidden layers, each at least the number of modes.
+        """
+        modes = np.shape(strengths)[-1]
+        require(all(width >= modes for width in hidden), "hidden", f"be at least the {modes} modes", hidden)
+
+        def layers() -> list[Array]:
+            share = jnp.asarray(strengths) ** (1.0 / (len(hidden) + 1))
+            bases = [
+                jnp.asarray(right),
+                *(jnp.eye(width, modes, dtype=share.dtype) for width in hidden),
+                jnp.asarray(left),
+            ]
+            return [after @ (share[:, None] * before.T) for before, after in itertools.pairwise(bases)]
+
+        return _in_double(cls, layers, (left, strengths, right))
+
+
+def _in_double(cls: type[DeepLinear], layers: Any, inputs: Any) -> DeepLinear:
+    """Build weights in float64 and hand them out as NumPy, unless JAX is tracing the builder."""
+    if is_traced(inputs):
+        return cls(tuple(layers()))
+    with double():
+        return cls(tuple(to_numpy(layers())))
+
+
+def _semi_orthogonal(key: Array, rows: int, columns: int) -> Float[Array, "rows columns"]:
+    """The orthogonal factor of a normal matrix, its signs fixed so that it is uniform (Haar)."""
+    tall = jax.random.normal(key, (max(rows, columns), min(rows, columns)))
+    factor, triangle = jnp.linalg.qr(tall)
+    factor = factor * jnp.sign(jnp.diag(triangle))[None, :]
+    return factor if rows >= columns else factor.T

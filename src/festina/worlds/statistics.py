@@ -1,0 +1,66 @@
+"""How much of a world a learner sees in one step: all of it, a batch, or the law of a batch's moments."""
+
+from typing import Any, Protocol
+
+import equinox as eqx
+from jaxtyping import Array
+
+from festina.errors import ArgumentError, require
+from festina.worlds.data import Moments, Samples
+from festina.worlds.world import World
+
+
+class Statistics(Protocol):
+    """``statistics(world, network, key)`` is what the network sees of the world in one step."""
+
+    def __call__(self, world: World, network: Any, key: Array) -> Moments | Samples: ...
+
+
+class Population(eqx.Module):
+    """The whole world in every step: its moments for a linear network, all its samples for another."""
+
+    def __call__(self, world: World, network: Any, key: Array) -> Moments | Samples:
+        if hasattr(network, "map"):
+            return world.moments
+        samples = getattr(world, "samples", None)
+        if samples is None:
+            raise ArgumentError(
+                f"Argument `world` must be a finite data set for a network that is not linear, "
+                f"but is a {type(world).__name__}; use `Sampled(batch=...)`."
+            )
+        return samples
+
+
+class Sampled(eqx.Module):
+    """A fresh batch in every step, seen sample by sample."""
+
+    batch: int = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        require(self.batch >= 1, "batch", "be at least 1", self.batch)
+
+    def __call__(self, world: World, network: Any, key: Array) -> Moments | Samples:
+        samples = world.draw(key, self.batch)
+        return samples.moments if hasattr(network, "map") else samples
+
+
+class Wishart(eqx.Module):
+    """The moments of a fresh batch drawn directly: the law of `Sampled` at a fraction of its cost.
+
+    Only for linear networks and Gaussian inputs, where the batch enters through its moments alone.
+    """
+
+    batch: int = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        require(self.batch >= 1, "batch", "be at least 1", self.batch)
+
+    def __call__(self, world: World, network: Any, key: Array) -> Moments:
+        draw_moments = getattr(world, "draw_moments", None)
+        if draw_moments is None or not hasattr(network, "map"):
+            raise ArgumentError(
+                "Argument `statistics` must be `Sampled` or `Population` unless a linear network learns from a "
+                f"Gaussian `Teacher`, but is `Wishart` with a {type(world).__name__} "
+                f"and a {type(network).__name__}."
+            )
+        return draw_moments(key, self.batch)

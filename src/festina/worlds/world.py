@@ -1,0 +1,129 @@
+"""The worlds every network can live in: a finite data set, and a linear teacher with Gaussian inputs."""
+
+from typing import Any, Protocol
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from festina.errors import require
+from festina.precision import is_traced
+from festina.worlds.data import Moments, Samples
+
+
+class World(Protocol):
+    """What there is to learn."""
+
+    @property
+    def moments(self) -> Moments:
+        """The second moments of the whole world."""
+        ...
+
+    def draw(self, key: Array, batch: int) -> Samples:
+        """A fresh batch of samples."""
+        ...
+
+
+def check_finite(name: str, values: Any) -> None:
+    """Refuse NaN and infinity in data, saying where the first one stands."""
+    if is_traced(values):
+        return
+    bad = np.argwhere(~np.isfinite(np.asarray(values)))
+    first = tuple(int(i) for i in bad[0]) if len(bad) else None
+    require(first is None, name, "be finite everywhere", f"{len(bad)} non-finite values, first at {first}")
+
+
+class Dataset(eqx.Module):
+    """A finite world: P examples, all seen equally often.
+
+    Args:
+        inputs: one example a row.
+        targets: what to answer, one example a row.
+    """
+
+    inputs: Float[Any, "n i"]
+    targets: Float[Any, "n o"]
+
+    def __check_init__(self) -> None:
+        require(
+            self.inputs.shape[0] == self.targets.shape[0],
+            "targets",
+            f"have one row for each of the {self.inputs.shape[0]} inputs",
+            f"{self.targets.shape[0]} rows",
+        )
+        check_finite("inputs", self.inputs)
+        check_finite("targets", self.targets)
+
+    @property
+    def samples(self) -> Samples:
+        """The whole data set as one batch."""
+        return Samples(self.inputs, self.targets)
+
+    @property
+    def moments(self) -> Moments:
+        return self.samples.moments
+
+    def draw(self, key: Array, batch: int) -> Samples:
+        """``batch`` examples, drawn with replacement."""
+        rows = jax.random.randint(key, (batch,), 0, self.inputs.shape[0])
+        return Samples(jnp.asarray(self.inputs)[rows], jnp.asarray(self.targets)[rows])
+
+
+class Teacher(eqx.Module):
+    """A linear teacher, y = W* x + noise, with white Gaussian inputs.
+
+    Args:
+        map: the teacher's matrix W*.
+        noise: standard deviation of the noise on each output.
+    """
+
+    map: Float[Any, "o i"]
+    noise: Any = 0.0
+
+    def __check_init__(self) -> None:
+        check_finite("map", self.map)
+        if not is_traced(self.noise):
+            require(float(self.noise) >= 0.0, "noise", "be zero or positive", self.noise)
+
+    @property
+    def moments(self) -> Moments:
+        """Σxx = I, Σyx = W*, Σyy = W* W*ᵀ + noise² I."""
+        rows, columns = self.map.shape
+        noise = self.noise**2 * np.eye(rows, dtype=self.map.dtype)
+        return Moments(np.eye(columns, dtype=self.map.dtype), self.map, self.map @ self.map.T + noise)
+
+    def draw(self, key: Array, batch: int) -> Samples:
+        mapping = jnp.asarray(self.map)
+        for_inputs, for_noise = jax.random.split(key)
+        inputs = jax.random.normal(for_inputs, (batch, mapping.shape[1]), mapping.dtype)
+        noise = jax.random.normal(for_noise, (batch, mapping.shape[0]), mapping.dtype)
+        return Samples(inputs, inputs @ mapping.T + self.noise * noise)
+
+    def draw_moments(self, key: Array, batch: int) -> Moments:
+        """The moments of a batch, drawn from their own law without drawing the batch.
+
+        B·S ~ Wishart(B, I): S = L Lᵀ/B with L lower triangular, √χ² on the diagonal and normal below it
+        (Bartlett). Given the inputs, the noise enters Σyx as noise · Z Lᵀ/B with Z standard normal. Σyy is
+        the teacher's share plus the noise's expected one, which no gradient sees.
+        """
+        mapping = jnp.asarray(self.map)
+        rows, columns = mapping.shape
+        require(batch >= columns, "batch", f"be at least the {columns} inputs (Bartlett's rule)", batch)
+        for_root, for_noise = jax.random.split(key)
+        root = _wishart_root(for_root, columns, batch, mapping.dtype)
+        inputs = root @ root.T / batch
+        noise = jax.random.normal(for_noise, (rows, columns), mapping.dtype) @ root.T / batch
+        cross = mapping @ inputs + self.noise * noise
+        outputs = mapping @ inputs @ mapping.T + self.noise**2 * jnp.eye(rows, dtype=mapping.dtype)
+        return Moments(inputs, cross, outputs)
+
+
+def _wishart_root(key: Array, size: int, degrees: int, dtype: Any) -> Float[Array, "size size"]:
+    """The lower triangular factor of a Wishart(degrees, I) matrix."""
+    for_diagonal, for_rest = jax.random.split(key)
+    freedom = degrees - jnp.arange(size)
+    chi = jnp.sqrt(2.0 * jax.random.gamma(for_diagonal, freedom.astype(dtype) / 2.0, dtype=dtype))
+    lower = jnp.tril(jax.random.normal(for_rest, (size, size), dtype), k=-1)
+    return lower + jnp.diag(chi)
