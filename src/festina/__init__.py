@@ -1,0 +1,68 @@
+"""festina: a laboratory for the theory of learning.
+
+Describe a world, a network and a way of learning; festina simulates it, solves it exactly where mathematics can,
+and tells which claims held.
+"""
+
+from typing import TYPE_CHECKING
+
+from festina._lazy import attributes
+from festina._version import __version__
+
+if TYPE_CHECKING:
+    from festina import experiment, lab, learning, measures, networks, theory, worlds
+    from festina.experiment import Claim, Experiment, ExperimentConfig, Result
+    from festina.lab.run import run
+    from festina.lab.sweep import sweep
+    from festina.learning.learn import descent, flow
+    from festina.measures.compare import compare
+    from festina.precision import double
+
+# Names load when first used: `import festina` is instant, and JAX is imported only by what needs it.
+__getattr__ = attributes(
+    "festina",
+    {
+        "Claim": "festina.experiment",
+        "Experiment": "festina.experiment",
+        "ExperimentConfig": "festina.experiment",
+        "Result": "festina.experiment",
+        "compare": "festina.measures.compare",
+        "descent": "festina.learning.learn",
+        "double": "festina.precision",
+        "experiment": "festina.experiment",
+        "flow": "festina.learning.learn",
+        "lab": "festina.lab",
+        "learning": "festina.learning",
+        "measures": "festina.measures",
+        "networks": "festina.networks",
+        "run": "festina.lab.run",
+        "sweep": "festina.lab.sweep",
+        "theory": "festina.theory",
+        "worlds": "festina.worlds",
+    },
+)
+
+__all__ = [
+    "Claim",
+    "Experiment",
+    "ExperimentConfig",
+    "Result",
+    "__version__",
+    "compare",
+    "descent",
+    "double",
+    "experiment",
+    "flow",
+    "lab",
+    "learning",
+    "measures",
+    "networks",
+    "run",
+    "sweep",
+    "theory",
+    "worlds",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

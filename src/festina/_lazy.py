@@ -1,19 +1,17 @@
 """Modules that load when first used, so that asking for help costs no second of importing JAX."""
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["LazyModule", "attributes", "jax", "jnp", "np", "plt", "xr"]
 
 
 class LazyModule(ModuleType):
     """Stands for a module and imports it when one of its names is first asked for.
 
-    Experiment files write, so that editors still see the real module::
-
-        if TYPE_CHECKING:
-            import jax.numpy as jnp
-        else:
-            jnp = LazyModule("jax.numpy")
+    Experiment files write ``from festina._lazy import jnp, np, plt``; type checkers see the real modules.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -23,3 +21,32 @@ class LazyModule(ModuleType):
 
     def __repr__(self) -> str:
         return f"<lazy module {self.__name__!r}>"
+
+
+def attributes(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """A module's `__getattr__` that imports each public name from its home when it is first asked for.
+
+    ``names`` gives the module of each name; a submodule is its own home.
+    """
+
+    def find(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = import_module(names[name])
+        return home if names[name] == f"{package}.{name}" else getattr(home, name)
+
+    return find
+
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+    import matplotlib.pyplot as plt
+    import numpy as np
+    import xarray as xr
+else:
+    jax = LazyModule("jax")
+    jnp = LazyModule("jax.numpy")
+    plt = LazyModule("matplotlib.pyplot")
+    np = LazyModule("numpy")
+    xr = LazyModule("xarray")

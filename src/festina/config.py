@@ -1,0 +1,73 @@
+"""What an experiment can be asked: fields with units, bounds and one line of help, checked before anything runs."""
+
+from collections.abc import Mapping
+from typing import Any, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from festina.errors import ArgumentError, UnknownName
+
+
+def structural(default: Any, *, help: str, unit: str = "", **bounds: Any) -> Any:
+    """A field that changes array shapes or the program itself: each value is compiled anew."""
+    return _field(default, help, {"kind": "structural", "unit": unit}, bounds)
+
+
+def continuous(default: float, *, help: str, unit: str = "", scale: str = "linear", **bounds: Any) -> Any:
+    """A real number the compiled program takes as data: sweeps over it are batched into one compiled call."""
+    return _field(default, help, {"kind": "continuous", "unit": unit, "scale": scale}, bounds)
+
+
+def _field(default: Any, help: str, notes: dict[str, Any], bounds: dict[str, Any]) -> Any:
+    return Field(default, description=help, json_schema_extra=notes, **bounds)
+
+
+class ExperimentConfig(BaseModel):
+    """The base of every experiment's configuration: frozen, closed, and outspoken about bad values."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, ser_json_inf_nan="strings")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_lists(cls, values: Any) -> Any:
+        """Let a tuple field be given as one value, or as text with commas."""
+        if not isinstance(values, Mapping):
+            return values
+        return {name: _as_tuple(cls, name, value) for name, value in values.items()}
+
+    @classmethod
+    def fields_of_kind(cls, kind: str) -> tuple[str, ...]:
+        """Names of the ``structural`` or of the ``continuous`` fields."""
+        return tuple(name for name, field in cls.model_fields.items() if notes(field)["kind"] == kind)
+
+    @classmethod
+    def checked(cls, experiment: str, values: Mapping[str, Any]) -> "ExperimentConfig":
+        """A configuration, or the one sentence that says which field is wrong and what would be allowed."""
+        for name in values:
+            if name not in cls.model_fields:
+                raise UnknownName(f"field of {experiment}", name, cls.model_fields)
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            raise ArgumentError(_sentence(error)) from None
+
+
+def notes(field: Any) -> dict[str, Any]:
+    """Kind, unit and scale of a field."""
+    return field.json_schema_extra
+
+
+def _as_tuple(cls: type[BaseModel], name: str, value: Any) -> Any:
+    field = cls.model_fields.get(name)
+    if field is None or get_origin(field.annotation) is not tuple:
+        return value
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    must = first["msg"].removeprefix("Input should ").removeprefix("Value error, ")
+    return f"Argument `{name}` must {must}, but is {first['input']!r}."

@@ -1,0 +1,157 @@
+"""The contract between phenomena and the lab: Experiment, Claim, Result.
+
+This module imports neither JAX nor NumPy, so that experiments can be listed and their help shown at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from festina._lazy import np
+from festina.claims import Claim, Verdict, above, below, between, near
+from festina.config import ExperimentConfig, continuous, structural
+from festina.sources import Source
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from festina.learning.process import Process
+    from festina.theory.solution import Solution
+
+__all__ = [
+    "Claim",
+    "Experiment",
+    "ExperimentConfig",
+    "Result",
+    "Variable",
+    "above",
+    "below",
+    "between",
+    "continuous",
+    "near",
+    "structural",
+]
+
+Budget = Literal["quick", "full"]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What a recorded variable is: its dimensions beyond run and time, its unit, and what to call it."""
+
+    label: str
+    dims: tuple[str, ...] = ()
+    unit: str = ""
+
+
+class Experiment:
+    """One phenomenon: what to ask, how to simulate it, what theory says, what is claimed, how it looks.
+
+    A subclass sets the class attributes and writes `simulate` for ONE run; the lab batches it over seeds and
+    over the continuous fields of the configuration.
+    """
+
+    name: ClassVar[str]
+    sources: ClassVar[tuple[Source, ...]] = ()
+    variables: ClassVar[dict[str, Variable]] = {}
+    claims: ClassVar[tuple[Claim, ...]] = ()
+    seeds: ClassVar[int] = 1
+    quick: ClassVar[dict[str, Any]] = {}
+    """Fields that differ from the defaults at the `quick` budget; ``seeds`` may stand among them."""
+
+    class Config(ExperimentConfig):
+        """No fields."""
+
+    def simulate(self, config: Any, key: Any) -> Process:
+        """The process of one run. Continuous fields are traced by JAX: no Python branches on their values."""
+        raise NotImplementedError(f"{type(self).__name__} must define `simulate`")
+
+    def theory(self, config: Any, key: Any) -> Solution | None:
+        """What mathematics predicts for the same run: ``solution(t)`` gives variables under the same names."""
+        return None
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        """Values along the variables' own dimensions."""
+        return {}
+
+    def measure(self, data: xr.Dataset) -> dict[str, xr.DataArray]:
+        """Further variables computed from the recorded ones, for all runs at once."""
+        return {}
+
+    def figure(self, result: Result) -> Figure:
+        """The figure a journal would print."""
+        raise NotImplementedError(f"{type(self).__name__} must define `figure`")
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first line of the docstring."""
+        return (cls.__doc__ or "").strip().split("\n")[0]
+
+    @classmethod
+    def family(cls) -> str:
+        return cls.name.split("/")[0]
+
+    def configure(self, budget: Budget = "full", **fields: Any) -> Any:
+        """A checked configuration: the defaults, those of the budget, and what was asked for."""
+        quick = {name: value for name, value in self.quick.items() if name != "seeds"}
+        return self.Config.checked(self.name, (quick if budget == "quick" else {}) | fields)
+
+    def seeds_at(self, budget: Budget) -> int:
+        """How many seeds a budget pays for."""
+        return self.quick.get("seeds", self.seeds) if budget == "quick" else self.seeds
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What came out: the simulation, the theory beside it, and a verdict on each claim.
+
+    ``result["loss"]`` is a simulated variable with dimensions (run, time, …), ``result.theory["loss"]`` the
+    same variable as theory has it.
+    """
+
+    experiment: Experiment
+    config: Any
+    data: xr.Dataset
+    theory: xr.Dataset | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    path: Path | None = None
+    from_store: bool = field(default=False, compare=False)
+
+    def __getitem__(self, name: str) -> xr.DataArray:
+        return self.data[name]
+
+    @property
+    def failures(self) -> list[str]:
+        """Why runs failed, one sentence each."""
+        return list(self.data.attrs.get("failures", []))
+
+    def errors(self, *names: str) -> Any:
+        """The largest |simulation − theory| over the named variables (all they share, if none is named), by run."""
+        if self.theory is None:
+            raise LookupError(f"{self.experiment.name} has no theory to compare with")
+        shared = names or tuple(name for name in self.theory.data_vars if name in self.data)
+        gaps = [abs(self.data[name] - self.theory[name]) for name in shared]
+        return np.max([gap.max([d for d in gap.dims if d != "run"]).values for gap in gaps], axis=0)
+
+    def figure(self) -> Figure:
+        return self.experiment.figure(self)
+
+    def __repr__(self) -> str:
+        attrs = self.data.attrs
+        lines = [
+            f"{self.experiment.name}: {self.experiment.summary()}",
+            f"  runs {self.data.sizes.get('run', 0)}, recordings {self.data.sizes.get('time', 0)}, "
+            f"{attrs.get('seconds', float('nan')):.1f} s, festina {attrs.get('version', '?')}"
+            + (" (from the store)" if self.from_store else ""),
+            *(f"  {verdict}" for verdict in self.verdicts),
+            *(f"  failed: {reason}" for reason in self.failures),
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from festina.lab.report import result_section
+
+        return result_section(self)

@@ -1,0 +1,128 @@
+"""From an experiment written for one run to batches of runs, and from their recordings to labelled data."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from festina.errors import FestinaError
+from festina.experiment import Experiment
+from festina.learning.loop import Checkpoint, Outcome, drive
+from festina.learning.process import Process
+from festina.precision import double
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its configuration and its seed."""
+
+    config: Any
+    seed: int
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds the process of one run. Two builders of one structure are equal, and so share one compilation."""
+
+    kind: type[Experiment]
+    structure: str
+
+    @classmethod
+    def of(cls, experiment: Experiment, config: Any) -> "Builder":
+        fields = config.fields_of_kind("structural")
+        values = config.model_dump(mode="json")
+        return cls(type(experiment), json.dumps({name: values[name] for name in fields}))
+
+    def __call__(self, inputs: dict[str, Any]) -> Process:
+        config = self.kind.Config(**json.loads(self.structure)).model_copy(update=inputs["fields"])
+        return self.kind().simulate(config, jax.random.key(inputs["seed"]))
+
+
+def simulate(
+    experiment: Experiment, runs: Sequence[Run], *, label: str, checkpoint: Checkpoint | None = None
+) -> Outcome:
+    """Drive runs of one structure as one batch."""
+    with double():
+        inputs = _inputs(runs)
+        return drive(Builder.of(experiment, runs[0].config), inputs, label=label, checkpoint=checkpoint)
+
+
+def bytes_per_run(experiment: Experiment, run: Run) -> int:
+    """How much memory the recordings of one run take, found without computing it."""
+    builder = Builder.of(experiment, run.config)
+
+    def recordings(inputs: Any) -> Any:
+        process = builder(inputs)
+        return process.observe(process.initial), process.times
+
+    with double():
+        alone = jax.tree.map(lambda leaf: leaf[0], _inputs([run]))
+        seen, times = jax.eval_shape(recordings, alone)
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(seen)) * times.shape[0]
+
+
+def dataset(experiment: Experiment, runs: Sequence[Run], outcome: Outcome) -> xr.Dataset:
+    """The recordings of a batch with named dimensions and coordinates, and what is measured on them."""
+    done = slice(0, outcome.records)
+    variables = {}
+    for name, values in outcome.observed.items():
+        variables[name] = _labelled(experiment, name, ("run", "time"), values[:, done])
+    data = xr.Dataset(variables, coords=_coordinates(experiment, runs, outcome.times[:, done]))
+    return data.assign(experiment.measure(data))
+
+
+def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr.Dataset | None:
+    """What theory says of each run, at the recordings' times."""
+    answers: list[Mapping[str, Any]] = []
+    with double():
+        for run, grid in zip(runs, times, strict=True):
+            solution = experiment.theory(run.config, jax.random.key(run.seed))
+            if solution is None:
+                return None
+            answers.append({name: np.asarray(values) for name, values in solution(grid).items()})
+    variables = {
+        name: _labelled(experiment, name, ("run", "time"), np.stack([answer[name] for answer in answers]))
+        for name in answers[0]
+        if name in experiment.variables
+    }
+    return xr.Dataset(variables, coords=_coordinates(experiment, runs, times))
+
+
+def _inputs(runs: Sequence[Run]) -> dict[str, Any]:
+    names = runs[0].config.fields_of_kind("continuous")
+    fields = {name: jnp.asarray([getattr(run.config, name) for run in runs], dtype=jnp.float64) for name in names}
+    return {"fields": fields, "seed": jnp.asarray([run.seed for run in runs])}
+
+
+def _labelled(experiment: Experiment, name: str, leading: tuple[str, ...], values: np.ndarray) -> tuple:
+    """Values with the dimensions, the label and the unit the experiment declares for them."""
+    if name not in experiment.variables:
+        raise FestinaError(f"{experiment.name} records `{name}` but does not declare it in `variables`")
+    declared = experiment.variables[name]
+    dims = (*leading, *declared.dims)
+    if len(dims) != values.ndim:
+        raise FestinaError(
+            f"{experiment.name} declares `{name}` with dimensions {declared.dims}, "
+            f"but records shape {values.shape[len(leading) :]}"
+        )
+    return dims, values, {"long_name": declared.label, "units": declared.unit}
+
+
+def _coordinates(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> dict[str, Any]:
+    config = runs[0].config
+    shared = bool(np.all(times == times[:1]))
+    clock = ("time", times[0]) if shared else ("time", np.arange(times.shape[1]))
+    coordinates: dict[str, Any] = {
+        "seed": ("run", np.asarray([run.seed for run in runs])),
+        "time": (*clock, {"units": "τ" if shared else "recording"}),
+    }
+    if not shared:
+        coordinates["clock"] = (("run", "time"), times, {"units": "τ"})
+    for name in config.fields_of_kind("continuous"):
+        coordinates[f"config_{name}"] = ("run", np.asarray([getattr(run.config, name) for run in runs], float))
+    return coordinates | {name: (name, np.asarray(values)) for name, values in experiment.coordinates(config).items()}

@@ -1,0 +1,61 @@
+"""Where a result comes from: version, code, machine and time."""
+
+import hashlib
+import json
+import platform
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from festina._version import __version__
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+@cache
+def code_digest() -> str:
+    """A hash of festina's own source, so that a changed formula never answers with an old result."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def commit() -> str:
+    """The commit of the checkout festina runs from; empty if it is installed without one."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(PACKAGE), "rev-parse", "--short=12", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def provenance() -> dict[str, Any]:
+    """What is written into every result."""
+    return {
+        "version": __version__,
+        "code": code_digest(),
+        "commit": commit(),
+        "jax": version("jax"),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "precision": "float64",
+    }
+
+
+def digest(*parts: Any) -> str:
+    """A short hash of anything that is JSON, the same on every machine."""
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,66 @@
+"""Which experiments there are: festina's own, and those other packages register."""
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from inspect import isclass
+from pkgutil import iter_modules, walk_packages
+from types import ModuleType
+
+from festina import experiments
+from festina.errors import FestinaError, UnknownName
+from festina.experiment import Experiment
+
+GROUP = "festina.experiments"
+
+
+@cache
+def builtin_names() -> tuple[str, ...]:
+    """The names of festina's own experiments, from the names of their files."""
+    names = []
+    for family in iter_modules(experiments.__path__):
+        if family.ispkg:
+            package = import_module(f"{experiments.__name__}.{family.name}")
+            names += [f"{family.name}/{module.name}" for module in walk_packages(package.__path__)]
+    return tuple(sorted(name for name in names if not name.split("/")[1].startswith("_")))
+
+
+def find(name: str) -> Experiment:
+    """The experiment of a name, or an error with the nearest names."""
+    if name in builtin_names():
+        return _experiment_in(import_module(f"{experiments.__name__}.{name.replace('/', '.')}"))
+    for entry in entry_points(group=GROUP):
+        if entry.name == name:
+            return _loaded(entry)
+    raise UnknownName("experiment", name, names())
+
+
+def names() -> tuple[str, ...]:
+    """All names, built in or registered."""
+    return tuple(sorted({*builtin_names(), *(entry.name for entry in entry_points(group=GROUP))}))
+
+
+def all_experiments() -> list[Experiment]:
+    """Every experiment, in the order of names."""
+    return [find(name) for name in names()]
+
+
+def _experiment_in(module: ModuleType) -> Experiment:
+    found = [
+        thing
+        for thing in vars(module).values()
+        if isclass(thing) and issubclass(thing, Experiment) and thing.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        raise FestinaError(f"{module.__name__} must define one Experiment, but defines {len(found)}")
+    return found[0]()
+
+
+def _loaded(entry) -> Experiment:
+    try:
+        thing = entry.load()
+    except Exception as error:  # another package's fault must not take festina down
+        raise FestinaError(f"experiment {entry.name!r} of {entry.value} cannot be loaded: {error}") from error
+    if not (isclass(thing) and issubclass(thing, Experiment)):
+        raise FestinaError(f"experiment {entry.name!r} must be an Experiment class, but is {thing!r}")
+    return thing()

@@ -1,0 +1,87 @@
+"""Run an experiment: from the store if it was asked before, otherwise simulate, solve, judge and keep."""
+
+from pathlib import Path
+from typing import Any
+
+from festina.errors import FestinaError, require
+from festina.experiment import Budget, Experiment, Result
+from festina.lab import store as stores
+from festina.lab.batch import Run, dataset, simulate, theory
+from festina.lab.provenance import code_digest, digest, provenance
+from festina.lab.registry import find
+from festina.learning.loop import Checkpoint
+
+
+class Interrupted(FestinaError):
+    """Ctrl-C: what is done is in the checkpoint, and the same question goes on from there."""
+
+
+def run(
+    experiment: str | Experiment,
+    *,
+    budget: Budget = "full",
+    seeds: int | None = None,
+    first_seed: int = 0,
+    store: str | Path | None = None,
+    fresh: bool = False,
+    **fields: Any,
+) -> Result:
+    """Simulate an experiment, put theory beside it, and judge its claims.
+
+    Args:
+        experiment: its name (`festina list` shows them), or an `Experiment`.
+        budget: `full` for the sources' settings, `quick` for a look.
+        seeds: how many independent runs.
+        first_seed: the seed of the first; the others follow.
+        store: a folder of results; a question asked before is answered from it, a killed run goes on from it.
+        fresh: compute even if the store has the answer.
+        **fields: configuration fields that differ from the budget's defaults.
+    """
+    experiment = find(experiment) if isinstance(experiment, str) else experiment
+    require(budget in ("quick", "full"), "budget", "be 'quick' or 'full'", budget)
+    count = experiment.seeds_at(budget) if seeds is None else seeds
+    require(count >= 1, "seeds", "be at least 1", count)
+    require(first_seed >= 0, "first_seed", "be zero or positive", first_seed)
+    config = experiment.configure(budget, **fields)
+    runs = [Run(config, first_seed + k) for k in range(count)]
+    if store is None:
+        return _compute(experiment, config, runs, budget, None)
+    key = digest(experiment.name, config.model_dump(mode="json"), count, first_seed, budget, code_digest())
+    folder = stores.result_folder(Path(store), experiment, key)
+    stores.check_writable(Path(store))
+    known = None if fresh else stores.load(folder, experiment)
+    return known or _compute(experiment, config, runs, budget, folder)
+
+
+def _compute(experiment: Experiment, config: Any, runs: list[Run], budget: Budget, folder: Path | None) -> Result:
+    checkpoint = None if folder is None else Checkpoint(folder / "checkpoint.npz", mark=folder.name)
+    outcome = simulate(experiment, runs, label=experiment.name, checkpoint=checkpoint)
+    if outcome.interrupted:
+        kept = f"; kept in {checkpoint.path}, ask again to go on" if checkpoint else ""
+        done = outcome.records / outcome.times.shape[1]
+        raise Interrupted(f"{experiment.name} interrupted at {done:.0%}{kept}")
+    data = dataset(experiment, runs, outcome)
+    card = provenance() | {
+        "experiment": experiment.name,
+        "config": config.model_dump(mode="json"),
+        "budget": budget,
+        "seeds": [run.seed for run in runs],
+        "seconds": outcome.seconds,
+        "steps": outcome.steps,
+        "failures": [str(failure) for failure in outcome.failures],
+    }
+    data.attrs = _flat(card)
+    predicted = theory(experiment, runs, outcome.times)
+    result = Result(experiment, config, data, predicted, path=folder)
+    verdicts = tuple(claim.judge(result, budget) for claim in experiment.claims)
+    result = Result(experiment, config, data, predicted, verdicts, folder)
+    if folder is not None:
+        stores.save(folder, result, card)
+        (folder / "checkpoint.npz").unlink(missing_ok=True)
+    return result
+
+
+def _flat(card: dict[str, Any]) -> dict[str, Any]:
+    """A card as attributes a data set can hold: the configuration is spelled out field by field."""
+    config = {f"config_{name}": str(value) for name, value in card["config"].items()}
+    return {name: value for name, value in card.items() if name != "config"} | config

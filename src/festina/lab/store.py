@@ -1,0 +1,126 @@
+"""Results on disk: whole or not at all, checked before they are trusted.
+
+A result is a folder `<store>/<family>/<experiment>/<hash>/` with the data (zarr), the figure, and `result.json`,
+which is written last and lists the hash of every other file. A folder without it is half-written; a folder whose
+files do not match it is damaged. Neither is trusted: it is set aside, named, and computed again.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from festina.claims import Verdict
+from festina.errors import FestinaWarning, StoreError
+from festina.experiment import Experiment, Result
+from festina.learning.checkpoint import write_atomically
+
+CARD = "result.json"
+DATA = "data.zarr"
+
+
+def result_folder(store: Path, experiment: Experiment, key: str) -> Path:
+    """Where a result lives."""
+    return store / experiment.name / key
+
+
+def check_writable(store: Path) -> None:
+    """Say at once, and not after the work, that a folder cannot be written."""
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        probe = store / f".writable.{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise StoreError(f"cannot write results to {store}: {error.strerror or error}") from error
+
+
+def save(folder: Path, result: Result, card: dict[str, Any]) -> None:
+    """Write a result; the card comes last, so that a kill in between leaves a half-written folder, not a lie."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder / DATA, ignore_errors=True)
+        write_zarr(result.data, folder / DATA, "simulation")
+        if result.theory is not None:
+            write_zarr(result.theory, folder / DATA, "theory")
+    except OSError as error:
+        raise StoreError(f"cannot write {folder}: {error.strerror or error}") from error
+    card = card | {"verdicts": [verdict.as_dict() for verdict in result.verdicts], "files": manifest(folder)}
+    write_atomically(folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1), encoding="utf-8") and None)
+
+
+def write_zarr(data: xr.Dataset, path: Path, group: str) -> None:
+    """Write one group; failures come as OSError, whatever zarr wraps them in."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # zarr warns of string coordinates, which it does write
+        data.to_zarr(path, group=group, mode="w", consolidated=False)
+
+
+def read_zarr(path: Path, group: str) -> xr.Dataset:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with xr.open_zarr(path, group=group, consolidated=False) as lazy:
+            return lazy.load()
+
+
+def load(folder: Path, experiment: Experiment) -> Result | None:
+    """A stored result, or None if there is none that can be trusted."""
+    if not folder.exists():
+        return None
+    trouble = find_trouble(folder)
+    if trouble:
+        if trouble != "unfinished":
+            aside = set_aside(folder)
+            warnings.warn(
+                f"stored result {folder} is {trouble}; moved to {aside.name} and computed again",
+                FestinaWarning,
+                stacklevel=2,
+            )
+        return None
+    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    has_theory = (folder / DATA / "theory").exists()
+    return Result(
+        experiment=experiment,
+        config=experiment.Config(**card["config"]),
+        data=read_zarr(folder / DATA, "simulation"),
+        theory=read_zarr(folder / DATA, "theory") if has_theory else None,
+        verdicts=tuple(Verdict(**entry) for entry in card["verdicts"]),
+        path=folder,
+        from_store=True,
+    )
+
+
+def find_trouble(folder: Path) -> str:
+    """Why a folder cannot be trusted; empty if it can, `unfinished` if work on it was merely cut short."""
+    path = folder / CARD
+    if not path.exists():
+        return "unfinished"
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+        listed = card["files"]
+    except (OSError, ValueError, KeyError):
+        return f"damaged ({CARD} is not readable)"
+    found = manifest(folder)
+    changed = sorted(name for name in listed if found.get(name) != listed[name])
+    return f"damaged ({changed[0]} is missing or changed)" if changed else ""
+
+
+def manifest(folder: Path) -> dict[str, str]:
+    """The hash of every data file in a folder."""
+    files = sorted(path for path in (folder / DATA).rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def set_aside(folder: Path) -> Path:
+    """Move a damaged folder out of the way; nothing is deleted."""
+    for number in range(1, 1000):
+        aside = folder.with_name(f"{folder.name}.damaged-{number}")
+        if not aside.exists():
+            folder.rename(aside)
+            return aside
+    raise StoreError(f"too many damaged copies of {folder}; remove them")

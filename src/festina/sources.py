@@ -1,0 +1,67 @@
+"""The works whose claims festina checks."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Source:
+    """A work: the key people type, and how it is cited."""
+
+    key: str
+    short: str
+    citation: str
+
+    def at(self, place: str) -> "Citation":
+        """A place in the work: a figure, an equation, a section."""
+        return Citation(self, place)
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A place in a work."""
+
+    source: Source
+    place: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.source.short}, {self.place}" if self.place else self.source.short
+
+
+SAXE_2013 = Source(
+    "saxe2013",
+    "Saxe et al. 2013",
+    "Saxe, McClelland & Ganguli (2013). Exact solutions to the nonlinear dynamics of learning in deep linear "
+    "neural networks. ICLR 2014.",
+)
+SAXE_2019 = Source(
+    "saxe2019",
+    "Saxe et al. 2019",
+    "Saxe, McClelland & Ganguli (2019). A mathematical theory of semantic development in deep neural networks. "
+    "PNAS 116, 11537–11546.",
+)
+LECTURE = Source(
+    "lecture", "Saxe, lecture", "Saxe. Models of representation learning dynamics. Lecture, Gatsby Unit, UCL."
+)
+BRAUN_2022 = Source(
+    "braun2022",
+    "Braun et al. 2022",
+    "Braun, Dominé, Fitzgerald & Saxe (2022). Exact learning dynamics of deep linear networks with prior "
+    "knowledge. NeurIPS.",
+)
+DOMINE_2025 = Source(
+    "domine2025",
+    "Dominé et al. 2025",
+    "Dominé, Anguita, Proca, Braun, Kunin, Mediano & Saxe (2025). From lazy to rich: exact learning dynamics in "
+    "deep linear networks. ICLR.",
+)
+ATANASOV_2021 = Source(
+    "atanasov2021",
+    "Atanasov et al. 2021",
+    "Atanasov, Bordelon & Pehlevan (2021). Neural networks as kernel learners: the silent alignment effect. ICLR 2022.",
+)
+LIEBANA_2025 = Source(
+    "liebana2025",
+    "Liebana Garcia et al. 2025",
+    "Liebana Garcia et al. (2025). Dopamine encodes deep network teaching signals for individual learning "
+    "trajectories. Cell.",
+)
