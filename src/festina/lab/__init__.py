@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 from festina._lazy import attributes
 
 if TYPE_CHECKING:
+    from festina.lab import report, style
+    from festina.lab.grid import open_sweep
     from festina.lab.registry import all_experiments, find
     from festina.lab.run import Interrupted, run
-    from festina.lab.sweep import open_sweep, sweep
+    from festina.lab.sweep import sweep
 
 __getattr__ = attributes(
     "festina.lab",
@@ -16,9 +18,11 @@ __getattr__ = attributes(
         "all_experiments": "festina.lab.registry",
         "find": "festina.lab.registry",
         "open_sweep": "festina.lab.grid",
+        "report": "festina.lab.report",
         "run": "festina.lab.run",
+        "style": "festina.lab.style",
         "sweep": "festina.lab.sweep",
     },
 )
 
-__all__ = ["Interrupted", "all_experiments", "find", "open_sweep", "run", "sweep"]
+__all__ = ["Interrupted", "all_experiments", "find", "open_sweep", "report", "run", "style", "sweep"]

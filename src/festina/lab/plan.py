@@ -57,15 +57,18 @@ class Plan:
 
     def question(self) -> dict[str, Any]:
         """The sweep as data: what decides whether a store belongs to it."""
-        config = self.experiment.configure(self.budget, **self.fields)
         return {
             "experiment": self.experiment.name,
-            "config": config.model_dump(mode="json"),
-            "axes": [[axis.name, [str(value) for value in axis.values]] for axis in self.axes],
+            "config": self._plain({}),
+            "axes": [[axis.name, [self._plain({axis.name: v})[axis.name] for v in axis.values]] for axis in self.axes],
             "seeds": list(self.seeds),
             "budget": self.budget,
             "tiles": [group.tile for group in self.groups],
         }
+
+    def _plain(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """A configuration as JSON has it."""
+        return self.experiment.configure(self.budget, **(self.fields | fields)).model_dump(mode="json")
 
 
 def make_plan(

@@ -1,33 +1,25 @@
-"""Sweeps: any number of axes × seeds, in compiled batches, into a store that survives a kill at any moment.
-
-On disk a sweep is one zarr group for each structure, with the runs along one dimension, cut into tiles; a tile is
-one chunk of every array, so that writing it touches no other. `done` is marked after a tile's data is written.
-"""
+"""Sweeps: any number of axes × seeds, in compiled batches, into a store that survives a kill at any moment."""
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
-import zarr
 
 from festina.errors import ArgumentError, StoreError, require
 from festina.experiment import Budget, Experiment
 from festina.lab.axes import Axis, checked, parse_axis
 from festina.lab.batch import dataset, simulate
-from festina.lab.plan import Group, Plan, make_plan
+from festina.lab.grid import CARD, open_sweep, read_done, write_json, write_tile
+from festina.lab.plan import Plan, make_plan
 from festina.lab.provenance import code_digest, digest, provenance
 from festina.lab.registry import find
 from festina.lab.run import Interrupted
 from festina.lab.store import check_writable
 from festina.learning.checkpoint import write_atomically
 from festina.learning.progress import Progress
-
-CARD = "sweep.json"
-DATA = "data.zarr"
 
 
 def sweep(
@@ -90,7 +82,7 @@ def prepare(folder: Path, plan: Plan) -> None:
                 f"{card['version']} (code {card['code']}); finish it with that version, or choose another store"
             )
         return
-    write_atomically(path, lambda temporary: _write_json(temporary, card))
+    write_atomically(path, lambda temporary: write_json(temporary, card))
 
 
 def work(folder: Path, plan: Plan, variables: Sequence[str] | None = None) -> None:
@@ -101,8 +93,7 @@ def work(folder: Path, plan: Plan, variables: Sequence[str] | None = None) -> No
     with Progress(f"sweep {plan.experiment.name}", total=total, unit="run") as progress:
         progress.advance(total - left)
         for number, start, stop in pending:
-            group = plan.groups[number]
-            _compute_tile(folder, plan, number, group, start, stop, variables)
+            _compute_tile(folder, plan, number, start, stop, variables)
             progress.advance(stop - start)
 
 
@@ -114,38 +105,17 @@ def _pending(folder: Path, plan: Plan) -> Iterator[tuple[int, int, int]]:
                 yield number, start, stop
 
 
-def read_done(folder: Path, number: int, runs: int) -> np.ndarray:
-    """Which runs of a group are finished; none if the group cannot be read."""
-    try:
-        return np.asarray(zarr.open_array(folder / DATA / f"group-{number}" / "done", mode="r")[:])
-    except (OSError, ValueError, KeyError, zarr.errors.BaseZarrError):
-        return np.zeros(runs, bool)
-
-
 def _compute_tile(
-    folder: Path, plan: Plan, number: int, group: Group, start: int, stop: int, variables: Sequence[str] | None
+    folder: Path, plan: Plan, number: int, start: int, stop: int, variables: Sequence[str] | None
 ) -> None:
+    group = plan.groups[number]
     runs = group.padded(start, stop)
     outcome = simulate(plan.experiment, runs, label=f"runs {start + 1}–{stop}")
     if outcome.interrupted:
         raise Interrupted(f"sweep interrupted; finished batches are kept in {folder}, ask again to go on")
     data = _select(dataset(plan.experiment, runs, outcome), variables).isel(run=slice(0, stop - start))
-    try:
-        root = _group(folder, number, group, data)
-        for name in (*data.data_vars, *_run_coordinates(data)):
-            root[str(name)][start:stop] = data[name].values
-        failures = {f.run + start: str(f) for f in outcome.failures if f.run < stop - start}
-        if failures:
-            reasons = {
-                str(run): text.replace(f"run {run - start} ", f"run {run} ", 1) for run, text in failures.items()
-            }
-            write_atomically(folder / "failures" / f"{number}-{start}.json", lambda path: _write_json(path, reasons))
-        failed = np.zeros(stop - start, bool)
-        failed[[run - start for run in failures]] = True
-        root["failed"][start:stop] = failed
-        root["done"][start:stop] = True
-    except OSError as error:
-        raise StoreError(f"cannot write {folder}: {error.strerror or error}; finished batches are kept") from error
+    failures = [replace(f, run=f.run + start) for f in outcome.failures if f.run < stop - start]
+    write_tile(folder, number, group, start, data, failures)
 
 
 def _select(data: xr.Dataset, variables: Sequence[str] | None) -> xr.Dataset:
@@ -153,109 +123,3 @@ def _select(data: xr.Dataset, variables: Sequence[str] | None) -> xr.Dataset:
     if unknown:
         raise ArgumentError(f"Argument `variables` must name some of {sorted(data.data_vars)}, but names {unknown}.")
     return data if variables is None else data[list(variables)]
-
-
-def _run_coordinates(data: xr.Dataset) -> list[str]:
-    return [str(name) for name, values in data.coords.items() if values.dims[:1] == ("run",)]
-
-
-def _group(folder: Path, number: int, group: Group, data: xr.Dataset) -> zarr.Group:
-    """The zarr group of a structure, allocated whole when its first tile arrives."""
-    path = folder / DATA / f"group-{number}"
-    if (path / "done").exists():
-        return zarr.open_group(path, mode="r+")
-    root = zarr.open_group(path, mode="w")
-    total = len(group.runs)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in data.variables:
-            values = data[name]
-            per_run = values.dims[:1] == ("run",)
-            shape = (total, *values.shape[1:]) if per_run else values.shape
-            chunks = (group.tile, *values.shape[1:]) if per_run else values.shape
-            array = root.create_array(
-                str(name),
-                shape=shape,
-                chunks=tuple(max(1, c) for c in chunks) if shape else "auto",
-                dtype=values.dtype,
-                fill_value=np.nan if np.issubdtype(values.dtype, np.floating) else 0,
-                dimension_names=[str(d) for d in values.dims],
-                attributes={k: v for k, v in values.attrs.items() if isinstance(v, str | int | float)},
-            )
-            if not per_run:
-                array[...] = values.values
-        root.create_array(
-            "failed", shape=(total,), chunks=(group.tile,), dtype=bool, fill_value=False, dimension_names=["run"]
-        )
-        # Last: its presence says that the group is allocated whole.
-        root.create_array(
-            "done", shape=(total,), chunks=(group.tile,), dtype=bool, fill_value=False, dimension_names=["run"]
-        )
-    return root
-
-
-def open_sweep(folder: str | Path) -> xr.Dataset:
-    """A sweep's results with the sweep's own axes as dimensions; runs not done yet are NaN, with `done` False."""
-    folder = Path(folder)
-    try:
-        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{folder} holds no readable sweep: {error}") from None
-    question = card["question"]
-    experiment = find(question["experiment"])
-    axes = [Axis(name, tuple(values)) for name, values in question["axes"]]
-    fields = {k: v for k, v in question["config"].items() if k not in {axis.name for axis in axes}}
-    axes = checked(experiment, axes, question["budget"], fields)
-    plan = Plan(experiment, tuple(axes), tuple(question["seeds"]), question["budget"], fields, ())
-    parts = [_unstacked(folder / DATA / f"group-{number}", plan) for number in range(_count(plan.structural))]
-    for axis in reversed(plan.structural):
-        size = len(axis.values)
-        along = xr.DataArray([_plain(value) for value in axis.values], dims=axis.name, name=axis.name)
-        parts = [
-            xr.concat(parts[k : k + size], dim=along, join="outer", coords="minimal", compat="override")
-            for k in range(0, len(parts), size)
-        ]
-    data = parts[0]
-    reasons: dict[str, str] = {}
-    for path in sorted((folder / "failures").glob("*.json")):
-        reasons |= {f"{path.stem.split('-')[0]}:{run}": text for run, text in json.loads(path.read_text()).items()}
-    data.attrs = {k: v for k, v in card.items() if k != "question"} | {
-        "experiment": experiment.name,
-        "config": json.dumps(question["config"]),
-        "failures": list(reasons.values()),
-        "store": str(folder),
-    }
-    return data
-
-
-def _count(axes: Sequence[Axis]) -> int:
-    return int(np.prod([len(axis.values) for axis in axes], dtype=int))
-
-
-def _unstacked(path: Path, plan: Plan) -> xr.Dataset:
-    """One group with its runs spread over seeds and continuous axes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with xr.open_zarr(path, consolidated=False) as lazy:
-            flat = lazy.load()
-    axes = {axis.name: np.asarray(axis.values, float) for axis in plan.continuous}
-    shape = (len(plan.seeds), *(len(values) for values in axes.values()))
-    variables = {}
-    for name, values in flat.data_vars.items():
-        if str(name).startswith("config_") or name == "seed":
-            continue
-        if values.dims[:1] == ("run",):
-            dims = ("seed", *axes, *values.dims[1:])
-            variables[name] = (dims, values.values.reshape(*shape, *values.shape[1:]), values.attrs)
-        elif str(name) not in values.dims:
-            variables[name] = values.variable
-    coordinates = {name: flat[name] for name in flat.variables if name in flat.dims}
-    return xr.Dataset(variables, coords={"seed": list(plan.seeds)} | axes | coordinates)
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | str | bool) else ",".join(map(str, value))
-
-
-def _write_json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=1), encoding="utf-8")

@@ -1,0 +1,7 @@
+"""What mathematics predicts: exact solutions and reductions, each a function of time or of the data."""
+
+from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
+from festina.theory.modes import modes
+from festina.theory.solution import Solution
+
+__all__ = ["Solution", "chain", "imbalanced", "modes", "stage_index", "time_to_reach"]

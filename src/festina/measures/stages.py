@@ -1,0 +1,32 @@
+"""When learning happens: times at which a curve crosses a level, and how abruptly it rises."""
+
+import numpy as np
+from jaxtyping import Float
+
+
+def crossing_time(
+    time: Float[np.ndarray, " time"], curve: Float[np.ndarray, "*batch time"], level: float
+) -> Float[np.ndarray, "*batch"]:
+    """When a curve first reaches a level, by linear interpolation between recordings; NaN if it never does."""
+    curves = curve.reshape(-1, curve.shape[-1])
+    reached = curves >= level
+    after = np.argmax(reached, axis=1)
+    rows = np.arange(len(curves))
+    before = np.maximum(after - 1, 0)
+    low, high = curves[rows, before], curves[rows, after]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(after > 0, (level - low) / (high - low), 0.0)
+    crossing = time[before] + share * (time[after] - time[before])
+    return np.where(reached.any(axis=1), crossing, np.nan).reshape(curve.shape[:-1])
+
+
+def stage_index(
+    time: Float[np.ndarray, " time"], curve: Float[np.ndarray, "*batch time"], final: Float[np.ndarray, "*batch"]
+) -> Float[np.ndarray, "*batch"]:
+    """(t90 − t10)/t10, where t10 and t90 are the times to 10 % and 90 % of the final value.
+
+    Large for a curve that rises from the first moment, small for one that waits and then jumps.
+    """
+    share = curve / final[..., None]
+    first, last = (crossing_time(time, share, level) for level in (0.1, 0.9))
+    return (last - first) / first

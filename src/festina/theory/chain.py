@@ -1,0 +1,266 @@
+"""A chain of scalar weights that learns y = (s/λ) x: the exact course of learning at every depth.
+
+With weights w_1 … w_D, product a, input variance λ = ⟨x²⟩ and input-output correlation s = ⟨yx⟩, gradient flow
+from balanced weights (all |w_l| equal, which the flow conserves) is an equation for the product alone:
+
+    τ da/dt = D |a|^(2-2/D) (s - λ a).
+
+One mode of a deep linear network with decoupled initial weights follows the same equation, so that one call with
+arrays serves all modes of a network at once.
+
+Sources: A. M. Saxe, J. L. McClelland, S. Ganguli, "Exact solutions to the nonlinear dynamics of learning in deep
+linear neural networks" (2013); A. Saxe, lecture "Models of representation learning dynamics", on the depths 1, 2
+and ∞. Two of the lecture's equations are misprinted, see :func:`chain`.
+"""
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from festina.errors import require
+from festina.precision import is_traced, precise
+from festina.theory import _beta
+from festina.theory._product import balanced, exponents, quotient, saturation, scaled_rate
+
+
+class Chain(eqx.Module):
+    """A solution made by :func:`chain`: call it with times."""
+
+    depth: float = eqx.field(static=True)
+    strength: Float[Array, "*modes"]
+    initial: Float[Array, "*modes"]
+    input_variance: Float[Array, "*modes"]
+    timescale: Float[Array, "*modes"]
+
+    @precise
+    def __call__(self, time: ArrayLike) -> dict[str, Float[Array, "..."]]:
+        """The `product` a(t) and the `loss` ½λ(a - s/λ)², of shape ``time.shape + modes``; time ≥ 0."""
+        modes = (self.strength, self.initial, self.input_variance, self.timescale)
+        time, strength, initial, input_variance, timescale = _over_time(time, *modes)
+        product, distance = balanced(self.depth, time, strength, initial, input_variance, timescale)
+        return {"product": product, "loss": input_variance * distance**2 / 2}
+
+
+@precise
+def chain(
+    depth: float,
+    strength: ArrayLike,
+    initial: ArrayLike,
+    *,
+    input_variance: ArrayLike = 1.0,
+    timescale: ArrayLike = 1.0,
+) -> Chain:
+    """The flow τȧ = D |a|^(2-2/D) (s - λa) from a(0) = a0, for any real depth D ≥ 1.
+
+    ======  =====================  ================================================================
+    depth   flow                   solution
+    ======  =====================  ================================================================
+    1       τȧ = s - λa            a = (s/λ)(1-E) + a0 E,  E = e^(-λt/τ)
+    2       τȧ = 2|a|(s - λa)      a = s a0 / (λ a0 + (s - λ a0) e^(-2st/τ))  for a0 > 0
+    ∞       τȧ = a²(s - λa)        a = (s/λ) / (1 + y),  y + ln|y| = y0 + ln|y0| - s²t/(λτ)
+    other   as above               Dλ|s/λ|^(2-2/D) t/τ = F(λa/s) - F(λa0/s), inverted numerically
+    ======  =====================  ================================================================
+
+    with y = s/(λa) - 1 and F(x) = ∫ x^(q-1)/(1-x) dx = x^q/q · ₂F₁(1, q; 1+q; x), q = 2/D - 1. In infinite depth
+    y is Wright's omega function while a grows, the branch W₀ of Lambert's function from a0 > s/λ, and W₋₁ from a0
+    of the wrong sign. The lecture's equation for depth 1 has e^(-t/τ), right for λ = 1 only; its equation for
+    infinite depth lacks the factor s²/λ of the time in the exponent. For infinite depth the learning rate is taken
+    to be ∝ 1/D, that is, `timescale` stands for τ/D.
+
+    From depth 2 on zero is a saddle which a balanced chain cannot cross: the product keeps the sign of a0, and with
+    a0 = 0, or with the sign of a0 opposite to that of s, learning is stuck there. A depth strictly between 1 and 2
+    is only a curiosity; there zero is reached in finite time, and what follows is not unique. Such starts are
+    refused (and give NaN inside a JAX transformation, where values cannot be inspected).
+
+    Args:
+        depth: number of layers D, a Python number; `math.inf` for the infinitely deep limit.
+        strength: input-output correlation s, of any sign; zero is allowed.
+        initial: product of the weights at t = 0.
+        input_variance: λ > 0.
+        timescale: τ > 0.
+    """
+    depth = _depth(depth)
+    modes = _arrays(strength, initial, input_variance, timescale)
+    _check(depth, *modes)
+    return Chain(depth, *modes)
+
+
+@precise
+def time_to_reach(
+    depth: float,
+    strength: ArrayLike,
+    initial: ArrayLike,
+    level: ArrayLike,
+    *,
+    input_variance: ArrayLike = 1.0,
+    timescale: ArrayLike = 1.0,
+) -> Float[Array, "..."]:
+    """The time at which the product reaches `level`·s/λ, 0 < level < 1, in the flow of :func:`chain`.
+
+    Depth 1: t = (τ/λ) ln((1-x0)/(1-level)), x0 = λa0/s. Otherwise t = τ |s/λ|^(2/D-2) (F(level) - F(x0)) / (Dλ),
+    without D in infinite depth. Zero where the product begins at or beyond the level, infinite where it never gets
+    there: stuck at the saddle, or nothing to learn (s = 0).
+    """
+    depth = _depth(depth)
+    *modes, level = _arrays(strength, initial, input_variance, timescale, level)
+    _check(depth, *modes)
+    inside = is_traced(level) or bool(np.all((np.asarray(level) > 0) & (np.asarray(level) < 1)))
+    require(inside, "level", "lie strictly between 0 and 1", level)
+    return _crossing(depth, level, *modes)
+
+
+def _crossing(
+    depth: float,
+    level: Float[Array, "*modes"],
+    strength: Float[Array, "*modes"],
+    initial: Float[Array, "*modes"],
+    input_variance: Float[Array, "*modes"],
+    timescale: Float[Array, "*modes"],
+) -> Float[Array, "*modes"]:
+    learnable = strength != 0
+    best = jnp.where(learnable, strength, 1.0) / input_variance
+    ratio = initial / best
+    stuck = ~learnable | ((ratio <= 0) & (depth > 1))
+    on_the_way = ~stuck & (ratio < level)
+    ratio = jnp.where(on_the_way, ratio, level)
+    if depth == 1:
+        duration = (jnp.log1p(-ratio) - jnp.log1p(-level)) / input_variance
+    else:
+        start, end = (jnp.log(x) - jnp.log1p(-x) for x in (ratio, level))
+        power = exponents(depth)[0]
+        clock = _beta.elapsed(end, power, 0.0) - _beta.elapsed(start, power, 0.0)
+        duration = clock / scaled_rate(depth, jnp.abs(best), input_variance)
+    never = jnp.where(learnable, jnp.nan, jnp.inf) if 1 < depth < 2 else jnp.full_like(duration, jnp.inf)
+    return jnp.where(stuck, never, timescale * duration)
+
+
+@precise
+def stage_index(
+    depth: float,
+    strength: ArrayLike,
+    initial: ArrayLike,
+    *,
+    input_variance: ArrayLike = 1.0,
+    timescale: ArrayLike = 1.0,
+) -> Float[Array, "..."]:
+    """How stage-like learning is: (t90 - t10)/t10, the duration of the transition over the wait before it.
+
+    It goes to zero with the initial product at depth 2 and beyond; from zero, depth 1 has ln 9 / ln(10/9) ≈ 20.9.
+    """
+    early, late = (
+        time_to_reach(depth, strength, initial, level, input_variance=input_variance, timescale=timescale)
+        for level in (0.1, 0.9)
+    )
+    return (late - early) / jnp.asarray(early)
+
+
+class ImbalancedChain(eqx.Module):
+    """A solution made by :func:`imbalanced`: call it with times."""
+
+    strength: Float[Array, "*modes"]
+    initial: Float[Array, "*modes"]
+    imbalance: Float[Array, "*modes"]
+    input_variance: Float[Array, "*modes"]
+    timescale: Float[Array, "*modes"]
+
+    @precise
+    def __call__(self, time: ArrayLike) -> dict[str, Float[Array, "..."]]:
+        """The `product` a(t) and the `loss` ½λ(a - s/λ)², of shape ``time.shape + modes``; time ≥ 0."""
+        modes = (self.strength, self.initial, self.imbalance, self.input_variance, self.timescale)
+        time, strength, initial, imbalance, input_variance, timescale = _over_time(time, *modes)
+        sign = jnp.where(initial < 0, -1.0, 1.0)
+        product, distance = _riccati(
+            time * input_variance / timescale, sign * strength / input_variance, sign * initial, imbalance / 2
+        )
+        return {"product": sign * product, "loss": input_variance * distance**2 / 2}
+
+
+@precise
+def imbalanced(
+    strength: ArrayLike,
+    initial: ArrayLike,
+    imbalance: ArrayLike,
+    *,
+    input_variance: ArrayLike = 1.0,
+    timescale: ArrayLike = 1.0,
+) -> ImbalancedChain:
+    """Two weights a = w2·w1 with the conserved imbalance ℓ = w2² - w1²: τȧ = √(ℓ² + 4a²) (s - λa).
+
+    With p = a + √(a² + ℓ²/4) this is the Riccati equation ṗ = -p² + 2sp + ℓ²/4 (for λ = τ = 1), whose solution,
+    with R = √(s² + ℓ²/4), p± = s ± R, E = e^(-2Rt) and φ = (1-E)/2R, is a quotient of sums without cancellation:
+
+        p = p0 (E + (p₊ + n0) φ) / (E + (p0 - p₋) φ),    n = ℓ²/4p,    a = (p - n) / 2.
+
+    The sign of ℓ does not matter. ℓ = 0 is the balanced chain of depth 2; from any other ℓ the product crosses zero
+    when it must, and large |ℓ| makes the course exponential (lazy) instead of sigmoidal (rich).
+    Source: the lecture's imbalanced two-layer network, after Dominé et al. (2025), with the quotient worked out here.
+    """
+    modes = _arrays(strength, initial, imbalance, input_variance, timescale)
+    _check(2.0, modes[0], modes[1], *modes[3:])
+    return ImbalancedChain(*modes)
+
+
+def _riccati(
+    time: Float[Array, "..."], best: Float[Array, "..."], initial: Float[Array, "..."], half: Float[Array, "..."]
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """(a, a - s) for initial ≥ 0, λ = τ = 1, half the imbalance; a = (p - n)/2 with pn = ℓ²/4."""
+    time = jnp.minimum(time, math.sqrt(jnp.finfo(time.dtype).max))
+    grows = best >= 0
+    length, root = _hypotenuse(initial, half), _hypotenuse(best, half)
+    p_start, larger = initial + length, root + jnp.where(grows, best, -best)
+    n_start, smaller = half * quotient(half, p_start), half * quotient(half, larger)
+    plus, minus = jnp.where(grows, larger, smaller), jnp.where(grows, smaller, larger)
+
+    decay, filled = jnp.exp(-2 * root * time), saturation(2 * root, time)
+    above = decay + (plus + n_start) * filled
+    below = decay + (minus + p_start) * filled
+    product = (p_start * quotient(above, below) - n_start * quotient(below, above)) / 2
+
+    # p0 - p₊ and its share of p0, in the form that does not cancel.
+    towards = (initial - best) * (1 + quotient(initial + best, length + root))
+    p_gap = jnp.where(grows, towards, p_start - plus)
+    share = quotient(n_start, larger)
+    n_gap = jnp.where(grows, towards * share, larger * (1 - share))
+    distance = decay * (quotient(p_gap, below) + quotient(n_gap, above)) / 2
+    return product, jnp.where((above == 0) | (below == 0), product - best, distance)
+
+
+def _hypotenuse(a: Float[Array, "..."], b: Float[Array, "..."]) -> Float[Array, "..."]:
+    """√(a² + b²), with derivative zero instead of NaN where both vanish."""
+    a, b = jnp.abs(a), jnp.abs(b)
+    return jnp.maximum(a, b) * jnp.sqrt(1 + quotient(jnp.minimum(a, b), jnp.maximum(a, b)) ** 2)
+
+
+def _arrays(*values: ArrayLike) -> tuple[Array, ...]:
+    """All as real arrays of one shape."""
+    arrays = [jnp.asarray(value, dtype=jnp.result_type(float)) for value in values]
+    shape = jnp.broadcast_shapes(*(array.shape for array in arrays))
+    return tuple(jnp.broadcast_to(array, shape) for array in arrays)
+
+
+def _over_time(time: ArrayLike, *modes: Array) -> tuple[Array, ...]:
+    """Time first, then the modes, all of shape ``time.shape + modes.shape``."""
+    times, modes = jnp.asarray(time, dtype=jnp.result_type(float)), _arrays(*modes)
+    return _arrays(times.reshape(times.shape + (1,) * modes[0].ndim), *modes)
+
+
+def _depth(depth: Any) -> float:
+    known = not is_traced(depth) and np.ndim(depth) == 0 and not isinstance(depth, str)
+    require(known, "depth", "be a plain number, known before JAX traces the function", depth)
+    require(float(depth) >= 1, "depth", "be at least 1 (`math.inf` is allowed)", float(depth))
+    return float(depth)
+
+
+def _check(depth: float, strength: Array, initial: Array, input_variance: Array, timescale: Array) -> None:
+    """Refuse what has no solution; traced values are taken on trust."""
+    for name, value in (("input_variance", input_variance), ("timescale", timescale)):
+        require(is_traced(value) or bool(np.all(np.asarray(value) > 0)), name, "be positive", value)
+    if 1 < depth < 2 and not is_traced((strength, initial)):
+        signs = np.sign(np.asarray(strength)) * np.sign(np.asarray(initial))
+        must = "have the sign of `strength` if 1 < depth < 2, where zero is no rest point"
+        require(bool(np.all((signs > 0) | (np.asarray(strength) == 0))), "initial", must, initial)
