@@ -154,7 +154,10 @@ def _unstacked(path: Path, plan: Plan) -> xr.Dataset:
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | str | bool) else ",".join(map(str, value))
+    """A field's value as a coordinate: a tuple of one is its one value, a longer one is text."""
+    if not isinstance(value, tuple):
+        return value
+    return value[0] if len(value) == 1 else ",".join(f"{part:g}" for part in value)
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -35,6 +35,9 @@ SHORT = 4.0
 #: The same for the differentiable variant, whose derivatives cancel to about e¹⁶ rounding errors.
 DIFFERENTIABLE = 8.0
 
+#: Entries of all factors that are advanced together; larger matrices gain nothing from company.
+CHUNK = 4096
+
 Matrix = Float[Array, "rows columns"]
 Times = Float[Array, " time"]
 Products = tuple[Float[Array, "*t out in"], Float[Array, "*t in in"], Float[Array, "*t out out"]]
@@ -160,16 +163,29 @@ def _start(modes: Modes, first: Matrix, second: Matrix) -> Matrix:
 
 @partial(jax.custom_jvp, nondiff_argnums=(4,))
 def _exact(first: Matrix, second: Matrix, correlation: Matrix, times: Times, steps: int) -> Products:
-    """The products at sorted times (in units of τ)."""
+    """The products at sorted times (in units of τ), some times together where matrices are small."""
     modes = _modes(first, second, correlation)
     fastest = jnp.max(jnp.abs(modes.rates))
+    short, long = partial(_short_step, modes.rates), partial(_long_step, modes.rates)
 
-    def advance(factor: Matrix, gap: Float[Array, ""]) -> tuple[Matrix, Products]:
-        step = partial(lax.cond, fastest * gap <= SHORT, partial(_short_step, modes.rates))
-        factor = step(partial(_long_step, modes.rates), factor, gap)
-        return factor, _products(modes, factor)
+    def one_by_one(factor: Matrix, offsets: Times) -> Float[Array, "time rows columns"]:
+        def advance(factor: Matrix, gap: Float[Array, ""]) -> tuple[Matrix, Matrix]:
+            factor = lax.cond(fastest * gap <= SHORT, short, long, factor, gap)
+            return factor, factor
 
-    return lax.scan(advance, _start(modes, first, second), jnp.diff(times, prepend=0.0))[1]
+        return lax.scan(advance, factor, jnp.diff(offsets, prepend=0.0))[1]
+
+    def advance(carry: tuple[Matrix, Array], chunk: Times) -> tuple[tuple[Matrix, Array], Products]:
+        factor, offsets = carry[0], chunk - carry[1]
+        together = jax.vmap(short, in_axes=(None, 0))
+        factors = lax.cond(fastest * offsets[-1] <= SHORT, together, one_by_one, factor, offsets)
+        return (factors[-1], chunk[-1]), jax.vmap(partial(_products, modes))(factors)
+
+    start = _start(modes, first, second)
+    size = max(1, min(len(times), CHUNK // start.size))
+    chunks = jnp.pad(times, (0, -len(times) % size), mode="edge").reshape(-1, size)
+    products = lax.scan(advance, (start, jnp.zeros_like(fastest)), chunks)[1]
+    return jax.tree.map(lambda block: block.reshape(-1, *block.shape[2:])[: len(times)], products)
 
 
 @_exact.defjvp

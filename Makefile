@@ -1,0 +1,119 @@
+# festina: everything from a fresh checkout, with only python3 (3.11 to 3.13), pip and make.
+#
+#   make demo    install, run the first experiments, print where the report is
+#   make test    install with the test extras; lint, types, tests
+#
+# Nothing has to be activated: every recipe calls the environment in .venv by its path. Stamps inside .venv
+# remember what is installed, so the second time is quick; a broken, half-made or moved environment is rebuilt.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# What each target runs; override on the command line, as in: make demo DEMO="run linear/chain"
+DEMO ?= reproduce linear --budget quick --out runs
+WORKERS ?= 2
+TESTS ?= tests
+BENCH ?= benchmarks
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format bench docs clean distclean rebuild
+
+# The caller's shell must not leak into the results.
+unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
+unexport PIP_REQUIRE_VIRTUALENV PIP_CONSTRAINT PYTEST_ADDOPTS PYTEST_PLUGINS JAX_ENABLE_X64 RUFF_CONFIG
+export PYTHONNOUSERSITE := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+export MPLBACKEND := Agg
+
+PIP_INSTALL := $(BIN)/python -m pip install -qq --constraint constraints.txt
+SUPPORTED := 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))'
+INPUTS := pyproject.toml constraints.txt src/festina/_version.py
+
+# An environment is sound if it was made here, its interpreter starts, and no installation was cut short.
+SOUND := $(shell test "$$(cat $(VENV)/.stamp-venv 2>/dev/null)" = "$(CURDIR)" && test ! -e $(VENV)/.installing \
+	&& $(BIN)/python -I -S -c '' 2>/dev/null && echo yes)
+ifneq ($(SOUND),yes)
+$(VENV)/.stamp-venv: rebuild
+endif
+
+help:
+	@echo 'make demo    install and run the first experiments; prints where the report is'
+	@echo 'make test    install the test extras; lint, types and the whole test suite'
+	@echo 'make lint    only ruff and pyright'
+	@echo 'make format  let ruff rewrite the source'
+	@echo 'make bench   run the benchmarks'
+	@echo 'make docs    build the documentation into docs/_build/html, offline'
+	@echo 'make clean   remove caches and built files (distclean: the environment too)'
+	@echo 'Another interpreter: make demo PYTHON=python3.12'
+
+demo: $(VENV)/.stamp-core
+	$(BIN)/festina $(DEMO)
+
+test: lint
+	JAX_PLATFORMS=cpu $(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+
+lint: $(VENV)/.stamp-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pyright
+
+format: $(VENV)/.stamp-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.stamp-dev
+	@set -e; for file in $(BENCH)/*.py; do \
+	  test -e "$$file" || { echo 'make bench: no benchmarks in $(BENCH)/'; exit 1; }; \
+	  echo "$$file"; $(BIN)/python "$$file"; done
+
+docs: $(VENV)/.stamp-docs
+	JAX_PLATFORMS=cpu $(BIN)/python -m sphinx -b html -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
+	@echo 'docs/_build/html/index.html'
+
+clean:
+	rm -rf docs/_build docs/gallery docs/sg_execution_times.rst build dist .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV)
+
+# One stamp per set of extras. `.installing` stays behind when pip is killed, and the next make starts afresh.
+$(VENV)/.stamp-core: $(VENV)/.stamp-venv $(INPUTS)
+	@echo 'Installing festina into $(VENV) (once; a minute or two)'
+	@touch $(VENV)/.installing
+	@$(PIP_INSTALL) -e .
+	@rm -f $(VENV)/.installing
+	@touch $@
+
+$(VENV)/.stamp-dev: EXTRAS := dev
+$(VENV)/.stamp-docs: EXTRAS := docs
+$(VENV)/.stamp-page: EXTRAS := page
+$(VENV)/.stamp-cluster: EXTRAS := cluster
+$(VENV)/.stamp-dev $(VENV)/.stamp-docs $(VENV)/.stamp-page $(VENV)/.stamp-cluster: $(VENV)/.stamp-core
+	@echo 'Installing the extras [$(EXTRAS)] (once)'
+	@touch $(VENV)/.installing
+	@$(PIP_INSTALL) -e '.[$(EXTRAS)]'
+	@rm -f $(VENV)/.installing
+	@touch $@
+
+# A virtual environment that already works here is kept; anything else is made anew. Systems that split `ensurepip`
+# off from Python get pip from the system's pip instead.
+$(VENV)/.stamp-venv:
+	@$(PYTHON) -c $(SUPPORTED) 2>/dev/null || { \
+	  echo "festina needs Python 3.11, 3.12 or 3.13, but '$(PYTHON)' is $$($(PYTHON) -V 2>&1 | tail -n 1): name another with make PYTHON=python3.12" >&2; \
+	  exit 1; }
+	@if test ! -e $(VENV)/.installing && test ! -e $@ && $(BIN)/python -c $(SUPPORTED) 2>/dev/null \
+	  && $(BIN)/python -m pip --version 2>/dev/null | grep -qF "$(CURDIR)/$(VENV)/"; then :; else \
+	  echo 'Creating $(VENV) with '"$$($(PYTHON) -V)"; \
+	  rm -rf $(VENV); \
+	  $(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { \
+	    rm -rf $(VENV); \
+	    $(PYTHON) -m venv --without-pip $(VENV) && $(PYTHON) -m pip --python $(BIN)/python install -qq pip; } || { \
+	    rm -rf $(VENV); echo "festina could not create $(VENV): does '$(PYTHON) -m venv' work here?" >&2; exit 1; }; \
+	fi
+	@echo "$(CURDIR)" > $@

@@ -1,0 +1,94 @@
+"""The exact solution against an adaptive solver of equal error: a curve of 100 times, N-N-N networks.
+
+    python benchmarks/exact_solution.py [sizes ...]
+
+Both sides return map, input gram and output gram at every time, compiled beforehand, in float64. For each
+solver the loosest tolerance is taken whose error stays within ten times 1e-9. Rounds are interleaved; the
+table gives medians of CPU time and of the ratio within a round.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from festina.precision import double
+from festina.theory.balanced import balanced, balanced_weights
+
+TARGET = 1e-9
+TOLERANCES = [10.0**power for power in np.arange(-7, -13.5, -0.5)]
+SOLVERS = {"Dopri8": diffrax.Dopri8, "Tsit5": diffrax.Tsit5}
+UNTIL = 10.0
+"""In units of τ; the strengths lie in [1, 2], and the initial map has singular values 0.01: fully learned."""
+
+
+def problem(size: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """λ = 0.1, singular values of S spread evenly over [1, 2]."""
+    keys = jax.random.split(jax.random.key(size), 3)
+    first, second = balanced_weights(keys[0], (size, size, size), 0.1, 0.01)
+    left, right = jax.random.orthogonal(keys[1], size), jax.random.orthogonal(keys[2], size)
+    correlation = left * jnp.linspace(1.0, 2.0, size)[None, :] @ right.T
+    return jnp.asarray(first), jnp.asarray(second), correlation
+
+
+def integrator(solver: diffrax.AbstractSolver) -> Callable[..., tuple[jax.Array, ...]]:
+    def field(_: object, weights: tuple[jax.Array, jax.Array], correlation: jax.Array) -> tuple:
+        first, second = weights
+        error = correlation - second @ first
+        return second.T @ error, error @ first.T
+
+    def products(_: object, weights: tuple[jax.Array, jax.Array], __: object) -> tuple[jax.Array, ...]:
+        first, second = weights
+        return second @ first, first.T @ first, second @ second.T
+
+    @jax.jit
+    def integrate(first: jax.Array, second: jax.Array, correlation: jax.Array, times: jax.Array, tolerance: float):
+        return diffrax.diffeqsolve(
+            diffrax.ODETerm(field), solver, 0.0, UNTIL, 0.01, (first, second), correlation,
+            saveat=diffrax.SaveAt(ts=times, fn=products), max_steps=100_000, throw=False,
+            stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
+            adjoint=diffrax.ForwardMode(),
+        ).ys  # fmt: skip
+
+    return integrate
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    before = time.process_time()
+    jax.block_until_ready(work())
+    return time.process_time() - before
+
+
+def compare(size: int) -> None:
+    first, second, correlation = problem(size)
+    times = jnp.linspace(0.0, UNTIL, 100)
+    solution = balanced(first, second, correlation)
+    exact = solution(times)
+    reference = [exact[name] for name in ("map", "input_gram", "output_gram")]
+    contestants: dict[str, Callable[[], object]] = {"exact": lambda: solution(times)}
+    labels = {"exact": ""}
+    for name, kind in SOLVERS.items():
+        integrate = integrator(kind())
+        for tolerance in TOLERANCES:
+            found = integrate(first, second, correlation, times, tolerance)
+            error = max(float(np.max(np.abs(a - b))) for a, b in zip(found, reference, strict=True))
+            if error <= TARGET:
+                break
+        labels[name] = f"tolerance {tolerance:.0e}, error {error:.0e}"
+        contestants[name] = lambda run=integrate, at=tolerance: run(first, second, correlation, times, at)
+    rounds = {10: 41, 64: 15}.get(size, 5)
+    spent = np.array([[cpu_seconds(work) for work in contestants.values()] for _ in range(rounds)])
+    for column, name in enumerate(contestants):
+        ratio = np.median(spent[:, column] / spent[:, 0])
+        print(f"{size:5d}  {name:8s} {1e3 * np.median(spent[:, column]):10.2f} ms  {ratio:7.2f} ×  {labels[name]}")
+
+
+if __name__ == "__main__":
+    with double():
+        print(" size  method     CPU, median    ratio")
+        for size in [int(word) for word in sys.argv[1:]] or [10, 64, 256]:
+            compare(size)

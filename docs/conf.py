@@ -1,0 +1,98 @@
+"""How the documentation is built. Nothing here, and nothing in the pages, needs a network."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from festina._version import __version__
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+project = "festina"
+author = "The festina developers"
+copyright = author
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
+
+exclude_patterns = ["_build", "gallery_src", "**/README.txt", "**/GALLERY_HEADER.rst"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+root_doc = "index"
+
+# Markdown: $inline$ and $$display$$ mathematics, labelled equations, and links to headings.
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+myst_update_mathjax = False
+
+# Mathematics: Sphinx writes \( \) and \[ \] into the page, and the KaTeX kept in _static typesets them. The extension
+# is named after MathJax; the only script it adds, to pages that have mathematics, is ours.
+mathjax_path = "render-math.js"
+mathjax_options = {"defer": "defer"}
+math_number_all = False
+
+# Reference: signatures without module paths, members in the order of the source.
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented_params"
+autodoc_preserve_defaults = True
+autodoc_default_options = {"members": True, "show-inheritance": True}
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+add_module_names = False
+
+# Gallery: every script `plot_*.py` runs when the documentation is built, so that a figure cannot go stale.
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery_src",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "matplotlib_animations": False,
+    "image_scrapers": ("matplotlib",),
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+}
+
+html_theme = "furo"
+html_title = f"festina {release}"
+html_static_path = ["_static"]
+html_css_files = ["katex/katex.min.css", "festina.css"]
+html_js_files = [
+    ("katex/katex.min.js", {"defer": "defer", "priority": 300}),
+    ("katex/auto-render.min.js", {"defer": "defer", "priority": 310}),
+]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#7a3b12", "color-brand-content": "#7a3b12"},
+    "dark_css_variables": {"color-brand-primary": "#e0a070", "color-brand-content": "#e0a070"},
+}
+
+
+LITERAL = re.compile(r"(``.*?``|:\w+:`[^`]*`)")
+
+
+def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Let docstrings write |x| for a norm: outside literals, reStructuredText would read a substitution."""
+    for number, line in enumerate(lines):
+        is_block = not line.strip() or line.startswith("    ")
+        if "|" in line and not is_block:
+            parts = LITERAL.split(line)
+            parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
+            lines[number] = "".join(parts)
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", plain_bars)

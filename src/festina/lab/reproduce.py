@@ -1,0 +1,124 @@
+"""Run every experiment of a paper, a family, or all of them; one that fails does not stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from festina.errors import UnknownName
+from festina.experiment import Budget, Experiment, Result
+from festina.lab import registry
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One experiment in a report: its result, or why there is none."""
+
+    name: str
+    experiment: Experiment | None = None
+    result: Result | None = None
+    error: str = ""
+    figure_error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def problem(self) -> str:
+        """What went wrong, in one line; empty if nothing did."""
+        return self.error or self.figure_error
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """How the claims came out; those of an experiment that failed were not attempted."""
+        if self.result is not None:
+            return tuple(verdict.outcome for verdict in self.result.verdicts)
+        return ("not attempted",) * len(self.experiment.claims if self.experiment else ())
+
+
+def load_all() -> list[Entry]:
+    """Every experiment by name; one that cannot be loaded stands there with its error."""
+    entries = []
+    for name in registry.names():
+        try:
+            entries.append(Entry(name, registry.find(name)))
+        except Exception as error:  # a broken module must not hide the sound ones
+            entries.append(Entry(name, error=one_line(error)))
+    return entries
+
+
+def select(what: str | None) -> list[Entry]:
+    """The experiments that belong to a source's key, to a family, or bear a name; all, if nothing is asked for."""
+    entries = load_all()
+    if what is None:
+        return entries
+    chosen = [entry for entry in entries if what in _belongs_to(entry)]
+    if not chosen:
+        known = {word for entry in entries for word in _belongs_to(entry)}
+        raise UnknownName("paper, family or experiment", what, known)
+    return chosen
+
+
+def _belongs_to(entry: Entry) -> set[str]:
+    sources = entry.experiment.sources if entry.experiment else ()
+    return {entry.name, entry.name.split("/")[0], *(source.key for source in sources)}
+
+
+def reproduce(
+    entries: Sequence[Entry],
+    *,
+    store: str | Path,
+    budget: Budget = "full",
+    seeds: int | None = None,
+    fresh: bool = False,
+    tell: Callable[[Entry], None] = lambda entry: None,
+) -> list[Entry]:
+    """Run the chosen experiments and draw their figures.
+
+    Args:
+        entries: what `select` gave.
+        store: a folder of results; what it holds already is not computed again.
+        budget: `full` for the sources' settings, `quick` for a look.
+        seeds: how many independent runs of each.
+        fresh: compute even what the store holds.
+        tell: called with each entry as soon as it is done.
+    """
+    from festina.lab.store import check_writable  # here, because only work needs JAX
+
+    check_writable(Path(store))
+    done = []
+    for entry in entries:
+        done.append(_attempt(entry, store=store, budget=budget, seeds=seeds, fresh=fresh))
+        tell(done[-1])
+    return done
+
+
+def _attempt(entry: Entry, **options: Any) -> Entry:
+    from festina.lab.run import Interrupted, run
+    from festina.lab.style import save_figure
+
+    if entry.experiment is None:
+        return entry
+    began = monotonic()
+    try:
+        result = run(entry.experiment, **options)
+    except Interrupted:
+        raise
+    except Exception as error:  # whatever it is, the others go on and the report says it
+        return Entry(entry.name, entry.experiment, getattr(error, "result", None), error=one_line(error))
+    figure_error = ""
+    try:
+        if result.path is not None:
+            save_figure(result, result.path)
+    except Exception as error:
+        figure_error = f"the figure could not be drawn: {one_line(error)}"
+    return Entry(entry.name, entry.experiment, result, figure_error=figure_error, seconds=monotonic() - began)
+
+
+def one_line(error: BaseException) -> str:
+    """An error as one line: users' errors as they are, others with their kind."""
+    from festina.errors import FestinaError
+
+    text = " ".join(str(error).split())
+    return text if isinstance(error, FestinaError) else f"{type(error).__name__}: {text}"

@@ -1,0 +1,137 @@
+"""How figures look: small sans-serif type, open axes, colours that everyone can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any
+
+from festina._lazy import np, plt
+
+if TYPE_CHECKING:
+    from festina.experiment import Result
+
+# Okabe & Ito: distinct for every kind of colour vision, and in grey if line styles help.
+BLACK = "#000000"
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#CC79A7"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
+YELLOW = "#F0E442"
+GREY = "#7F7F7F"
+PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+
+ONE_COLUMN = 3.5
+TWO_COLUMNS = 7.2
+"""Widths of a figure in inches, as journals print them."""
+
+THEORY: dict[str, Any] = {"color": BLACK, "linestyle": (0, (3, 2)), "linewidth": 0.9}
+"""How the curve of a theory is drawn over that of its simulation."""
+
+DOTS_PER_INCH = 200
+FORMATS = ("png", "svg")
+
+_SETTINGS: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.grid": False,
+    "axes.labelsize": 8.5,
+    "axes.linewidth": 0.7,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 9,
+    "axes.unicode_minus": True,
+    "figure.constrained_layout.h_pad": 0.06,
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.06,
+    "figure.dpi": 120,
+    "figure.facecolor": "white",
+    "figure.figsize": (ONE_COLUMN, 2.6),
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: figures are the same on every machine
+    "font.size": 8,
+    "image.cmap": "viridis",
+    "image.interpolation": "nearest",
+    "legend.borderaxespad": 0.3,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 3.5,
+    "mathtext.fontset": "dejavusans",
+    "pdf.fonttype": 42,
+    "savefig.dpi": DOTS_PER_INCH,
+    "savefig.facecolor": "white",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "festina",
+    "xtick.direction": "out",
+    "xtick.labelsize": 7.5,
+    "xtick.major.width": 0.7,
+    "ytick.direction": "out",
+    "ytick.labelsize": 7.5,
+    "ytick.major.width": 0.7,
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw within ``with style():`` and the figure looks like all others of festina; nothing else changes."""
+    cycle = plt.cycler(color=PALETTE)
+    with plt.rc_context(_SETTINGS | {"axes.prop_cycle": cycle}):
+        yield
+
+
+def panel_letters(axes: Any, letters: Iterable[str] = ascii_lowercase) -> None:
+    """Put a bold a, b, c … at the upper left of each panel, clear of its labels."""
+    for axis, letter in zip(np.ravel(np.asarray(axes, dtype=object)), letters, strict=False):
+        axis.annotate(
+            letter,
+            xy=(0, 1),
+            xycoords="axes fraction",
+            xytext=(-24, 5),
+            textcoords="offset points",
+            fontsize=10,
+            fontweight="bold",
+            horizontalalignment="right",
+            verticalalignment="bottom",
+        )
+
+
+def draw(result: Result) -> dict[str, bytes]:
+    """The figure of a result, drawn once, as the bytes of each format."""
+    with style():
+        figure = result.figure()
+        try:
+            return {name: _encoded(figure, name) for name in FORMATS}
+        finally:
+            plt.close(figure)
+
+
+def _encoded(figure: Any, name: str) -> bytes:
+    stream = BytesIO()
+    # Without a date in it, the same result gives the same file.
+    figure.savefig(stream, format=name, dpi=DOTS_PER_INCH, metadata={"Date": None} if name == "svg" else None)
+    return stream.getvalue()
+
+
+def figure_paths(folder: Path) -> list[Path]:
+    """Where the figure of a stored result lies, in each format."""
+    return [folder / f"figure.{name}" for name in FORMATS]
+
+
+def save_figure(result: Result, folder: Path) -> list[Path]:
+    """Draw a result's figure into a folder; each file appears whole or not at all."""
+    from festina.learning.checkpoint import write_atomically
+
+    paths = figure_paths(folder)
+    for path, content in zip(paths, draw(result).values(), strict=True):
+        write_atomically(path, lambda temporary, content=content: _write(temporary, content))
+    return paths
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)

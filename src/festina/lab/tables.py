@@ -1,0 +1,151 @@
+"""What was found, in words: shared by the terminal, the report and notebooks. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from festina.claims import Verdict
+    from festina.experiment import Result
+
+MARKS = {
+    "reproduced": "✓",
+    "reproduced qualitatively": "≈",
+    "not reproduced": "✗",
+    "not attempted": "–",
+}
+
+RESERVED = frozenset(
+    "budget debug first-seed fresh help json keep no-figure out over seeds set tile".split(),
+)
+"""Flags that mean the same for every experiment; a field of such a name is given through `--set`."""
+
+
+def verdict_sentence(outcomes: Iterable[str]) -> str:
+    """How many claims came out how, in one plain sentence."""
+    counts = Counter(outcomes)
+    total = sum(counts.values())
+    if total == 0:
+        return "No claims are made."
+    noun = "claim" if total == 1 else "claims"
+    others = [f"{counts[name]} {name}" for name in MARKS if name != "reproduced" and counts[name]]
+    if not others:
+        return f"The claim was {'reproduced'}." if total == 1 else f"All {total} claims were reproduced."
+    return ", ".join([f"{counts['reproduced']} of {total} {noun} reproduced", *others]) + "."
+
+
+def expectation(expected: str, tolerance: str) -> str:
+    """What a claim expects, with the tolerance that was set for it."""
+    if not tolerance:
+        return expected
+    return f"{expected} {tolerance}" if tolerance.startswith("±") else f"{expected}, {tolerance}"
+
+
+def flag_of(field: str) -> str:
+    """The flag of a configuration field."""
+    return "--" + field.replace("_", "-")
+
+
+def value_text(value: Any) -> str:
+    """A value as it is typed on the command line."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(value_text, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+
+
+def run_command(name: str, budget: str, fields: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """The command that runs an experiment with these fields and options."""
+    words = ["festina", "run", name]
+    words += ["--budget", "quick"] if budget == "quick" else []
+    for option, value in options.items():
+        words += [flag_of(option), value_text(value)]
+    for field, value in fields.items():
+        flag = flag_of(field)
+        reserved = flag.removeprefix("--") in RESERVED
+        words += ["--set", f"{field}={value_text(value)}"] if reserved else [flag, value_text(value)]
+    return shlex.join(words)
+
+
+def rerun_command(result: Result) -> str:
+    """The exact command that gives a result again."""
+    budget = result.data.attrs.get("budget", "full")
+    experiment = result.experiment
+    usual = experiment.configure(budget)
+    fields = {
+        name: getattr(result.config, name)
+        for name in type(result.config).model_fields
+        if getattr(result.config, name) != getattr(usual, name)
+    }
+    seeds = seeds_of(result)
+    options = {}
+    if len(seeds) != experiment.seeds_at(budget):
+        options["seeds"] = len(seeds)
+    if seeds and seeds[0] != 0:
+        options["first_seed"] = seeds[0]
+    return run_command(experiment.name, budget, fields, options)
+
+
+def seeds_of(result: Result) -> list[int]:
+    """The seeds of a result's runs."""
+    return [int(seed) for seed in result.data["seed"].values]
+
+
+def duration(seconds: float) -> str:
+    """A wall time as people say it."""
+    if not math.isfinite(seconds):
+        return "unknown"
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def as_json(value: Any) -> Any:
+    """Anything as what JSON can say: NaN is null, infinities are texts."""
+    if isinstance(value, Mapping):
+        return {str(key): as_json(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [as_json(entry) for entry in value]
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return value if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    return as_json(value.item()) if hasattr(value, "item") else str(value)
+
+
+def result_json(result: Result) -> dict[str, Any]:
+    """A result without its data, for machines."""
+    attrs = result.data.attrs
+    return as_json(
+        {
+            "experiment": result.experiment.name,
+            "config": result.config.model_dump(),
+            "budget": attrs.get("budget"),
+            "seeds": seeds_of(result),
+            "verdicts": [_verdict_json(verdict) for verdict in result.verdicts],
+            "failures": result.failures,
+            "folder": result.path,
+            "from_store": result.from_store,
+            "seconds": attrs.get("seconds"),
+            "version": attrs.get("version"),
+            "commit": attrs.get("commit"),
+            "created": attrs.get("created"),
+            "command": rerun_command(result),
+        }
+    )
+
+
+def _verdict_json(verdict: Verdict) -> dict[str, Any]:
+    return verdict.as_dict()
