@@ -3,7 +3,8 @@
 from jaxtyping import install_import_hook
 
 # Before festina is first imported: jaxtyping annotations are then checked by beartype on every call.
-install_import_hook("festina", "beartype.beartype")
+ROOMS = ("worlds", "networks", "learning", "theory", "measures", "precision", "errors")
+install_import_hook([f"festina.{room}" for room in ROOMS], "typecheck.checked")
 
 import jax  # noqa: E402
 import pytest  # noqa: E402

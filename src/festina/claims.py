@@ -87,8 +87,8 @@ class Claim:
         return self._verdict("not reproduced", values)
 
     def _verdict(self, outcome: Outcome, values: Any = None, note: str = "") -> Verdict:
-        finite = None if values is None else values[np.isfinite(values)]
-        known = finite is not None and finite.size > 0
+        finite = np.empty(0) if values is None else values[np.isfinite(values)]
+        known = finite.size > 0
         return Verdict(
             claim=self.id,
             source=str(self.source if isinstance(self.source, Citation) else self.source.at("")),

@@ -134,7 +134,7 @@ class Result:
             raise LookupError(f"{self.experiment.name} has no theory to compare with")
         shared = names or tuple(name for name in self.theory.data_vars if name in self.data)
         gaps = [abs(self.data[name] - self.theory[name]) for name in shared]
-        return np.max([gap.max([d for d in gap.dims if d != "run"]).values for gap in gaps], axis=0)
+        return np.max([gap.max([d for d in gap.dims if d != "run"], skipna=False).values for gap in gaps], axis=0)
 
     def figure(self) -> Figure:
         return self.experiment.figure(self)

@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,7 +51,7 @@ def to_double(tree: T) -> T:
 
 def is_traced(tree: Any) -> bool:
     """Whether any leaf is being traced by JAX (``jit``, ``grad``, ``vmap``)."""
-    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))
 
 
 def precise(function: Callable[P, R]) -> Callable[P, R]:

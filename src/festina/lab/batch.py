@@ -72,7 +72,7 @@ def dataset(experiment: Experiment, runs: Sequence[Run], outcome: Outcome) -> xr
     variables = {}
     for name, values in outcome.observed.items():
         variables[name] = _labelled(experiment, name, ("run", "time"), values[:, done])
-    data = xr.Dataset(variables, coords=_coordinates(experiment, runs, outcome.times[:, done]))
+    data = _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, outcome.times[:, done])))
     return data.assign(experiment.measure(data))
 
 
@@ -90,7 +90,7 @@ def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr
         for name in answers[0]
         if name in experiment.variables
     }
-    return xr.Dataset(variables, coords=_coordinates(experiment, runs, times))
+    return _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, times)))
 
 
 def _inputs(runs: Sequence[Run]) -> dict[str, Any]:
@@ -111,6 +111,12 @@ def _labelled(experiment: Experiment, name: str, leading: tuple[str, ...], value
             f"but records shape {values.shape[len(leading) :]}"
         )
     return dims, values, {"long_name": declared.label, "units": declared.unit}
+
+
+def _numbered(data: xr.Dataset) -> xr.Dataset:
+    """Give dimensions without values of their own the numbers 0, 1, 2, …, so that unequal sizes can be joined."""
+    bare = [name for name in data.dims if name not in data.coords and name != "run"]
+    return data.assign_coords({name: np.arange(data.sizes[name]) for name in bare})
 
 
 def _coordinates(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> dict[str, Any]:

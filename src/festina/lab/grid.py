@@ -17,7 +17,7 @@ from festina.errors import StoreError
 from festina.lab.axes import Axis, checked
 from festina.lab.plan import Group, Plan
 from festina.lab.registry import find
-from festina.learning.checkpoint import write_atomically
+from festina.learning.checkpoint import write_json
 from festina.learning.loop import Failure
 
 CARD = "sweep.json"
@@ -33,7 +33,7 @@ def read_done(folder: Path, number: int, runs: int) -> np.ndarray:
     """Which runs of a group are finished; none if the group cannot be read."""
     try:
         return np.asarray(zarr.open_array(group_path(folder, number) / "done", mode="r")[:])
-    except (OSError, ValueError, KeyError, zarr.errors.BaseZarrError):
+    except (OSError, ValueError, KeyError):
         return np.zeros(runs, bool)
 
 
@@ -46,16 +46,22 @@ def write_tile(
         root = _open_group(folder, number, group, data)
         for name, values in data.variables.items():
             if values.dims[:1] == ("run",):
-                root[str(name)][start:stop] = values.values
+                _write(root, str(name), start, values.values)
         if failures:
             reasons = {str(failure.run): str(failure) for failure in failures}
-            write_atomically(folder / FAILURES / f"{number}-{start}.json", lambda path: write_json(path, reasons))
+            write_json(folder / FAILURES / f"{number}-{start}.json", reasons)
         failed = np.zeros(stop - start, bool)
         failed[[failure.run - start for failure in failures]] = True
-        root["failed"][start:stop] = failed
-        root["done"][start:stop] = True
+        _write(root, "failed", start, failed)
+        _write(root, "done", start, np.ones(stop - start, bool))
     except OSError as error:
         raise StoreError(f"cannot write {folder}: {error.strerror or error}; finished batches are kept") from error
+
+
+def _write(root: zarr.Group, name: str, start: int, values: np.ndarray) -> None:
+    array = root[name]
+    assert isinstance(array, zarr.Array)
+    array[start : start + len(values)] = values
 
 
 def _open_group(folder: Path, number: int, group: Group, data: xr.Dataset) -> zarr.Group:
@@ -158,7 +164,3 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, tuple):
         return value
     return value[0] if len(value) == 1 else ",".join(f"{part:g}" for part in value)
-
-
-def write_json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=1), encoding="utf-8")

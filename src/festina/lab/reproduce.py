@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from festina.errors import UnknownName
+from festina.errors import FestinaError, UnknownName
 from festina.experiment import Budget, Experiment, Result
 from festina.lab import registry
 
@@ -96,7 +96,7 @@ def reproduce(
 
 def _attempt(entry: Entry, **options: Any) -> Entry:
     from festina.lab.run import Interrupted, run
-    from festina.lab.style import save_figure
+    from festina.lab.style import ensure_figure
 
     if entry.experiment is None:
         return entry
@@ -109,8 +109,7 @@ def _attempt(entry: Entry, **options: Any) -> Entry:
         return Entry(entry.name, entry.experiment, getattr(error, "result", None), error=one_line(error))
     figure_error = ""
     try:
-        if result.path is not None:
-            save_figure(result, result.path)
+        ensure_figure(result)
     except Exception as error:
         figure_error = f"the figure could not be drawn: {one_line(error)}"
     return Entry(entry.name, entry.experiment, result, figure_error=figure_error, seconds=monotonic() - began)
@@ -118,7 +117,5 @@ def _attempt(entry: Entry, **options: Any) -> Entry:
 
 def one_line(error: BaseException) -> str:
     """An error as one line: users' errors as they are, others with their kind."""
-    from festina.errors import FestinaError
-
     text = " ".join(str(error).split())
     return text if isinstance(error, FestinaError) else f"{type(error).__name__}: {text}"

@@ -18,7 +18,7 @@ import xarray as xr
 from festina.claims import Verdict
 from festina.errors import FestinaWarning, StoreError
 from festina.experiment import Experiment, Result
-from festina.learning.checkpoint import write_atomically
+from festina.learning.checkpoint import write_json
 
 CARD = "result.json"
 DATA = "data.zarr"
@@ -51,7 +51,7 @@ def save(folder: Path, result: Result, card: dict[str, Any]) -> None:
     except OSError as error:
         raise StoreError(f"cannot write {folder}: {error.strerror or error}") from error
     card = card | {"verdicts": [verdict.as_dict() for verdict in result.verdicts], "files": manifest(folder)}
-    write_atomically(folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1), encoding="utf-8") and None)
+    write_json(folder / CARD, card)
 
 
 def write_zarr(data: xr.Dataset, path: Path, group: str) -> None:

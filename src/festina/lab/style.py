@@ -9,7 +9,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
-from festina._lazy import np, plt
+from festina._lazy import plt
 
 if TYPE_CHECKING:
     from festina.experiment import Result
@@ -80,16 +80,18 @@ _SETTINGS: dict[str, Any] = {
 @contextmanager
 def style() -> Iterator[None]:
     """Draw within ``with style():`` and the figure looks like all others of festina; nothing else changes."""
-    cycle = plt.cycler(color=PALETTE)
-    with plt.rc_context(_SETTINGS | {"axes.prop_cycle": cycle}):
+    from cycler import cycler
+
+    settings: dict[Any, Any] = _SETTINGS | {"axes.prop_cycle": cycler(color=PALETTE)}
+    with plt.rc_context(settings):
         yield
 
 
-def panel_letters(axes: Any, letters: Iterable[str] = ascii_lowercase) -> None:
+def letter(*axes: Any, letters: Iterable[str] = ascii_lowercase) -> None:
     """Put a bold a, b, c … at the upper left of each panel, clear of its labels."""
-    for axis, letter in zip(np.ravel(np.asarray(axes, dtype=object)), letters, strict=False):
+    for axis, mark in zip(axes, letters, strict=False):
         axis.annotate(
-            letter,
+            mark,
             xy=(0, 1),
             xycoords="axes fraction",
             xytext=(-24, 5),
@@ -121,6 +123,16 @@ def _encoded(figure: Any, name: str) -> bytes:
 def figure_paths(folder: Path) -> list[Path]:
     """Where the figure of a stored result lies, in each format."""
     return [folder / f"figure.{name}" for name in FORMATS]
+
+
+def ensure_figure(result: Result) -> list[Path]:
+    """The figure beside a stored result; one that is there is as good as new, for its code is the same."""
+    if result.path is None:
+        return []
+    paths = figure_paths(result.path)
+    if result.from_store and all(path.exists() for path in paths):
+        return paths
+    return save_figure(result, result.path)
 
 
 def save_figure(result: Result, folder: Path) -> list[Path]:

@@ -12,13 +12,13 @@ from festina.errors import ArgumentError, StoreError, require
 from festina.experiment import Budget, Experiment
 from festina.lab.axes import Axis, checked, parse_axis
 from festina.lab.batch import dataset, simulate
-from festina.lab.grid import CARD, open_sweep, read_done, write_json, write_tile
+from festina.lab.grid import CARD, open_sweep, read_done, write_tile
 from festina.lab.plan import Plan, make_plan
 from festina.lab.provenance import code_digest, digest, provenance
 from festina.lab.registry import find
 from festina.lab.run import Interrupted
 from festina.lab.store import check_writable
-from festina.learning.checkpoint import write_atomically
+from festina.learning.checkpoint import write_json
 from festina.learning.progress import Progress
 
 
@@ -82,7 +82,7 @@ def prepare(folder: Path, plan: Plan) -> None:
                 f"{card['version']} (code {card['code']}); finish it with that version, or choose another store"
             )
         return
-    write_atomically(path, lambda temporary: write_json(temporary, card))
+    write_json(path, card)
 
 
 def work(folder: Path, plan: Plan, variables: Sequence[str] | None = None) -> None:
@@ -121,5 +121,6 @@ def _compute_tile(
 def _select(data: xr.Dataset, variables: Sequence[str] | None) -> xr.Dataset:
     unknown = [name for name in variables or () if name not in data]
     if unknown:
-        raise ArgumentError(f"Argument `variables` must name some of {sorted(data.data_vars)}, but names {unknown}.")
+        known = ", ".join(sorted(map(str, data.data_vars)))
+        raise ArgumentError(f"Argument `variables` must name some of {known}, but names {', '.join(unknown)}.")
     return data if variables is None else data[list(variables)]

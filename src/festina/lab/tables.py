@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from festina.claims import Verdict
     from festina.experiment import Result
 
 MARKS = {
@@ -21,7 +20,21 @@ MARKS = {
 }
 
 RESERVED = frozenset(
-    "budget debug first-seed fresh help json keep no-figure out over seeds set tile".split(),
+    [
+        "budget",
+        "debug",
+        "first-seed",
+        "fresh",
+        "help",
+        "json",
+        "keep",
+        "no-figure",
+        "out",
+        "over",
+        "seeds",
+        "set",
+        "tile",
+    ]
 )
 """Flags that mean the same for every experiment; a field of such a name is given through `--set`."""
 
@@ -35,7 +48,7 @@ def verdict_sentence(outcomes: Iterable[str]) -> str:
     noun = "claim" if total == 1 else "claims"
     others = [f"{counts[name]} {name}" for name in MARKS if name != "reproduced" and counts[name]]
     if not others:
-        return f"The claim was {'reproduced'}." if total == 1 else f"All {total} claims were reproduced."
+        return "The claim was reproduced." if total == 1 else f"All {total} claims were reproduced."
     return ", ".join([f"{counts['reproduced']} of {total} {noun} reproduced", *others]) + "."
 
 
@@ -134,7 +147,7 @@ def result_json(result: Result) -> dict[str, Any]:
             "config": result.config.model_dump(),
             "budget": attrs.get("budget"),
             "seeds": seeds_of(result),
-            "verdicts": [_verdict_json(verdict) for verdict in result.verdicts],
+            "verdicts": [verdict.as_dict() for verdict in result.verdicts],
             "failures": result.failures,
             "folder": result.path,
             "from_store": result.from_store,
@@ -145,7 +158,3 @@ def result_json(result: Result) -> dict[str, Any]:
             "command": rerun_command(result),
         }
     )
-
-
-def _verdict_json(verdict: Verdict) -> dict[str, Any]:
-    return verdict.as_dict()

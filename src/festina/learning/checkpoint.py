@@ -3,15 +3,18 @@
 import hashlib
 import json
 import os
+import warnings
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from festina.errors import StoreError
+from festina.errors import FestinaWarning, StoreError
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -24,7 +27,8 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
             os.fsync(stream.fileno())
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
 
 
@@ -32,7 +36,7 @@ def fingerprint(*parts: Any) -> str:
     """A hash of arrays and of anything with a faithful `repr`."""
     digest = hashlib.sha256()
     for leaf in jax.tree.leaves(parts):
-        if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             leaf = jax.random.key_data(leaf)
         is_array = isinstance(leaf, jax.Array | np.ndarray | np.generic)
         digest.update(np.ascontiguousarray(leaf).tobytes() if is_array else repr(leaf).encode())
@@ -40,30 +44,44 @@ def fingerprint(*parts: Any) -> str:
     return digest.hexdigest()
 
 
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON whole or not at all."""
+    text = json.dumps(content, indent=1)
+    write_atomically(path, lambda temporary: _write_text(temporary, text))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
 def save(path: Path, mark: str, progress: int, arrays: dict[str, np.ndarray], notes: dict[str, Any]) -> None:
     """Write a checkpoint: how far the run is, its arrays, and notes that are JSON."""
-    header = np.frombuffer(
-        json.dumps({"mark": mark, "progress": progress, "notes": notes}).encode(), dtype=np.uint8
-    )
+    header = np.frombuffer(json.dumps({"mark": mark, "progress": progress, "notes": notes}).encode(), dtype=np.uint8)
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as stream:
-            np.savez(stream, __header__=header, **{f"a:{name}": a for name, a in arrays.items()})
+            np.savez(stream, allow_pickle=False, header=header, **{f"a:{name}": a for name, a in arrays.items()})
 
     write_atomically(path, write)
 
 
 def load(path: Path, mark: str) -> tuple[int, dict[str, np.ndarray], dict[str, Any]] | None:
-    """Read a checkpoint; None if there is none, or it is damaged or of another run (it is then set aside)."""
+    """Read a checkpoint; None if there is none that can be trusted."""
     if not path.exists():
         return None
     try:
         with np.load(path) as stored:
-            header = json.loads(stored["__header__"].tobytes())
+            header = json.loads(stored["header"].tobytes())
             arrays = {name[2:]: stored[name] for name in stored.files if name.startswith("a:")}
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
-        header, arrays = {"mark": "damaged"}, {}
+        return _refuse(path, "is damaged")
     if header["mark"] != mark:
-        path.replace(path.with_suffix(".unusable"))
-        return None
+        return _refuse(path, "belongs to another run")
     return header["progress"], arrays, header["notes"]
+
+
+def _refuse(path: Path, why: str) -> None:
+    """Set a checkpoint aside, say why, and let the run start anew."""
+    aside = path.with_name(f"{path.name}.unusable")
+    path.replace(aside)
+    warnings.warn(f"checkpoint {path} {why}; moved to {aside.name}, starting anew", FestinaWarning, stacklevel=4)

@@ -33,18 +33,21 @@ def descent_process(
     step_size = jnp.asarray(step_size)
     switch_steps = None if switches is None else jnp.ceil(jnp.asarray(switches) / step_size - 1e-9)
 
+    # Unrolling spares XLA a copy of the state in three steps of four, and is worth compiling only for long scans.
+    unroll = 4 if steps_per_record >= 64 else 1
+
     def step(state: State) -> State:
         count = state.step.astype(step_size.dtype)
         stage = jnp.asarray(0) if switch_steps is None else jnp.searchsorted(switch_steps, count, side="right")
         change = rate(state.parameters, jax.random.fold_in(key, state.step), stage)
         parameters = jax.tree.map(lambda p, c: p + step_size.astype(p.dtype) * c, state.parameters, change)
-        return State((count + 1) * step_size, state.step + 1, parameters)
+        return State((count + 1.0) * step_size, state.step + 1, parameters)
 
     def advance(state: State, index: Int[Array, ""]) -> State:
         body = lambda state, _: (step(state), None)  # noqa: E731
-        return jax.lax.scan(body, state, None, length=steps_per_record, unroll=4)[0]
+        return jax.lax.scan(body, state, None, length=steps_per_record, unroll=unroll)[0]
 
-    times = jnp.arange(records + 1) * steps_per_record * step_size
+    times = jnp.arange(records + 1).astype(step_size.dtype) * (steps_per_record * step_size)
     return Process(State.start(parameters, times[0]), advance, observe, times, step)
 
 

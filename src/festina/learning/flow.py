@@ -82,7 +82,7 @@ def _attempt(
     proposal, error, _, _, _ = solver.step(term, state.time, end, state.parameters, stage, start, made_jump=False)
     size = _scaled_norm(error, state.parameters, proposal, tolerance)
     accepted = size <= 1.0
-    order = solver.order(term)
+    order = solver.order(term) or 1
     factor = jnp.clip(SAFETY * jnp.maximum(size, 1e-30) ** (-1.0 / order), SMALLEST_FACTOR, LARGEST_FACTOR)
     factor = jnp.where(jnp.isfinite(size), factor, SMALLEST_FACTOR)
     next_size = (end - state.time) * factor

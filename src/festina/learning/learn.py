@@ -194,9 +194,7 @@ class _Between:
             )
             networks = jax.tree.map(lambda leaf: jnp.asarray(leaf[before]), self.snapshots)
             outcome = drive(self.build, shared | {"network": networks, "times": grids}, label="dense")
-        return jax.tree.map(
-            lambda leaf: np.reshape(leaf, (*wanted.shape, *leaf.shape[1:])), outcome.state.parameters
-        )
+        return jax.tree.map(lambda leaf: np.reshape(leaf, (*wanted.shape, *leaf.shape[1:])), outcome.state.parameters)
 
 
 def _times(until: float | None, times: Any) -> np.ndarray:
@@ -206,8 +204,8 @@ def _times(until: float | None, times: Any) -> np.ndarray:
         require(until is not None and until > 0, "until", "be positive", until)
         return np.linspace(0.0, float(until or 0.0), RECORDS + 1)
     grid = np.asarray(times, dtype=float)
-    rising = grid.ndim == 1 and len(grid) >= 2 and bool(np.all(np.diff(grid) > 0)) and np.isfinite(grid).all()
-    require(rising, "times", "be at least two finite numbers that rise", times)
+    rising = grid.ndim == 1 and len(grid) >= 2 and np.all(np.diff(grid) > 0) and np.all(np.isfinite(grid))
+    require(bool(rising), "times", "be at least two finite numbers that rise", times)
     return grid
 
 
@@ -261,9 +259,7 @@ def _trajectory(outcome: Outcome, network: Any, method: str, at: Any = None) -> 
     done = slice(0, outcome.records)
     data = as_dataset(outcome.times[0, done], {name: values[0, done] for name, values in outcome.observed.items()})
     final = jax.tree.map(lambda leaf: np.asarray(leaf[0]), outcome.state.parameters)
-    run = Trajectory(
-        data, to_numpy(network), final, method, outcome.steps, outcome.seconds, outcome.interrupted, at
-    )
+    run = Trajectory(data, to_numpy(network), final, method, outcome.steps, outcome.seconds, outcome.interrupted, at)
     if outcome.failures:
         raise Diverged(f"{outcome.failures[0]}; what was recorded before is in `.trajectory`", run)
     if run.interrupted:

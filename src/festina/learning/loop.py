@@ -4,6 +4,7 @@ Progress, checkpoint and resume, word of runs that went astray, Ctrl-C without l
 of it happens here, on the host, between two chunks. A chunk is a `lax.scan` over recordings, batched over runs.
 """
 
+import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from festina.errors import FestinaWarning, StoreError
 from festina.learning import checkpoint as checkpoints
 from festina.learning.process import Process, State
 from festina.learning.progress import Progress
@@ -230,9 +232,7 @@ def _first_bad_step(build: Build, inputs: Any, state: State, last: Int[Array, ""
     """Repeat the chunk of one run step by step, up to the first step that leaves a value non-finite."""
     step = build(inputs).step
     if step is not None:
-        state = jax.lax.while_loop(
-            lambda s: jnp.all(_finite(s.parameters)) & (s.step < last), lambda s: step(s), state
-        )
+        state = jax.lax.while_loop(lambda s: jnp.all(_finite(s.parameters)) & (s.step < last), lambda s: step(s), state)
     known = jnp.asarray(step is not None)
     return {"known": known, "finite": _finite(state.parameters), "time": state.time, "step": state.step}
 
@@ -249,7 +249,10 @@ def _save(path: Path, mark: str, journey: _Journey) -> None:
     arrays = {f"state:{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(journey.state))}
     arrays |= {f"observed:{name}": values[:, : journey.records] for name, values in journey.observed.items()}
     notes = {"failures": [vars(failure) for failure in journey.failures.values()]}
-    checkpoints.save(path, mark, journey.records, arrays, notes)
+    try:
+        checkpoints.save(path, mark, journey.records, arrays, notes)
+    except StoreError as error:  # a full disk must not cost the run
+        warnings.warn(f"no checkpoint: {error}; going on without", FestinaWarning, stacklevel=3)
 
 
 def _resume(path: Path, mark: str, journey: _Journey) -> int:

@@ -1,8 +1,9 @@
 """The contract of theory: a function of time that gives named variables."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Solution(Protocol):
     """A solution with its initial condition inside, callable at any times.
 

@@ -92,10 +92,7 @@ def tree(
     similarity = [(1.0 - 2.0 * flip) ** (2 * (depth - level)) for level in range(depth + 1)]
     gains = [similarity[0], *(similarity[k] - similarity[k - 1] for k in range(1, depth + 1))]
     eigenvalues = jnp.stack(
-        [
-            jnp.asarray(items * sum(gains[k] / nodes[k] for k in range(level, depth + 1)))
-            for level in range(depth + 1)
-        ]
+        [jnp.asarray(items * sum(gains[k] / nodes[k] for k in range(level, depth + 1))) for level in range(depth + 1)]
     )
     averages = [np.kron(np.eye(m), np.full((items // m, items // m), m / items)) for m in nodes]
     projectors = np.stack([averages[0], *(b - a for a, b in itertools.pairwise(averages))])
@@ -199,13 +196,16 @@ def _world(
     names: tuple[str, ...],
     drawn: Float[Array, "features items"] | None,
 ) -> SemanticWorld:
+    """Put a world together; features that were not drawn are made to have exactly the model's covariance."""
     items = projectors.shape[-1]
     require(features >= 1, "features", "be at least 1", features)
     if drawn is None:
         require(features >= items, "features", f"be at least the {items} items, unless a key draws them", features)
         spread = jnp.asarray(_orthonormal_columns(features, items), eigenvalues.dtype)
-        drawn = features**0.5 * spread @ _root(eigenvalues, projectors)
-    dataset = Dataset(jnp.eye(items, dtype=drawn.dtype), drawn.T)
+        shown = features**0.5 * spread @ _root(eigenvalues, projectors)
+    else:
+        shown = drawn
+    dataset = Dataset(jnp.eye(items, dtype=shown.dtype), shown.T)
     sizes = tuple(round(np.trace(projector)) for projector in projectors)
     return SemanticWorld(dataset, eigenvalues, projectors, sizes, names)
 
@@ -216,9 +216,7 @@ def _orthonormal_columns(rows: int, columns: int) -> Float[np.ndarray, "rows col
     return waves / np.linalg.norm(waves, axis=0)
 
 
-def _tree_features(
-    key: Array, branching: tuple[int, ...], flip: Any, features: int
-) -> Float[Array, "features items"]:
+def _tree_features(key: Array, branching: tuple[int, ...], flip: Any, features: int) -> Float[Array, "features items"]:
     """Features drawn by the branching process: ±1 at the root, a flip with probability ε on every edge."""
     values = jnp.where(jax.random.bernoulli(jax.random.fold_in(key, 0), 0.5, (features, 1)), 1.0, -1.0)
     for level, branches in enumerate(branching, start=1):

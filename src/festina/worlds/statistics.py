@@ -1,6 +1,6 @@
 """How much of a world a learner sees in one step: all of it, a batch, or the law of a batch's moments."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 from jaxtyping import Array
@@ -10,6 +10,7 @@ from festina.worlds.data import Moments, Samples
 from festina.worlds.world import World
 
 
+@runtime_checkable
 class Statistics(Protocol):
     """``statistics(world, network, key)`` is what the network sees of the world in one step."""
 

@@ -1,6 +1,6 @@
 """The worlds every network can live in: a finite data set, and a linear teacher with Gaussian inputs."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -13,6 +13,7 @@ from festina.precision import is_traced
 from festina.worlds.data import Moments, Samples
 
 
+@runtime_checkable
 class World(Protocol):
     """What there is to learn."""
 
@@ -44,7 +45,7 @@ class Dataset(eqx.Module):
     """
 
     inputs: Float[Any, "n i"]
-    targets: Float[Any, "n o"]
+    targets: Float[Any, "_ o"]
 
     def __check_init__(self) -> None:
         require(

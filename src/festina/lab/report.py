@@ -1,0 +1,298 @@
+"""The report: one HTML file with everything in it, readable offline, on paper, in light and in dark."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from html import escape
+from inspect import cleandoc
+from pathlib import Path
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+from festina._version import __version__
+from festina.lab.style import FORMATS, draw, figure_paths
+from festina.lab.tables import MARKS, duration, rerun_command, seeds_of, value_text, verdict_sentence
+
+if TYPE_CHECKING:
+    from festina.claims import Verdict
+    from festina.experiment import Experiment, Result
+    from festina.lab.reproduce import Entry
+
+LARGEST_SVG = 400_000  # bytes; beyond it a picture of pixels is smaller and quicker to show
+SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]?\d+)\b")
+STYLE_SHEET = Path(__file__).with_name("report.css")
+
+
+def result_section(result: Result) -> str:
+    """A result as a piece of HTML that brings its own style, as notebooks show it."""
+    body = _heading(result.experiment, "h3") + _body(result)
+    return f'<style>{_style_sheet()}</style><section class="festina">{body}</section>'
+
+
+def write_report(entries: Sequence[Entry], path: Path, *, title: str = "What held, and what did not") -> Path:
+    """Write the report of many experiments as one self-contained file.
+
+    Args:
+        entries: results and failures, as `festina.lab.reproduce.reproduce` gives them.
+        path: the file to write; it appears whole or not at all.
+        title: the heading.
+    """
+    from festina.learning.checkpoint import write_atomically
+
+    page = report_page(entries, title)
+
+    def write(temporary: Path) -> None:
+        temporary.write_text(page, encoding="utf-8")
+
+    write_atomically(path, write)
+    return path
+
+
+def report_page(entries: Sequence[Entry], title: str) -> str:
+    """The whole page as text."""
+    sections = "\n".join(_section(entry) for entry in entries)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)} · festina</title>
+<style>{_style_sheet()}</style>
+</head>
+<body>
+<main class="festina">
+<header>
+<p class="kicker">festina {escape(__version__)} · {_moment(datetime.now(UTC).isoformat())}</p>
+<h1>{escape(title)}</h1>
+<p class="lead">{escape(totals(entries))}</p>
+{_contents(entries)}
+</header>
+{sections}
+{_references(entries)}
+</main>
+</body>
+</html>
+"""
+
+
+def totals(entries: Sequence[Entry]) -> str:
+    """The whole report in a sentence or two."""
+    ran = [entry for entry in entries if entry.result is not None]
+    failed = len(entries) - len(ran)
+    noun = "experiment" if len(ran) == 1 else "experiments"
+    outcomes = [outcome for entry in entries for outcome in entry.outcomes]
+    lost = f" {failed} more could not be run." if failed else ""
+    return f"{len(ran)} {noun} ran.{lost} {verdict_sentence(outcomes)}"
+
+
+def _section(entry: Entry) -> str:
+    heading = _heading(entry.experiment, "h2") if entry.experiment else f"<h2>{escape(entry.name)}</h2>"
+    if entry.error:
+        heading += f'<p class="trouble"><strong>Failed.</strong> {escape(entry.error)}</p>'
+    body = _body(entry.result) if entry.result is not None else _without_result(entry)
+    return f'<section id="{_anchor(entry.name)}">{heading}{body}</section>'
+
+
+def _without_result(entry: Entry) -> str:
+    """All that can be said of an experiment that gave no result."""
+    explained = _explanation(entry.experiment) if entry.experiment else ""
+    return f"{explained}<h4>To try again</h4><pre>festina run {escape(entry.name)} --debug</pre>"
+
+
+def _body(result: Result) -> str:
+    return (
+        _figure(result)
+        + _explanation(result.experiment)
+        + _claims(result.verdicts)
+        + _notes(result)
+        + _failures(result.failures)
+        + _origin(result)
+    )
+
+
+def _heading(experiment: Experiment, level: str) -> str:
+    sources = " · ".join(escape(source.short) for source in experiment.sources)
+    return (
+        f'<p class="kicker">{escape(experiment.name)}{" · " if sources else ""}{sources}</p>'
+        f'<{level} class="summary">{_inline(experiment.summary())}</{level}>'
+    )
+
+
+def _explanation(experiment: Experiment) -> str:
+    """The docstring below its first line: paragraphs, and indented blocks as set equations."""
+    text = cleandoc(type(experiment).__doc__ or "")
+    blocks = re.split(r"\n\s*\n", text)[1:] if "\n" in text else []
+    return "".join(_block(block) for block in blocks if block.strip())
+
+
+def _block(block: str) -> str:
+    if all(line.startswith("   ") for line in block.split("\n")):
+        return f'<p class="equation">{_formulas(escape(dedent(block)))}</p>'
+    return f"<p>{_inline(' '.join(block.split()))}</p>"
+
+
+def _inline(text: str) -> str:
+    """Text with its `code` marked and its formulas set."""
+    marked = r"``(?P<double>.+?)``|`(?P<single>.+?)`|(?P<plain>[^`]+|`)"
+    return "".join(
+        _formulas(found["plain"]) if found["plain"] else f"<code>{found['double'] or found['single']}</code>"
+        for found in re.finditer(marked, escape(text))
+    )
+
+
+def _formulas(text: str) -> str:
+    """Raise a^2 and a^(2−2/D), lower w_1, and keep equations from breaking at their signs."""
+    text = re.sub(r"\^\(([^()]*)\)|\^(−?\w+)", lambda found: f"<sup>{found[1] or found[2]}</sup>", text)
+    text = re.sub(r"\b([^\W\d_])_(\w{1,3})\b", r"\1<sub>\2</sub>", text)
+    return re.sub(r"(?<=\s)−(?=\S)", "−\u2060", text.replace(" = ", "\u00a0=\u00a0"))
+
+
+def _figure(result: Result) -> str:
+    try:
+        kind, content = _picture(result)
+    except Exception as error:  # the numbers are worth showing without the picture
+        return f'<p class="trouble">The figure could not be drawn: {escape(f"{type(error).__name__}: {error}")}</p>'
+    described = escape(f"Figure of {result.experiment.name}: {result.experiment.summary()}", quote=True)
+    encoded = b64encode(content).decode()
+    return f'<figure><img alt="{described}" src="data:image/{kind};base64,{encoded}"></figure>'
+
+
+def _picture(result: Result) -> tuple[str, bytes]:
+    """The figure that lies beside the stored result, or else one drawn now."""
+    paths = figure_paths(result.path) if result.path is not None else []
+    stored = bool(paths) and all(path.exists() for path in paths)
+    drawn = {name: path.read_bytes() for name, path in zip(FORMATS, paths, strict=True)} if stored else draw(result)
+    return ("svg+xml", drawn["svg"]) if len(drawn["svg"]) <= LARGEST_SVG else ("png", drawn["png"])
+
+
+def _claims(verdicts: Sequence[Verdict]) -> str:
+    if not verdicts:
+        return ""
+    rows = "".join(_claim(verdict) for verdict in verdicts)
+    head = "<th>Claim</th><th>Expected</th><th>Tolerance</th><th>Measured</th><th>Verdict</th>"
+    return (
+        f"<h4>Claims</h4><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<p class="small">{escape(verdict_sentence(verdict.outcome for verdict in verdicts))} '
+        "Measured: mean ± standard deviation, and below it the smallest and the largest value.</p>"
+    )
+
+
+def _claim(verdict: Verdict) -> str:
+    note = f'<span class="aside">{escape(verdict.note)}</span>' if verdict.note else ""
+    statement = (
+        f'{_inline(verdict.statement)}<span class="aside">{escape(verdict.source)} · '
+        f"<code>{escape(verdict.claim)}</code></span>"
+    )
+    mark = f'<span class="mark" aria-hidden="true">{MARKS[verdict.outcome]}</span>'
+    measured = f"{_numbers(verdict.measurement)}{_range(verdict)}"
+    kind = verdict.outcome.replace(" ", "-")
+    return (
+        f'<tr><td>{statement}</td><td class="number">{_numbers(verdict.expected)}</td>'
+        f'<td>{_numbers(verdict.tolerance)}</td><td class="number">{measured}</td>'
+        f'<td class="verdict {kind}">{mark} {escape(verdict.outcome)}{note}</td></tr>'
+    )
+
+
+def _range(verdict: Verdict) -> str:
+    if not verdict.spread or verdict.worst is None:
+        return ""
+    low, high = verdict.worst
+    return f'<span class="aside">{_numbers(f"{low:.2g} … {high:.2g}")}</span>'
+
+
+def _numbers(text: str) -> str:
+    """Escaped text with 1e-08 set as a power of ten, and hyphens before digits as minus signs."""
+
+    def power(found: re.Match[str]) -> str:
+        exponent = str(int(found[2])).replace("-", "−")
+        mantissa = "" if found[1] == "1" else f"{found[1]} × "
+        return f"{mantissa}10<sup>{exponent}</sup>"
+
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", SCIENTIFIC.sub(power, escape(text)))
+
+
+def _notes(result: Result) -> str:
+    notes = result.data.attrs.get("notes", [])
+    return _list("Notes", [notes] if isinstance(notes, str) else list(notes))
+
+
+def _failures(failures: list[str]) -> str:
+    return _list("Runs that failed", failures)
+
+
+def _list(heading: str, items: list[Any]) -> str:
+    if not items:
+        return ""
+    return f"<h4>{heading}</h4><ul>{''.join(f'<li>{escape(str(item))}</li>' for item in items)}</ul>"
+
+
+def _origin(result: Result) -> str:
+    """Where the numbers come from, and how to get them again."""
+    attrs = result.data.attrs
+    seeds = seeds_of(result)
+    runs = f"{len(seeds)} (seed{'' if len(seeds) == 1 else 's'} {_span(seeds)}), {attrs.get('budget', '?')} budget"
+    settings = ", ".join(
+        f"{name} = {value_text(getattr(result.config, name))}" for name in type(result.config).model_fields
+    )
+    facts = {
+        "Runs": runs,
+        "Settings": settings,
+        "Code": f"festina {attrs.get('version', '?')}"
+        + (f", commit {attrs['commit']}" if attrs.get("commit") else "")
+        + f", jax {attrs.get('jax', '?')}, {attrs.get('precision', '?')}",
+        "Computed": f"{_moment(attrs.get('created', ''))}, in {duration(float(attrs.get('seconds', float('nan'))))}",
+    }
+    rows = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text)
+    return f"<h4>To run it again</h4><pre>{escape(rerun_command(result))}</pre><dl>{rows}</dl>"
+
+
+def _span(seeds: list[int]) -> str:
+    return f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else ", ".join(map(str, seeds))
+
+
+def _contents(entries: Sequence[Entry]) -> str:
+    """What the report holds, with a mark for each claim; a single experiment needs no such list."""
+    if len(entries) < 2:
+        return ""
+    rows = "".join(_content(entry) for entry in entries)
+    legend = " · ".join(f"{mark} {outcome}" for outcome, mark in MARKS.items())
+    return f'<table class="contents"><tbody>{rows}</tbody></table><p class="small">{legend}</p>'
+
+
+def _content(entry: Entry) -> str:
+    summary = _inline(entry.experiment.summary()) if entry.experiment else ""
+    marks = "failed" if entry.result is None else "".join(f"{MARKS[outcome]} " for outcome in entry.outcomes)
+    return (
+        f'<tr><td><a href="#{_anchor(entry.name)}">{escape(entry.name)}</a></td><td>{summary}</td>'
+        f'<td class="marks">{marks.strip()}</td></tr>'
+    )
+
+
+def _references(entries: Sequence[Entry]) -> str:
+    sources = {source.key: source for entry in entries if entry.experiment for source in entry.experiment.sources}
+    if not sources:
+        return ""
+    items = "".join(
+        f"<li>{escape(source.citation)} <code>{escape(key)}</code></li>" for key, source in sorted(sources.items())
+    )
+    return f'<section class="references"><h2>Sources</h2><ul>{items}</ul></section>'
+
+
+def _anchor(name: str) -> str:
+    return escape(re.sub(r"[^\w.-]+", "-", name), quote=True)
+
+
+def _moment(stamp: str) -> str:
+    """A time stamp as people read it."""
+    try:
+        return datetime.fromisoformat(stamp).strftime("%Y-%m-%d %H:%M %Z").strip()
+    except ValueError:
+        return stamp or "at an unknown time"
+
+
+def _style_sheet() -> str:
+    return STYLE_SHEET.read_text(encoding="utf-8")

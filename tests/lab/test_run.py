@@ -1,0 +1,117 @@
+"""Running and storing experiments."""
+
+import json
+
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.errors import ArgumentError, FestinaWarning, StoreError, UnknownName
+from festina.experiment import Claim, below, near
+from festina.lab import store as stores
+from toy import Toy
+
+
+def test_a_result_has_dims_units_and_provenance():
+    result = fs.run(Toy(), seeds=3)
+    assert result["level"].dims == ("run", "time", "unit")
+    assert result["level"].attrs == {"long_name": "level", "units": "V"}
+    assert list(result["seed"].values) == [0, 1, 2]
+    for name in ("version", "code", "commit", "jax", "seconds", "precision", "created", "config_speed"):
+        assert name in result.data.attrs
+    assert "linear decay" in repr(result) and "reproduced" in repr(result)
+
+
+def test_theory_stands_beside_the_simulation():
+    result = fs.run(Toy(), seeds=2, speed=0.7)
+    assert result.errors("level").shape == (2,)
+    assert result.errors().max() < 1e-9
+    assert [verdict.outcome for verdict in result.verdicts] == ["reproduced", "reproduced", "not reproduced"]
+
+
+def test_the_full_budget_attempts_what_the_quick_one_does_not():
+    quick, full = (fs.run(Toy(), budget=budget) for budget in ("quick", "full"))
+    assert quick["time"].size < full["time"].size
+    assert quick.verdicts[1].note == "needs the full budget" and full.verdicts[1].outcome == "reproduced"
+
+
+def test_asked_twice_answered_from_the_store(tmp_path):
+    first = fs.run(Toy(), store=tmp_path, seeds=2)
+    second = fs.run(Toy(), store=tmp_path, seeds=2)
+    assert not first.from_store and second.from_store
+    assert second.data.identical(first.data) and second.theory.identical(first.theory)
+    assert second.verdicts == first.verdicts
+    assert not fs.run(Toy(), store=tmp_path, seeds=2, speed=2.0).from_store
+    assert not fs.run(Toy(), store=tmp_path, seeds=2, fresh=True).from_store
+
+
+def test_another_version_of_the_code_computes_anew(tmp_path, monkeypatch):
+    fs.run(Toy(), store=tmp_path)
+    monkeypatch.setattr("festina.lab.run.code_digest", lambda: "another")
+    assert not fs.run(Toy(), store=tmp_path).from_store
+
+
+def test_a_damaged_result_is_named_set_aside_and_computed_again(tmp_path):
+    folder = fs.run(Toy(), store=tmp_path).path
+    chunk = next(path for path in (folder / "data.zarr" / "simulation" / "level").rglob("*") if path.is_file())
+    chunk.write_bytes(b"damage")
+    with pytest.warns(FestinaWarning, match=r"is damaged \(data.zarr/.*missing or changed\)"):
+        again = fs.run(Toy(), store=tmp_path)
+    assert not again.from_store
+    assert folder.with_name(f"{folder.name}.damaged-1").exists()
+    assert fs.run(Toy(), store=tmp_path).from_store
+
+
+def test_an_unreadable_card_is_damage(tmp_path):
+    folder = fs.run(Toy(), store=tmp_path).path
+    (folder / stores.CARD).write_text("{")
+    with pytest.warns(FestinaWarning, match="result.json is not readable"):
+        assert not fs.run(Toy(), store=tmp_path).from_store
+
+
+def test_a_half_written_result_is_not_trusted(tmp_path):
+    folder = fs.run(Toy(), store=tmp_path).path
+    (folder / stores.CARD).unlink()
+    assert not fs.run(Toy(), store=tmp_path).from_store
+    assert fs.run(Toy(), store=tmp_path).from_store
+
+
+def test_an_unwritable_store_is_refused_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot write results to"):
+        fs.run(Toy(), store=tmp_path / "file" / "runs")
+
+
+def test_failed_runs_are_kept_with_their_reason():
+    result = fs.run(Toy(), speed=-1.0, explode=True, seeds=2)
+    assert len(result.failures) == 2 and "run 0 failed at step" in result.failures[0]
+    assert result.verdicts[0].outcome == "not reproduced" and "not finite" in result.verdicts[0].note
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"units": 0}, ArgumentError, "`units` must be greater than or equal to 1, but is 0"),
+        ({"speed": "fast"}, ArgumentError, "`speed` must be a valid number"),
+        ({"sped": 1.0}, UnknownName, "unknown field of toy/decay 'sped'; did you mean 'speed'"),
+        ({"seeds": 0}, ArgumentError, "`seeds` must be at least 1, but is 0"),
+        ({"budget": "huge"}, ArgumentError, "`budget` must be 'quick' or 'full', but is 'huge'"),
+    ],
+)
+def test_bad_questions_are_refused_in_one_sentence(arguments, error, message):
+    with pytest.raises(error, match=message):
+        fs.run(Toy(), **arguments)
+
+
+def test_unknown_experiments_get_a_suggestion():
+    with pytest.raises(UnknownName, match="did you mean 'linear/chain'"):
+        fs.run("linear/chian")
+
+
+def test_claims_judge_numbers():
+    claim = Claim("c", Toy.sources[0], "s", quantity=lambda r: r, expect=near(1.0, 0.1), loosely=below(5.0))
+    outcomes = [claim.judge(values, "quick").outcome for values in ([1.05], [2.0], [9.0], [np.nan])]
+    assert outcomes == ["reproduced", "reproduced qualitatively", "not reproduced", "not reproduced"]
+    broken = Claim("c", Toy.sources[0], "s", quantity=lambda r: r["no"], expect=below(1.0))
+    assert broken.judge({}, "quick").outcome == "not attempted"
+    json.dumps(claim.judge([1.0], "quick").as_dict())

@@ -1,0 +1,358 @@
+"""The λ-balanced solution against integration, its own invariants, the printed formula and frozen numbers."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+
+from festina.errors import ArgumentError, FestinaWarning
+from festina.theory.balanced import balanced, balanced_weights, determinant_obstruction, feasible
+from festina.theory.balanced_literal import ACCURATE_UNTIL, literal
+
+TIMES = np.array([0.0, 0.1, 0.7, 2.0, 6.0])
+PRODUCTS = ("map", "input_gram", "output_gram")
+
+
+def problem(sizes, imbalance, scale=0.1, seed=0, rank=None):
+    """Weights, and a correlation with singular values in [0.5, 2] that no determinant sign obstructs."""
+    inputs, _, outputs = sizes
+    first, second = balanced_weights(jax.random.key(seed), sizes, imbalance, scale)
+    left, _, right = np.linalg.svd(
+        np.random.default_rng(seed).normal(size=(outputs, inputs)), full_matrices=False
+    )
+    strength = np.linspace(2.0, 0.5, min(inputs, outputs))
+    if rank is not None:
+        strength[rank:] = 0.0
+    correlation = left * strength @ right
+    if determinant_obstruction(first, second, correlation):
+        correlation = correlation * np.where(np.arange(outputs) == 0, -1.0, 1.0)[:, None]
+    return first, second, correlation
+
+
+def integrated(first, second, correlation, times, variance=1.0, timescale=1.0):
+    """The three products by DOP853 at relative tolerance 1e-12."""
+    split = first.size
+
+    def field(_, weights):
+        w1, w2 = weights[:split].reshape(first.shape), weights[split:].reshape(second.shape)
+        error = correlation - variance * w2 @ w1
+        return np.concatenate([(w2.T @ error).ravel(), (error @ w1.T).ravel()]) / timescale
+
+    start = np.concatenate([first.ravel(), second.ravel()])
+    span = (0.0, float(np.max(times)))
+    solved = solve_ivp(field, span, start, "DOP853", times, rtol=1e-12, atol=1e-14).y.T
+    w1, w2 = solved[:, :split].reshape(-1, *first.shape), solved[:, split:].reshape(-1, *second.shape)
+    return {
+        "map": w2 @ w1,
+        "input_gram": np.swapaxes(w1, 1, 2) @ w1,
+        "output_gram": w2 @ np.swapaxes(w2, 1, 2),
+        "loss": variance / 2 * np.sum((correlation / variance - w2 @ w1) ** 2, axis=(1, 2)),
+    }
+
+
+def worst(one, other, names=PRODUCTS):
+    return max(float(np.max(np.abs(one[name] - other[name]))) for name in names)
+
+
+# ---------------------------------------------------------------------------------------------- reference
+
+SHAPES = {
+    0.0: [(3, 3, 5), (5, 3, 3), (4, 4, 4), (6, 2, 5), (3, 7, 4)],
+    1e-3: [(3, 3, 5), (5, 3, 3), (4, 4, 4), (3, 5, 6)],
+    -1e-3: [(3, 3, 5), (5, 3, 3), (4, 4, 4), (6, 5, 3)],
+    1.0: [(3, 3, 5), (5, 3, 3), (4, 4, 4), (6, 2, 5)],
+    -1.0: [(3, 3, 5), (5, 3, 3), (4, 4, 4), (6, 2, 5)],
+    8.0: [(3, 3, 5), (5, 3, 3), (4, 4, 4), (3, 5, 6)],
+    -8.0: [(3, 3, 5), (5, 3, 3), (4, 4, 4), (6, 5, 3)],
+}
+
+
+@pytest.mark.parametrize("imbalance", SHAPES)
+def test_agrees_with_integration(imbalance):
+    for seed, sizes in enumerate(SHAPES[imbalance]):
+        for rank in (None, 1):
+            weights = problem(sizes, imbalance, seed=seed, rank=rank)
+            solution, reference = balanced(*weights), integrated(*weights, TIMES)
+            assert worst(solution(TIMES), reference, (*PRODUCTS, "loss")) < 1e-9, (sizes, rank)
+            alone = solution(TIMES[-1])  # one long step instead of a chain of short ones
+            assert np.max(np.abs(alone["map"] - reference["map"][-1])) < 1e-9, (sizes, rank)
+
+
+def test_singular_growing_part():
+    """Hidden directions without any growing component: B = W₂ᵀU + W₁V is singular."""
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    first = np.diag([0.3, 0.2, 0.4]) @ turn
+    second = turn.T @ np.diag([0.3, 0.2, -0.4])
+    correlation = turn.T @ np.diag([2.0, 1.0, 0.5]) @ turn
+    with pytest.warns(FestinaWarning, match="saddle"):
+        solution = balanced(first, second, correlation)
+    assert worst(solution(TIMES), integrated(first, second, correlation, TIMES)) < 1e-9
+    saddle = turn.T @ np.diag([2.0, 1.0, 0.0]) @ turn  # rounding errors would leave it at t ≈ 35/0.5
+    for times in (1e5, np.linspace(0, 300, 1201), np.array([3.0, 50.0, 1e3, 1e5])):
+        final = solution(times)["map"].reshape(-1, 3, 3)[-1]
+        np.testing.assert_allclose(final, saddle, atol=1e-12)
+    np.testing.assert_allclose(solution.limit()["map"], saddle, atol=1e-12)
+
+
+def test_tiny_fast_mode_overtakes_in_a_bottleneck():
+    """Two hidden units hold the slower modes; the fastest starts at 1e-9 and still takes one of them."""
+    first = np.array([[1e-9, 0.6, 0.8], [2e-9, -0.8, 0.6]])
+    correlation = np.diag([1.5, 1.4, 1.2])
+    solution = balanced(first, first.T, correlation)
+    np.testing.assert_allclose(solution.limit()["map"], np.diag([1.5, 1.4, 0.0]), atol=1e-12)
+    chain, leap = solution(np.linspace(0, 60, 400)), solution(60.0)
+    assert max(np.max(np.abs(chain[name][-1] - leap[name])) for name in PRODUCTS) < 1e-12
+
+
+@pytest.mark.parametrize("sizes, imbalance", [((4, 4, 4), 0.0), ((3, 3, 5), 1.0), ((5, 3, 3), -8.0)])
+def test_long_times_reach_the_limits(sizes, imbalance):
+    weights = problem(sizes, imbalance)
+    solution = balanced(*weights)
+    left, strength, right = np.linalg.svd(weights[2], full_matrices=False)
+    root = np.sqrt(4 * strength**2 + imbalance**2)
+    expected = {
+        "map": weights[2],
+        "input_gram": right.T * (root - imbalance) / 2 @ right,
+        "output_gram": left * (root + imbalance) / 2 @ left.T,
+    }
+    assert worst(solution.limit(), expected) < 1e-12
+    for times in (np.array([1e5]), np.array([1e2, 1e5, 3e3]), np.linspace(1e2, 1e5, 7)):
+        late = solution(times)
+        assert all(np.all(np.isfinite(value)) for value in late.values())
+        assert worst(late, {name: value[None] for name, value in expected.items()}) < 1e-9
+
+
+def test_input_variance_and_timescale():
+    first, second, correlation = problem((3, 3, 5), 1.0)
+    solution = balanced(first, second, correlation, 2.5, input_variance=0.3)
+    reference = integrated(first, second, correlation, TIMES, variance=0.3, timescale=2.5)
+    assert worst(solution(TIMES), reference, (*PRODUCTS, "loss")) < 1e-9
+    np.testing.assert_allclose(solution.limit()["map"], correlation / 0.3, atol=1e-12)
+
+
+# --------------------------------------------------------------------------------------- the printed formula
+
+
+@pytest.mark.parametrize("sizes, imbalance", [((3, 3, 5), 1.0), ((5, 3, 3), -1.0), ((4, 4, 4), 0.0)])
+def test_printed_formula_agrees_in_its_range(sizes, imbalance):
+    weights = problem(sizes, imbalance)
+    times = np.linspace(0, ACCURATE_UNTIL / np.hypot(2.0, imbalance / 2), 7)
+    assert worst(balanced(*weights)(times), literal(*weights)(times), (*PRODUCTS, "loss")) < 1e-8
+
+
+def test_printed_formula_fails_outside_its_range():
+    weights = problem((4, 4, 4), 1.0)
+    rate = np.hypot(2.0, 0.5)
+    late = literal(*weights)(np.array([22.0, 360.0]) / rate)["map"] - weights[2][None]
+    assert np.max(np.abs(late[0])) > 1e-3
+    assert not np.all(np.isfinite(late[1]))
+
+
+def test_misprint_matters_when_widths_differ():
+    weights = problem((3, 3, 5), 1.0)
+    exact, printed = balanced(*weights)(TIMES[:4]), literal(*weights, misprinted=True)(TIMES[:4])
+    assert worst(exact, printed) > 1e-2
+    square = problem((4, 4, 4), 1.0)
+    assert worst(balanced(*square)(TIMES[:4]), literal(*square, misprinted=True)(TIMES[:4])) < 1e-10
+
+
+# --------------------------------------------------------------------------------------------- invariants
+
+
+def factors(values, hidden):
+    """Weights with the given products: any factor of QQᵀ will do."""
+    gram = np.block([[values["input_gram"], values["map"].T], [values["map"], values["output_gram"]]])
+    size, vectors = np.linalg.eigh(gram)
+    factor = (vectors * np.sqrt(np.maximum(size, 0.0)))[:, -hidden:]
+    split = len(values["input_gram"])
+    return factor[:split].T, factor[split:]
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), imbalance=st.floats(-3, 3), time=st.floats(0, 20), later=st.floats(0, 20))
+def test_semigroup_conservation_and_rotation(seed, imbalance, time, later):
+    sizes = (4, 3, 4)
+    first, second, correlation = problem(sizes, imbalance, scale=0.3, seed=seed)
+    solution = balanced(first, second, correlation)
+    there, end = solution(time), solution(time + later)
+    restarted = factors(there, 3)
+    assert balanced(*restarted, correlation, tolerance=1e-6).imbalance == pytest.approx(imbalance, abs=1e-7)
+    again = balanced(*restarted, correlation, tolerance=1e-6)(later)
+    assert worst(again, end) < 1e-6
+    # λ through the grams alone: W₂(W₂ᵀW₂ − W₁W₁ᵀ)W₂ᵀ = λ W₂W₂ᵀ
+    conserved = end["output_gram"] @ end["output_gram"] - end["map"] @ end["map"].T
+    np.testing.assert_allclose(conserved, imbalance * end["output_gram"], atol=1e-11)
+    turn, tilt, swirl = (
+        np.linalg.qr(np.random.default_rng(seed + k).normal(size=(4, 4)))[0] for k in range(3)
+    )
+    hidden = np.linalg.qr(swirl[:3, :3])[0]
+    turned = balanced(hidden @ first @ turn, tilt @ second @ hidden.T, tilt @ correlation @ turn)(time)
+    expected = {
+        "map": tilt @ there["map"] @ turn,
+        "input_gram": turn.T @ there["input_gram"] @ turn,
+        "output_gram": tilt @ there["output_gram"] @ tilt.T,
+    }
+    assert worst(turned, expected) < 1e-9
+
+
+def test_any_order_shape_and_repeats():
+    weights = problem((3, 3, 5), 1.0)
+    solution = balanced(*weights)
+    times = np.array([[3.0, 0.0, 0.5], [0.5, 12.0, 3.0]])
+    values = solution(times)
+    assert {name: value.shape for name, value in values.items()} == {
+        "map": (2, 3, 5, 3), "input_gram": (2, 3, 3, 3), "output_gram": (2, 3, 5, 5), "loss": (2, 3),
+    }  # fmt: skip
+    for index in np.ndindex(times.shape):
+        single = solution(times[index])
+        assert max(np.max(np.abs(values[name][index] - single[name])) for name in values) < 1e-12
+    assert solution(np.zeros(0))["loss"].shape == (0,)
+    assert isinstance(values["map"], np.ndarray) and values["map"].dtype == np.float64
+
+
+def test_double_precision_without_the_flag():
+    weights = problem((3, 3, 5), 1.0)
+    reference = balanced(*weights)(TIMES)
+    with jax.enable_x64(False):
+        assert worst(balanced(*weights)(TIMES), reference) < 1e-14
+
+
+def test_flow_of_one_weight():
+    """1-1-1 at λ = 0: a = s a₀/(a₀ + (s − a₀)e^{−2sT})."""
+    first = second = np.array([[0.1]])
+    found = balanced(first, second, np.array([[3.0]]), 2.0)(TIMES)["map"][:, 0, 0]
+    np.testing.assert_allclose(found, 0.03 / (0.01 + 2.99 * np.exp(-3.0 * TIMES)), rtol=1e-13)
+
+
+def test_frozen_numbers():
+    first = np.array([[0.3, 0.4], [0.0, 0.5]])
+    gram = first @ first.T + 0.7 * np.eye(2)
+    second = np.linalg.cholesky(gram).T
+    found = balanced(first, second, np.array([[1.0, 2.0], [0.5, -1.0]]))(np.array([0.25, 2.0]))
+    np.testing.assert_allclose(found["loss"], FROZEN_LOSS, rtol=1e-12)
+    np.testing.assert_allclose(found["map"][0], FROZEN_MAP, rtol=1e-12)
+
+
+FROZEN_LOSS = [0.0, 0.0]
+FROZEN_MAP = [[0.0, 0.0], [0.0, 0.0]]
+
+
+# -------------------------------------------------------------------------------------- transformations
+
+
+def total(first, second, correlation, time):
+    values = balanced(first, second, correlation)(time)
+    weight = jnp.cos(jnp.arange(values["map"].size, dtype=float)).reshape(values["map"].shape)
+    return jnp.sum(weight * values["map"]) + jnp.sum(values["input_gram"]) + 2 * jnp.sum(values["loss"])
+
+
+@pytest.mark.parametrize("target", ["identity", "zero", "repeated"])
+@pytest.mark.parametrize("imbalance", [0.0, 1.0])
+def test_gradients_at_degenerate_spectra(target, imbalance):
+    first, second, _ = problem((3, 3, 3), imbalance, scale=0.4)
+    correlation = {"identity": np.eye(3), "zero": np.zeros((3, 3)), "repeated": np.diag([2.0, 2.0, 1.0])}[
+        target
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        arguments = tuple(map(jnp.asarray, (first, second, correlation, np.array([0.3, 1.1]))))
+        gradients = jax.jit(jax.grad(total, argnums=(0, 1, 2, 3)))(*arguments)
+        function = jax.jit(total)
+        for position, gradient in enumerate(gradients):
+            assert np.all(np.isfinite(gradient))
+            for index in np.ndindex(gradient.shape):
+                step = np.zeros(gradient.shape)
+                step[index] = 1e-5
+                up, down = ((*arguments[:position], arguments[position] + sign * step, *arguments[position + 1 :])
+                            for sign in (1, -1))  # fmt: skip
+                assert (function(*up) - function(*down)) / 2e-5 == pytest.approx(gradient[index], abs=2e-8)
+
+
+def test_forward_second_and_batched_derivatives():
+    first, second, _ = problem((3, 3, 3), 1.0, scale=0.4)
+    correlation, times = jnp.eye(3), jnp.array([0.3, 1.1])
+
+    def along(shift):
+        return total(jnp.asarray(first), jnp.asarray(second), correlation * (1 + shift), times)
+
+    slope = jax.jit(jax.grad(along))
+    assert jax.jit(jax.jvp, static_argnums=0)(along, (0.2,), (1.0,))[1] == pytest.approx(
+        slope(0.2), rel=1e-10
+    )
+    curvature = jax.jit(jax.grad(jax.grad(along)))(0.2)
+    assert curvature == pytest.approx((slope(0.2 + 1e-5) - slope(0.2 - 1e-5)) / 2e-5, rel=1e-6)
+    shifts = jnp.array([0.0, 0.5])
+    np.testing.assert_allclose(jax.vmap(along)(shifts), [along(shift) for shift in shifts], rtol=1e-13)
+
+
+def test_derivatives_are_never_silently_wrong_at_long_times():
+    weights = tuple(map(jnp.asarray, problem((3, 3, 3), 1.0)))
+
+    def entry(time, steps):
+        return balanced(*weights, gradient_steps=steps)(time)["loss"]
+
+    rate = jax.jit(jax.grad(entry), static_argnums=1)
+    assert np.isfinite(rate(200.0, 64)) and abs(rate(200.0, 64)) < 1e-12
+    assert np.isnan(rate(1e4, 64))
+
+
+# ----------------------------------------------------------------------------------- arguments, warnings
+
+
+@pytest.mark.parametrize("imbalance", [0.0, 1e-3, -2.0, 5.0])
+@pytest.mark.parametrize("sizes", [(3, 3, 3), (5, 2, 3), (2, 4, 6), (6, 4, 2), (2, 5, 3)])
+def test_balanced_weights(sizes, imbalance):
+    inputs, hidden, outputs = sizes
+    if (imbalance > 0 and hidden > outputs) or (imbalance < 0 and hidden > inputs):
+        with pytest.raises(ArgumentError, match=r"hidden width of at most \d+ for λ"):
+            feasible(imbalance, sizes)
+        with pytest.raises(ArgumentError, match="full rank"):
+            balanced_weights(jax.random.key(1), sizes, imbalance, 0.2)
+        return
+    feasible(imbalance, sizes)
+    first, second = balanced_weights(jax.random.key(1), sizes, imbalance, 0.2)
+    assert first.shape == (hidden, inputs) and second.shape == (outputs, hidden)
+    np.testing.assert_allclose(second.T @ second - first @ first.T, imbalance * np.eye(hidden), atol=1e-12)
+    strength = np.linalg.svd(second @ first, compute_uv=False)
+    np.testing.assert_allclose(strength[: min(sizes)], 0.2, atol=1e-12)
+    np.testing.assert_allclose(strength[min(sizes) :], 0.0, atol=1e-12)
+
+
+def test_refusals():
+    first, second, correlation = problem((3, 3, 5), 1.0)
+    with pytest.raises(
+        ArgumentError, match=r"`second` must be balanced .* off by 0\.\d+ at .* where .* allowed"
+    ):
+        balanced(first, 1.1 * second + 0.1, correlation)
+    with pytest.raises(ArgumentError, match=r"`correlation` must have shape \(5, 3\)"):
+        balanced(first, second, np.ones((5, 4)))
+    with pytest.raises(ArgumentError, match=r"`second` must have shape \(outputs, hidden\) = \(5, 3\)"):
+        balanced(first, second.T, correlation)
+    with pytest.raises(ArgumentError, match="`first` must be a matrix"):
+        balanced(first[0], second, correlation)
+    with pytest.raises(ArgumentError, match="`correlation` must be finite"):
+        balanced(first, second, np.where(correlation > 0, np.nan, correlation))
+    with pytest.raises(ArgumentError, match="`timescale` must be positive"):
+        balanced(first, second, correlation, 0.0)
+    with pytest.raises(ArgumentError, match="`input_variance` must be positive"):
+        balanced(first, second, correlation, input_variance=-1.0)
+    with pytest.raises(ArgumentError, match="`time` must be finite and not negative"):
+        balanced(first, second, correlation)(np.array([0.0, -1.0]))
+
+
+def test_determinant_obstruction():
+    first, second, correlation = problem((4, 4, 4), 0.0)
+    assert not determinant_obstruction(first, second, correlation)
+    mirrored = correlation * np.array([[-1.0], [1.0], [1.0], [1.0]])
+    assert determinant_obstruction(first, second, mirrored)
+    with pytest.warns(FestinaWarning, match="ends at a saddle"):
+        solution = balanced(first, second, mirrored)
+    weakest = np.linalg.svd(mirrored, compute_uv=False)[-1]
+    assert solution(1e5)["loss"] == pytest.approx(weakest**2 / 2, rel=1e-9)
+    assert not determinant_obstruction(*problem((4, 4, 4), 1.0)[:2], mirrored)
+    assert not determinant_obstruction(*problem((3, 3, 5), 0.0))

@@ -1,0 +1,61 @@
+"""A small experiment for the tests of the lab: units decay linearly, and the answer is known."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import festina as fs
+from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, below, continuous, structural
+from festina.sources import LECTURE
+
+
+class Toy(Experiment):
+    """A linear decay, level(t) = start · exp(−speed t), that can be made to explode."""
+
+    name = "toy/decay"
+    sources = (LECTURE,)
+    variables = {
+        "level": Variable("level", ("unit",), "V"),
+        "total": Variable("sum of the levels"),
+        "final": Variable("last total"),
+    }
+    quick = {"records": 20}
+
+    class Config(ExperimentConfig):
+        units: int = structural(2, ge=1, le=64, help="how many units")
+        records: int = structural(40, ge=2, help="recordings")
+        speed: float = continuous(1.0, unit="1/τ", help="rate of decay")
+        spread: float = continuous(0.0, ge=0.0, help="spread of the start over seeds")
+        explode: bool = structural(False, help="square the rate of growth")
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        start = 1.0 + config.spread * jax.random.normal(key, (config.units,))
+
+        def rate(level: Any, stage: Any) -> Any:
+            return -config.speed * (level**2 if config.explode else level)
+
+        times = jnp.linspace(0.0, 2.0, config.records + 1)
+        observe = lambda s: {"level": s.parameters, "total": jnp.sum(s.parameters)}  # noqa: E731
+        return fs.learning.flow_process(rate, start, times, observe)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        start = np.asarray(1.0 + config.spread * jax.random.normal(key, (config.units,)))
+        return lambda time: {"level": start * np.exp(-config.speed * np.asarray(time))[:, None]}
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        return {"final": data["total"].isel(time=-1)}
+
+    claims = (
+        Claim("exact", LECTURE, "It decays.", quantity=lambda result: result.errors("level"), expect=below(1e-8)),
+        Claim("slow", LECTURE, "Only at full budget.", lambda result: result.errors(), below(1e-8), budget="full"),
+        Claim("false", LECTURE, "It vanishes.", lambda result: result["final"].values, below(1e-8)),
+    )
+
+    def figure(self, result: Any) -> Any:
+        import matplotlib.pyplot as plt
+
+        figure, axis = plt.subplots()
+        axis.plot(result["time"], result["total"].values.T)
+        return figure
