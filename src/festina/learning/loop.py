@@ -7,11 +7,11 @@ of it happens here, on the host, between two chunks. A chunk is a `lax.scan` ove
 import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -145,7 +145,7 @@ def drive(
 
 def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int) -> None:
     """One chunk, taken over into the journey only when all of it is there."""
-    state, observed, healthy = _chunk(build, inputs, journey.state, jnp.asarray(journey.records), count)
+    state, observed, healthy = _chunk(build, inputs, journey.state, np.asarray(journey.records), count)
     observed = jax.tree.map(np.array, observed)  # a copy: what JAX hands out is read-only
     healthy = to_numpy(healthy)
     failures = _find_failures(build, inputs, journey, observed, healthy, state)
@@ -157,7 +157,7 @@ def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int) -
     journey.records += count
 
 
-@eqx.filter_jit
+@partial(jax.jit, static_argnums=0)
 def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array]:
     def one(inputs: Any) -> tuple[State, dict[str, Array], Array]:
         process = build(inputs)
@@ -167,8 +167,8 @@ def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array]:
     return jax.vmap(one)(inputs)
 
 
-@eqx.filter_jit
-def _chunk(build: Build, inputs: Any, state: State, first: Int[Array, ""], count: int) -> tuple:
+@partial(jax.jit, static_argnums=(0, 4))
+def _chunk(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarray, ""], count: int) -> tuple:
     """Advance every run over ``count`` recordings.
 
     The process is rebuilt inside the compiled chunk, so that it may close over anything its inputs determine and
@@ -227,7 +227,7 @@ def _find_failures(
     return failures
 
 
-@eqx.filter_jit
+@partial(jax.jit, static_argnums=0)
 def _first_bad_step(build: Build, inputs: Any, state: State, last: Int[Array, ""]) -> dict[str, Array]:
     """Repeat the chunk of one run step by step, up to the first step that leaves a value non-finite."""
     step = build(inputs).step

@@ -1,0 +1,12 @@
+"""
+linear/depth
+============
+
+How long training takes, against depth, for four ways to begin.
+"""
+
+import festina as fs
+
+result = fs.run("linear/depth", budget="quick")
+print(result)
+result.figure()

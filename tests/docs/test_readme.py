@@ -1,0 +1,28 @@
+"""The README's example runs as written, and its table is up to date."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def test_the_example_runs_as_written(tmp_path):
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert code is not None
+    (tmp_path / "example.py").write_text(code[1], encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300
+    )
+    assert "Trajectory(flow" in done.stdout and "Comparison(max error" in done.stdout
+    assert (tmp_path / "comparison.png").stat().st_size > 10_000
+
+
+def test_the_table_of_experiments_is_up_to_date():
+    sys.path.insert(0, str(ROOT / "docs"))
+    import tables
+
+    for path in (ROOT / "README.md", ROOT / "docs" / "experiments.md"):
+        text = path.read_text(encoding="utf-8")
+        assert tables.updated(text) == text, f"run `python docs/tables.py`: {path.name} is out of date"
