@@ -29,11 +29,12 @@ def _is_array(leaf: Any) -> bool:
 
 
 def to_numpy(tree: T) -> T:
-    """The same tree with every JAX array as a NumPy array; PRNG keys stay what they are."""
+    """The same tree with every JAX array as a NumPy array; PRNG keys and traced values stay what they are."""
 
     def convert(leaf: Any) -> Any:
-        is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-        return np.asarray(leaf) if isinstance(leaf, jax.Array) and not is_key else leaf
+        if not isinstance(leaf, jax.Array) or isinstance(leaf, Tracer):
+            return leaf
+        return leaf if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else np.asarray(leaf)
 
     return jax.tree.map(convert, tree)
 

@@ -31,7 +31,10 @@ class Decay(Experiment):
 
         τ da/dt = −k a,  a(0) = 1 & w_1 = 1,
 
-    which ``flow`` integrates.
+    which ``flow`` integrates. There are
+
+    - small things, as W_{l+1};
+    - and others.
     """
 
     name = "toy/decay"
@@ -171,6 +174,7 @@ def test_the_report_is_one_file_with_everything_in_it(entries: list[Entry], tmp_
         "float64",
     ):
         assert expected in page.text, expected
+    assert "<li>small things, as W<sub>l+1</sub>;</li><li>and others.</li></ul>" in source
     assert "<b>while" not in source and "<i>" not in source
 
 

@@ -17,7 +17,7 @@ def crossing_time(
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(after > 0, (level - low) / (high - low), 0.0)
     crossing = time[before] + share * (time[after] - time[before])
-    return np.where(reached.any(axis=1), crossing, np.nan).reshape(curve.shape[:-1])
+    return np.asarray(np.where(reached.any(axis=1), crossing, np.nan).reshape(curve.shape[:-1]))
 
 
 def stage_index(
@@ -29,4 +29,4 @@ def stage_index(
     """
     share = curve / final[..., None]
     first, last = (crossing_time(time, share, level) for level in (0.1, 0.9))
-    return (last - first) / first
+    return np.asarray((last - first) / first)

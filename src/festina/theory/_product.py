@@ -1,7 +1,7 @@
 """The product of a balanced chain of scalar weights, and its distance to the best fit, depth by depth.
 
-Every function returns (a, a - s/λ). The distance is computed by itself, not by subtraction, so that the loss
-keeps its relative precision long after a has become s/λ in floating point.
+The private functions return (a, a - s/λ). The distance is computed by itself, not by subtraction, so that the
+loss keeps its relative precision long after a has become s/λ in floating point.
 """
 
 import math
@@ -46,16 +46,17 @@ def saturation(rate: Values, time: Values) -> Values:
 def balanced(
     depth: float, time: Values, strength: Values, initial: Values, input_variance: Values, timescale: Values
 ) -> Pair:
-    """The solution of τȧ = D |a|^(2-2/D) (s - λa), and of τȧ = |a|² (s - λa) for infinite D."""
+    """The product of τȧ = D |a|^(2-2/D) (s - λa), or τȧ = |a|² (s - λa) for infinite D, and its loss."""
     # An infinite time is as good as this one, and its products are numbers.
     time = jnp.minimum(time / timescale, math.sqrt(jnp.finfo(time.dtype).max))
     if depth == 1:
-        return _shallow(time, strength, initial, input_variance)
+        product, distance = _shallow(time, strength, initial, input_variance)
+        return product, input_variance * distance**2 / 2
     # The weights cannot change the sign of their product, and (a, s) → (-a, -s) leaves the flow as it is.
     sign = jnp.where(initial < 0, -1.0, 1.0)
     solve = _deep if depth == 2 else partial(_deeper, depth)
     product, distance = solve(time, sign * strength, sign * initial, input_variance)
-    return sign * product, sign * distance
+    return sign * product, input_variance * distance**2 / 2
 
 
 def _shallow(time: Values, strength: Values, initial: Values, input_variance: Values) -> Pair:

@@ -17,28 +17,41 @@ rotation of the hidden layer open: that is why the coordinates are free, and why
 
 import warnings
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
-from festina.errors import FestinaWarning, require
-from festina.precision import is_traced, precise
+from festina.errors import ArgumentError, FestinaWarning, require
+from festina.precision import double, is_traced, precise, to_numpy
 
 #: Largest max|Λ|·dT of a short step; I + PᵀΦP then has a condition number of about e⁸.
 SHORT = 4.0
 #: The same for the differentiable variant, whose derivatives cancel to about e¹⁶ rounding errors.
 DIFFERENTIABLE = 8.0
 
-#: Entries of all factors that are advanced together; larger matrices gain nothing from company.
-CHUNK = 4096
+#: Entries of all factors that are advanced together, and the most times; large matrices gain nothing by it.
+CHUNK, COMPANY = 65536, 10
+OBSTRUCTED = (
+    "The determinants of the initial map W₂W₁ and of the correlation have opposite signs in a square network "
+    "with λ = 0: the exact flow ends at a saddle and never learns the weakest mode. A simulation leaves that "
+    "saddle by rounding errors, at a time that means nothing."
+)
+#: Smallest matrix that is worth cutting in two.
+BLOCK = 64
 
-Matrix = Float[Array, "rows columns"]
+Matrix = Float[Array, "_ _"]
+First = Float[Array | np.ndarray, "hidden in"]
+Second = Float[Array | np.ndarray, "out hidden"]
+Correlation = Float[Array | np.ndarray, "out in"]
+Scalar = Float[Array | np.ndarray, ""]
+Named = dict[str, Array | np.ndarray]
 Times = Float[Array, " time"]
 Products = tuple[Float[Array, "*t out in"], Float[Array, "*t in in"], Float[Array, "*t out out"]]
 
@@ -59,7 +72,7 @@ class Modes(NamedTuple):
     rates: Float[Array, " all"]
 
 
-def _modes(first: Matrix, second: Matrix, correlation: Matrix) -> Modes:
+def _modes(first: First, second: Second, correlation: Correlation) -> Modes:
     imbalance = _imbalance(first, second)
     left, strength, right = jnp.linalg.svd(correlation, full_matrices=False)
     angle = jnp.arctan2(imbalance / 2, strength)[:, None] / 2
@@ -67,13 +80,14 @@ def _modes(first: Matrix, second: Matrix, correlation: Matrix) -> Modes:
     wide, inside = (second, left) if len(second) > first.shape[1] else (first.T, right.T)
     for _ in range(2):  # one projection leaves the rounding errors of the part it removes
         wide = wide - inside @ (inside.T @ wide)
-    rest = jnp.linalg.qr(wide)[0][:, : abs(len(second) - first.shape[1])]
+    extra = abs(len(second) - first.shape[1])
+    rest = jnp.linalg.svd(wide, full_matrices=False)[0][:, :extra] if extra else wide[:, :0]
     growth = jnp.hypot(strength, imbalance / 2)
     leftover = (imbalance / 2 if len(second) > first.shape[1] else -imbalance / 2) * jnp.ones(rest.shape[1])
     return Modes(right.T, left, inward, outward, rest, jnp.concatenate([growth, -growth, leftover]))
 
 
-def _to_modes(modes: Modes, first: Matrix, second: Matrix, size: bool = False) -> Matrix:
+def _to_modes(modes: Modes, first: First, second: Second, size: bool = False) -> Matrix:
     """P = OᵀQ; with ``size``, |O|ᵀ|Q|, the size of what was added up and hence of the rounding error."""
     if size:
         modes, first, second = jax.tree.map(jnp.abs, (modes, first, second))
@@ -124,10 +138,8 @@ def _short_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, "
     exponent = 2 * rates * gap
     spread = jnp.where(exponent == 0, gap, gap * jnp.expm1(exponent) / jnp.where(exponent == 0, 1.0, exponent))
     scaled = jnp.sqrt(spread)[:, None] * factor
-    lower = jnp.linalg.cholesky(jnp.eye(factor.shape[1]) + scaled.T @ scaled, symmetrize_input=False)
-    return lax.linalg.triangular_solve(
-        lower, jnp.exp(rates * gap)[:, None] * factor, left_side=False, lower=True, transpose_a=True
-    )
+    lower = jnp.linalg.cholesky(jnp.eye(factor.shape[1]) + _lower_gram(scaled), symmetrize_input=False)
+    return _times_inverse(jnp.exp(rates * gap)[:, None] * factor, lower)
 
 
 def _long_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, ""]) -> Matrix:
@@ -136,6 +148,7 @@ def _long_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, ""
     In sorted coordinates each column of √Φ P is dominated by the mode that claimed it. Dividing I + PᵀΦP by
     the size of its columns, in logarithms, leaves a well-conditioned matrix whatever the growth.
     """
+    gap = jnp.maximum(gap, jnp.finfo(gap.dtype).tiny)  # no step at all is the limit of a short one
     decay = 2 * jnp.abs(rates) * gap
     ratio = jnp.where(decay == 0, 1.0, -jnp.expm1(-decay) / jnp.where(decay == 0, 1.0, decay))
     weight = jnp.maximum(rates, 0.0) * gap + jnp.log(gap * ratio) / 2
@@ -144,12 +157,32 @@ def _long_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, ""
     size = weight[:, None] + jnp.log(jnp.abs(factor))
     column = jnp.logaddexp(0.0, jax.nn.logsumexp(2 * size, axis=0)) / 2
     scaled = jnp.sign(factor) * jnp.exp(size - column[None, :])
-    lower = jnp.linalg.cholesky(jnp.diag(jnp.exp(-2 * column)) + scaled.T @ scaled, symmetrize_input=False)
+    lower = jnp.linalg.cholesky(jnp.diag(jnp.exp(-2 * column)) + _lower_gram(scaled), symmetrize_input=False)
     grown = jnp.exp(jnp.minimum(rates, 0.0) * gap) / jnp.sqrt(gap * ratio)  # e^{ΛdT}/√Φ, which is bounded
-    return lax.linalg.triangular_solve(lower, grown[:, None] * scaled, left_side=False, lower=True, transpose_a=True)
+    return _times_inverse(grown[:, None] * scaled, lower)
 
 
-def _start(modes: Modes, first: Matrix, second: Matrix) -> Matrix:
+def _lower_gram(matrix: Matrix) -> Matrix:
+    """The lower triangle of XᵀX (above it, anything): blocks save a third of the full product."""
+    half = matrix.shape[1] // 2
+    if half < BLOCK:
+        return matrix.T @ matrix
+    left, right = matrix[:, :half], matrix[:, half:]
+    below = right.T @ left
+    return jnp.block([[_lower_gram(left), jnp.zeros_like(below.T)], [below, _lower_gram(right)]])
+
+
+def _times_inverse(matrix: Matrix, lower: Matrix) -> Matrix:
+    """X L⁻ᵀ: halving L makes most of it a product, twice as fast as one large triangular solve."""
+    half = len(lower) // 2
+    if half < BLOCK:
+        return lax.linalg.triangular_solve(lower, matrix, left_side=False, lower=True, transpose_a=True)
+    left = _times_inverse(matrix[:, :half], lower[:half, :half])
+    right = _times_inverse(matrix[:, half:] - left @ lower[half:, :half].T, lower[half:, half:])
+    return jnp.concatenate([left, right], axis=1)
+
+
+def _start(modes: Modes, first: First, second: Second) -> Matrix:
     """P at t = 0, with the directions in which no mode grows set apart exactly.
 
     If the growing part of the weights is singular, the flow ends at a saddle, which one rounding error would
@@ -162,27 +195,26 @@ def _start(modes: Modes, first: Matrix, second: Matrix) -> Matrix:
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(4,))
-def _exact(first: Matrix, second: Matrix, correlation: Matrix, times: Times, steps: int) -> Products:
+def _exact(first: First, second: Second, correlation: Correlation, times: Times, steps: int) -> Products:
     """The products at sorted times (in units of τ), some times together where matrices are small."""
     modes = _modes(first, second, correlation)
     fastest = jnp.max(jnp.abs(modes.rates))
-    short, long = partial(_short_step, modes.rates), partial(_long_step, modes.rates)
+    together = jax.vmap(partial(_short_step, modes.rates), in_axes=(None, 0))
 
     def one_by_one(factor: Matrix, offsets: Times) -> Float[Array, "time rows columns"]:
         def advance(factor: Matrix, gap: Float[Array, ""]) -> tuple[Matrix, Matrix]:
-            factor = lax.cond(fastest * gap <= SHORT, short, long, factor, gap)
+            factor = _long_step(modes.rates, factor, gap)
             return factor, factor
 
         return lax.scan(advance, factor, jnp.diff(offsets, prepend=0.0))[1]
 
     def advance(carry: tuple[Matrix, Array], chunk: Times) -> tuple[tuple[Matrix, Array], Products]:
         factor, offsets = carry[0], chunk - carry[1]
-        together = jax.vmap(short, in_axes=(None, 0))
         factors = lax.cond(fastest * offsets[-1] <= SHORT, together, one_by_one, factor, offsets)
         return (factors[-1], chunk[-1]), jax.vmap(partial(_products, modes))(factors)
 
     start = _start(modes, first, second)
-    size = max(1, min(len(times), CHUNK // start.size))
+    size = max(1, min(len(times), COMPANY, CHUNK // max(start.size, 1)))
     chunks = jnp.pad(times, (0, -len(times) % size), mode="edge").reshape(-1, size)
     products = lax.scan(advance, (start, jnp.zeros_like(fastest)), chunks)[1]
     return jax.tree.map(lambda block: block.reshape(-1, *block.shape[2:])[: len(times)], products)
@@ -194,7 +226,7 @@ def _exact_jvp(steps: int, primals: tuple, tangents: tuple) -> tuple[Products, P
     return _exact(*primals, steps), jax.jvp(smooth, primals, tangents)[1]
 
 
-def _smooth(first: Matrix, second: Matrix, correlation: Matrix, times: Times, steps: int) -> Products:
+def _smooth(first: First, second: Second, correlation: Correlation, times: Times, steps: int) -> Products:
     """The same products without an eigenbasis, so that derivatives exist where the spectrum is degenerate.
 
     Each gap is cut into equal parts, at least ``steps`` of them over all gaps. Parts too long for the digits
@@ -240,40 +272,44 @@ def _propagator(generator: Matrix, time: Float[Array, ""], halvings: int = 6) ->
 
 @partial(jax.jit, static_argnames="steps")
 def _evaluate(
-    first: Matrix, second: Matrix, correlation: Matrix, times: Times, variance: Float[Array, ""], steps: int
-) -> dict[str, Array]:
+    first: First, second: Second, correlation: Correlation, time: Float[Array, "*t"], timescale: Scalar,
+    variance: Scalar, steps: int,
+) -> Named:  # fmt: skip
+    times = time.ravel() / timescale
     order = jnp.argsort(times)
     root = jnp.sqrt(variance)  # with √c·W in place of W, input variance c becomes 1
     products = _exact(root * first, root * second, correlation, times[order], steps)
     back = jnp.argsort(order)
-    product, inward, outward = (block[back] / variance for block in products)
-    error = correlation[None] / variance - product
-    loss = variance / 2 * jnp.sum(error**2, axis=(1, 2))
+    return _named(
+        tuple(block[back].reshape(*time.shape, *block.shape[1:]) for block in products), correlation, variance
+    )
+
+
+def _named(products: Products, correlation: Correlation, variance: Scalar) -> Named:
+    product, inward, outward = (block / variance for block in products)
+    error = jnp.broadcast_to(correlation / variance, product.shape) - product
+    loss = variance / 2 * jnp.sum(error**2, axis=(-2, -1))
     return {"map": product, "input_gram": inward, "output_gram": outward, "loss": loss}
 
 
 @jax.jit
-def _evaluate_limit(
-    first: Matrix, second: Matrix, correlation: Matrix, variance: Float[Array, ""]
-) -> dict[str, Array]:
+def _evaluate_limit(first: First, second: Second, correlation: Correlation, variance: Scalar) -> Named:
     root = jnp.sqrt(variance)
     modes = _modes(root * first, root * second, correlation)
     # Long enough to decide every race between rates that double precision can tell apart.
     forever = 1e12 / jnp.maximum(jnp.max(jnp.abs(modes.rates)), jnp.finfo(root.dtype).tiny ** 0.5)
     factor = _long_step(modes.rates, _start(modes, root * first, root * second), forever)
-    product, inward, outward = (block / variance for block in _products(modes, factor))
-    loss = variance / 2 * jnp.sum((correlation / variance - product) ** 2)
-    return {"map": product, "input_gram": inward, "output_gram": outward, "loss": loss}
+    return _named(_products(modes, factor), correlation, variance)
 
 
 class Balanced(eqx.Module):
     """The exact learning curve of one network; made by :func:`balanced`, called with times."""
 
-    first: Float[Array, "hidden in"]
-    second: Float[Array, "out hidden"]
-    correlation: Float[Array, "out in"]
-    timescale: Float[Array, ""]
-    input_variance: Float[Array, ""]
+    first: First
+    second: Second
+    correlation: Correlation
+    timescale: Scalar
+    input_variance: Scalar
     gradient_steps: int = eqx.field(static=True)
 
     @property
@@ -281,24 +317,25 @@ class Balanced(eqx.Module):
         """λ, the mean of the diagonal of W₂ᵀW₂ − W₁W₁ᵀ."""
         return _imbalance(self.first, self.second)
 
-    @precise
-    def __call__(self, time: Shaped[ArrayLike, "..."]) -> dict[str, Array]:
+    def __call__(self, time: Shaped[ArrayLike, "..."]) -> Named:
         """The network at one time or at an array of times (any order, repeats allowed), all ≥ 0.
 
         ``map`` = W₂W₁, ``input_gram`` = W₁ᵀW₁, ``output_gram`` = W₂W₂ᵀ, and ``loss`` = c/2·|S/c − W₂W₁|² for
         inputs with Σxx = cI: half the mean squared error without its constant ½(tr Σyy − |S|²/c), the part
         that no linear map explains. Each has the shape of ``time`` in front.
         """
-        times = _real(time)
-        if not is_traced(times):
-            require(bool(jnp.all(jnp.isfinite(times) & (times >= 0))), "time", "be finite and not negative", time)
-        scaled = times.ravel() / self.timescale
-        weights = _real(self.first), _real(self.second), _real(self.correlation)
-        values = _evaluate(*weights, scaled, _real(self.input_variance), self.gradient_steps)
-        return {name: value.reshape(times.shape + value.shape[1:]) for name, value in values.items()}
+        arguments = self.first, self.second, self.correlation, time, self.timescale, self.input_variance
+        if is_traced(arguments):
+            return _evaluate(*map(_real, arguments), self.gradient_steps)
+        values = np.asarray(time, dtype=float)
+        require(bool(np.all(np.isfinite(values) & (values >= 0))), "time", "be finite and not negative", values)
+        with double():  # what `precise` does, without its cost of moving each array, which a small network feels
+            arrays = (np.asarray(argument, dtype=float) for argument in arguments)
+            found = _evaluate(*arrays, self.gradient_steps)
+        return found if is_traced(found) else to_numpy(found)  # traced: constants inside a compiled function
 
     @precise
-    def limit(self) -> dict[str, Array]:
+    def limit(self) -> Named:
         """The same quantities for t → ∞.
 
         With Nh = min(Ni, No), S = U s Vᵀ of full rank and weights in general position, for c = 1,
@@ -308,11 +345,10 @@ class Balanced(eqx.Module):
         In general each growing mode i of F ends with 2Λᵢ, fastest first, as long as the initial weights give
         it a hidden direction that no faster mode has claimed; every other mode ends at zero.
         """
-        weights = _real(self.first), _real(self.second), _real(self.correlation)
-        return _evaluate_limit(*weights, _real(self.input_variance))
+        arguments = self.first, self.second, self.correlation, self.input_variance
+        return _evaluate_limit(*map(_real, arguments))
 
 
-@precise
 def balanced(
     first: Shaped[ArrayLike, "..."],
     second: Shaped[ArrayLike, "..."],
@@ -330,43 +366,45 @@ def balanced(
     values are not checked; derivatives of every order exist also where the spectrum of S is degenerate, and are
     accurate while max|Λ|·t/τ ≤ 8·``gradient_steps`` for a single time (NaN beyond; raise the number).
     """
-    first, second, correlation = _real(first), _real(second), _real(correlation)
-    timescale, variance = _real(timescale), _real(input_variance)
-    _check_shapes(first, second, correlation)
-    if not is_traced((first, second, correlation, timescale, variance)):
-        for name, value in {"first": first, "second": second, "correlation": correlation}.items():
-            bad = int(jnp.sum(~jnp.isfinite(value)))
-            require(bad == 0, name, "be finite", f"not, in {bad} of {value.size} entries")
-        require(bool(timescale > 0), "timescale", "be positive", float(timescale))
-        require(bool(variance > 0), "input_variance", "be positive", float(variance))
-        _check_balance(first, second, tolerance)
-        if determinant_obstruction(first, second, correlation):
-            warnings.warn(
-                "The determinants of the initial map W₂W₁ and of the correlation have opposite signs in a square "
-                "network with λ = 0: the exact flow ends at a saddle and never learns the weakest mode. A "
-                "simulation leaves that saddle by rounding errors, at a time that means nothing.",
-                FestinaWarning,
-                stacklevel=3,
-            )
-    return Balanced(first, second, correlation, timescale, variance, gradient_steps)
+    traced = is_traced((first, second, correlation, timescale, input_variance))
+    convert = _real if traced else partial(np.asarray, dtype=float)
+    arrays = convert(first), convert(second), convert(correlation)
+    scalars = convert(timescale), convert(input_variance)
+    _check_shapes(*arrays)
+    if not traced:
+        for name, value in zip(("first", "second", "correlation"), arrays, strict=True):
+            require(bool(np.all(np.isfinite(value))), name, "be finite", value)
+        for name, value in zip(("timescale", "input_variance"), scalars, strict=True):
+            require(bool(0 < value < np.inf), name, "be positive", float(value))
+        _check_balance(np.asarray(arrays[0]), np.asarray(arrays[1]), tolerance)
+        if determinant_obstruction(*arrays):
+            warnings.warn(OBSTRUCTED, FestinaWarning, stacklevel=2)
+    return Balanced(*arrays, *scalars, gradient_steps)
 
 
-def _check_shapes(first: Array, second: Array, correlation: Array) -> None:
-    require(first.ndim == 2, "first", "be a matrix (hidden, inputs)", first.shape)
-    expected = (correlation.shape[0] if correlation.ndim == 2 else second.shape[0], first.shape[0])
-    require(second.shape == expected, "second", f"have shape (outputs, hidden) = {expected}", second.shape)
-    expected = (second.shape[0], first.shape[1])
-    require(correlation.shape == expected, "correlation", f"have shape {expected}", correlation.shape)
+def _check_shapes(
+    first: Shaped[ArrayLike, "..."], second: Shaped[ArrayLike, "..."], correlation: Shaped[ArrayLike, "..."]
+) -> None:
+    sizes = np.shape(first), np.shape(second), np.shape(correlation)
+    for name, size in zip(("first", "second", "correlation"), sizes, strict=True):
+        require(len(size) == 2 and 0 not in size, name, "be a matrix with rows and columns", f"of shape {size}")
+    expected = (sizes[2][0], sizes[0][0])
+    require(sizes[1] == expected, "second", f"have shape (outputs, hidden) = {expected}", sizes[1])
+    expected = (sizes[1][0], sizes[0][1])
+    require(sizes[2] == expected, "correlation", f"have shape (outputs, inputs) = {expected}", sizes[2])
 
 
-def _check_balance(first: Matrix, second: Matrix, tolerance: float) -> None:
-    outward, inward = second.T @ second, first @ first.T
-    deviation = jnp.abs(outward - inward - _imbalance(first, second) * jnp.eye(len(first)))
-    worst, allowed = float(jnp.max(deviation)), tolerance * float(jnp.maximum(_norm(outward), _norm(inward)))
-    row, column = divmod(int(jnp.argmax(deviation)), len(first))
-    must = "be balanced with `first`, W₂ᵀW₂ − W₁W₁ᵀ = λI"
-    detail = f"off by {worst:.3g} at hidden units ({row}, {column}), where {allowed:.3g} is allowed"
-    require(worst <= allowed, "second", must, detail)
+def _check_balance(first: np.ndarray, second: np.ndarray, tolerance: float) -> None:
+    inward, outward = first @ first.T, second.T @ second
+    deviation = np.abs(outward - inward - _imbalance(first, second) * np.eye(len(first)))
+    row, column = np.unravel_index(np.argmax(deviation), deviation.shape)
+    worst = deviation[row, column]
+    allowed = tolerance * max(np.linalg.norm(outward, ord=2), np.linalg.norm(inward, ord=2))
+    if worst > allowed:
+        raise ArgumentError(
+            "Argument `second` must be balanced with `first`, W₂ᵀW₂ − W₁W₁ᵀ = λI, but is off by "
+            f"{worst:.3g} at hidden units ({row}, {column}), where {allowed:.3g} is allowed."
+        )
 
 
 def feasible(imbalance: float, sizes: tuple[int, int, int]) -> None:
@@ -377,8 +415,16 @@ def feasible(imbalance: float, sizes: tuple[int, int, int]) -> None:
     """
     inputs, hidden, outputs = sizes
     for sign, widest, reason in (
-        (1, outputs, "W₂ᵀW₂ = λI + W₁W₁ᵀ has full rank, so that the hidden layer is at most as wide as the output"),
-        (-1, inputs, "W₁W₁ᵀ = |λ|I + W₂ᵀW₂ has full rank, so that the hidden layer is at most as wide as the input"),
+        (
+            1,
+            outputs,
+            "W₂ᵀW₂ = λI + W₁W₁ᵀ has full rank, so that the hidden layer is at most as wide as the output",
+        ),
+        (
+            -1,
+            inputs,
+            "W₁W₁ᵀ = |λ|I + W₂ᵀW₂ has full rank, so that the hidden layer is at most as wide as the input",
+        ),
     ):
         relation = f"at most {widest} for λ = {imbalance:g}: {reason}"
         require(sign * imbalance <= 0 or hidden <= widest, "sizes", f"have a hidden width of {relation}", sizes)
@@ -387,7 +433,7 @@ def feasible(imbalance: float, sizes: tuple[int, int, int]) -> None:
 @precise
 def balanced_weights(
     key: PRNGKeyArray, sizes: tuple[int, int, int], imbalance: ArrayLike, scale: ArrayLike
-) -> tuple[Float[Array, "hidden in"], Float[Array, "out hidden"]]:
+) -> tuple[First, Second]:
     """Random λ-balanced weights for ``sizes`` (Ni, Nh, No), after Dominé et al. 2025.
 
     W₁ = R D₁ Vᵀ, W₂ = U D₂ Rᵀ with Haar-random orthogonal U, R, V and diagonal D₁, D₂. The first
@@ -423,22 +469,16 @@ def determinant_obstruction(
     With Ni = Nh = No and λ = 0, det(W₂W₁) = ±det(W₁)² keeps its sign for ever; if det S has the other sign,
     the flow cannot reach S, and the weakest mode stays unlearned.
     """
-    first, second, correlation = _real(first), _real(second), _real(correlation)
-    if not first.shape == second.shape == correlation.shape or first.shape[0] != first.shape[1]:
+    one, two, three = (np.asarray(matrix, dtype=float) for matrix in (first, second, correlation))
+    if not one.shape == two.shape == three.shape or one.shape[0] != one.shape[1]:
         return False
-    level = jnp.abs(_imbalance(first, second)) <= 1e-12 * (_norm(first) ** 2 + _norm(second) ** 2)
-    signs = [jnp.linalg.slogdet(matrix)[0] for matrix in (first, second, correlation)]
-    rank = jnp.linalg.matrix_rank(second @ first)
-    return bool(level & (signs[0] * signs[1] * signs[2] < 0) & (rank == len(first)))
+    level = abs(np.sum(two**2) - np.sum(one**2)) <= 1e-12 * (np.sum(one**2) + np.sum(two**2))
+    opposed = np.prod([np.linalg.slogdet(matrix)[0] for matrix in (one, two, three)]) < 0
+    return bool(level and opposed and np.linalg.matrix_rank(two @ one) == len(one))
 
 
-def _imbalance(first: Shaped[ArrayLike, "..."], second: Shaped[ArrayLike, "..."]) -> Float[Array, ""]:
-    first, second = jnp.asarray(first), jnp.asarray(second)
-    return (jnp.sum(second**2) - jnp.sum(first**2)) / first.shape[0]
-
-
-def _norm(matrix: Matrix) -> Float[Array, ""]:
-    return jnp.linalg.norm(matrix, ord=2)
+def _imbalance(first: First, second: Second) -> Any:
+    return ((second**2).sum() - (first**2).sum()) / first.shape[0]
 
 
 def _real(value: Shaped[ArrayLike, "..."]) -> Float[Array, "..."]:

@@ -14,9 +14,11 @@ and ∞. Two of the lecture's equations are misprinted, see :func:`chain`.
 """
 
 import math
-from typing import Any
+from functools import partial
+from typing import Any, SupportsFloat
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
@@ -25,7 +27,7 @@ from jaxtyping import Array, Float
 from festina.errors import require
 from festina.precision import is_traced, precise
 from festina.theory import _beta
-from festina.theory._product import balanced, exponents, quotient, saturation, scaled_rate
+from festina.theory._product import Values, balanced, exponents, quotient, saturation, scaled_rate
 
 
 class Chain(eqx.Module):
@@ -41,14 +43,13 @@ class Chain(eqx.Module):
     def __call__(self, time: ArrayLike) -> dict[str, Float[Array, "..."]]:
         """The `product` a(t) and the `loss` ½λ(a - s/λ)², of shape ``time.shape + modes``; time ≥ 0."""
         modes = (self.strength, self.initial, self.input_variance, self.timescale)
-        time, strength, initial, input_variance, timescale = _over_time(time, *modes)
-        product, distance = balanced(self.depth, time, strength, initial, input_variance, timescale)
-        return {"product": product, "loss": input_variance * distance**2 / 2}
+        product, loss = balanced(self.depth, *_over_time(time, *modes))
+        return {"product": product, "loss": loss}
 
 
 @precise
 def chain(
-    depth: float,
+    depth: SupportsFloat,
     strength: ArrayLike,
     initial: ArrayLike,
     *,
@@ -70,7 +71,7 @@ def chain(
     y is Wright's omega function while a grows, the branch W₀ of Lambert's function from a0 > s/λ, and W₋₁ from a0
     of the wrong sign. The lecture's equation for depth 1 has e^(-t/τ), right for λ = 1 only; its equation for
     infinite depth lacks the factor s²/λ of the time in the exponent. For infinite depth the learning rate is taken
-    to be ∝ 1/D, that is, `timescale` stands for τ/D.
+    to be ∝ 1/D: the time constant of each weight is D·`timescale`, and the factor D of the flow is gone.
 
     From depth 2 on zero is a saddle which a balanced chain cannot cross: the product keeps the sign of a0, and with
     a0 = 0, or with the sign of a0 opposite to that of s, learning is stuck there. A depth strictly between 1 and 2
@@ -84,15 +85,15 @@ def chain(
         input_variance: λ > 0.
         timescale: τ > 0.
     """
-    depth = _depth(depth)
+    layers = _depth(depth)
     modes = _arrays(strength, initial, input_variance, timescale)
-    _check(depth, *modes)
-    return Chain(depth, *modes)
+    _check(layers, *modes)
+    return Chain(layers, *modes)
 
 
 @precise
 def time_to_reach(
-    depth: float,
+    depth: SupportsFloat,
     strength: ArrayLike,
     initial: ArrayLike,
     level: ArrayLike,
@@ -106,22 +107,18 @@ def time_to_reach(
     without D in infinite depth. Zero where the product begins at or beyond the level, infinite where it never gets
     there: stuck at the saddle, or nothing to learn (s = 0).
     """
-    depth = _depth(depth)
+    layers = _depth(depth)
     *modes, level = _arrays(strength, initial, input_variance, timescale, level)
-    _check(depth, *modes)
+    _check(layers, *modes)
     inside = is_traced(level) or bool(np.all((np.asarray(level) > 0) & (np.asarray(level) < 1)))
     require(inside, "level", "lie strictly between 0 and 1", level)
-    return _crossing(depth, level, *modes)
+    return _crossing(layers, level, *modes)
 
 
+@partial(jax.jit, static_argnums=0)
 def _crossing(
-    depth: float,
-    level: Float[Array, "*modes"],
-    strength: Float[Array, "*modes"],
-    initial: Float[Array, "*modes"],
-    input_variance: Float[Array, "*modes"],
-    timescale: Float[Array, "*modes"],
-) -> Float[Array, "*modes"]:
+    depth: float, level: Values, strength: Values, initial: Values, input_variance: Values, timescale: Values
+) -> Values:
     learnable = strength != 0
     best = jnp.where(learnable, strength, 1.0) / input_variance
     ratio = initial / best
@@ -141,7 +138,7 @@ def _crossing(
 
 @precise
 def stage_index(
-    depth: float,
+    depth: SupportsFloat,
     strength: ArrayLike,
     initial: ArrayLike,
     *,
@@ -152,11 +149,9 @@ def stage_index(
 
     It goes to zero with the initial product at depth 2 and beyond; from zero, depth 1 has ln 9 / ln(10/9) ≈ 20.9.
     """
-    early, late = (
-        time_to_reach(depth, strength, initial, level, input_variance=input_variance, timescale=timescale)
-        for level in (0.1, 0.9)
-    )
-    return (late - early) / jnp.asarray(early)
+    where = {"input_variance": input_variance, "timescale": timescale}
+    early, late = (jnp.asarray(time_to_reach(depth, strength, initial, level, **where)) for level in (0.1, 0.9))
+    return (late - early) / early
 
 
 class ImbalancedChain(eqx.Module):
@@ -172,12 +167,8 @@ class ImbalancedChain(eqx.Module):
     def __call__(self, time: ArrayLike) -> dict[str, Float[Array, "..."]]:
         """The `product` a(t) and the `loss` ½λ(a - s/λ)², of shape ``time.shape + modes``; time ≥ 0."""
         modes = (self.strength, self.initial, self.imbalance, self.input_variance, self.timescale)
-        time, strength, initial, imbalance, input_variance, timescale = _over_time(time, *modes)
-        sign = jnp.where(initial < 0, -1.0, 1.0)
-        product, distance = _riccati(
-            time * input_variance / timescale, sign * strength / input_variance, sign * initial, imbalance / 2
-        )
-        return {"product": sign * product, "loss": input_variance * distance**2 / 2}
+        product, loss = _unbalanced(*_over_time(time, *modes))
+        return {"product": product, "loss": loss}
 
 
 @precise
@@ -205,15 +196,25 @@ def imbalanced(
     return ImbalancedChain(*modes)
 
 
-def _riccati(
-    time: Float[Array, "..."], best: Float[Array, "..."], initial: Float[Array, "..."], half: Float[Array, "..."]
-) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+@jax.jit
+def _unbalanced(
+    time: Values, strength: Values, initial: Values, imbalance: Values, input_variance: Values, timescale: Values
+) -> tuple[Values, Values]:
+    """The product and its loss."""
+    sign = jnp.where(initial < 0, -1.0, 1.0)
+    rescaled = jnp.minimum(time * input_variance / timescale, math.sqrt(jnp.finfo(time.dtype).max))
+    product, distance = _riccati(rescaled, sign * strength / input_variance, sign * initial, imbalance / 2)
+    return sign * product, input_variance * distance**2 / 2
+
+
+def _riccati(time: Values, best: Values, initial: Values, half: Values) -> tuple[Values, Values]:
     """(a, a - s) for initial ≥ 0, λ = τ = 1, half the imbalance; a = (p - n)/2 with pn = ℓ²/4."""
-    time = jnp.minimum(time, math.sqrt(jnp.finfo(time.dtype).max))
     grows = best >= 0
     length, root = _hypotenuse(initial, half), _hypotenuse(best, half)
     p_start, larger = initial + length, root + jnp.where(grows, best, -best)
-    n_start, smaller = half * quotient(half, p_start), half * quotient(half, larger)
+    n_start = half * quotient(half, p_start)
+    # R - |s|; the plain difference only where all is zero, for the sake of its derivative.
+    smaller = jnp.where(larger == 0, root - jnp.where(grows, best, -best), half * quotient(half, larger))
     plus, minus = jnp.where(grows, larger, smaller), jnp.where(grows, smaller, larger)
 
     decay, filled = jnp.exp(-2 * root * time), saturation(2 * root, time)
@@ -230,10 +231,10 @@ def _riccati(
     return product, jnp.where((above == 0) | (below == 0), product - best, distance)
 
 
-def _hypotenuse(a: Float[Array, "..."], b: Float[Array, "..."]) -> Float[Array, "..."]:
+def _hypotenuse(a: Values, b: Values) -> Values:
     """√(a² + b²), with derivative zero instead of NaN where both vanish."""
-    a, b = jnp.abs(a), jnp.abs(b)
-    return jnp.maximum(a, b) * jnp.sqrt(1 + quotient(jnp.minimum(a, b), jnp.maximum(a, b)) ** 2)
+    longer, shorter = jnp.maximum(jnp.abs(a), jnp.abs(b)), jnp.minimum(jnp.abs(a), jnp.abs(b))
+    return jnp.where(longer == 0, 0.0, longer * jnp.sqrt(1 + quotient(shorter, longer) ** 2))
 
 
 def _arrays(*values: ArrayLike) -> tuple[Array, ...]:
