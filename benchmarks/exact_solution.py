@@ -2,14 +2,19 @@
 
     python benchmarks/exact_solution.py [sizes ...]
 
-Both sides return map, input gram and output gram at every time, compiled beforehand, in float64. For each
-solver the loosest tolerance is taken whose error stays within ten times 1e-9. Rounds are interleaved; the
-table gives medians of CPU time and of the ratio within a round.
+Both sides return map, input gram and output gram at every time, compiled beforehand, in float64 on one core
+(threads of a linear algebra library that compete for a busy machine would decide the race). For each solver
+the loosest tolerance is taken whose error is at most 1e-9. Rounds are interleaved; the table gives medians of
+CPU time and of the ratio within a round.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable
+
+if hasattr(os, "sched_setaffinity"):  # before the libraries below count the cores
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import diffrax
 import jax
@@ -46,7 +51,9 @@ def integrator(solver: diffrax.AbstractSolver) -> Callable[..., tuple[jax.Array,
         return second @ first, first.T @ first, second @ second.T
 
     @jax.jit
-    def integrate(first: jax.Array, second: jax.Array, correlation: jax.Array, times: jax.Array, tolerance: float):
+    def integrate(
+        first: jax.Array, second: jax.Array, correlation: jax.Array, times: jax.Array, tolerance: float
+    ):
         return diffrax.diffeqsolve(
             diffrax.ODETerm(field), solver, 0.0, UNTIL, 0.01, (first, second), correlation,
             saveat=diffrax.SaveAt(ts=times, fn=products), max_steps=100_000, throw=False,
@@ -84,7 +91,9 @@ def compare(size: int) -> None:
     spent = np.array([[cpu_seconds(work) for work in contestants.values()] for _ in range(rounds)])
     for column, name in enumerate(contestants):
         ratio = np.median(spent[:, column] / spent[:, 0])
-        print(f"{size:5d}  {name:8s} {1e3 * np.median(spent[:, column]):10.2f} ms  {ratio:7.2f} ×  {labels[name]}")
+        print(
+            f"{size:5d}  {name:8s} {1e3 * np.median(spent[:, column]):10.2f} ms  {ratio:7.2f} ×  {labels[name]}"
+        )
 
 
 if __name__ == "__main__":

@@ -75,15 +75,21 @@ class Claim:
             return self._verdict("not attempted", note="needs the full budget")
         try:
             values = np.atleast_1d(np.asarray(self.quantity(result), dtype=float))
-        except (ArithmeticError, LookupError, ValueError, TypeError) as error:
+        except LookupError as error:
+            return self._verdict("not attempted", note=str(error.args[0] if error.args else error))
+        except (ArithmeticError, ValueError, TypeError) as error:
             return self._verdict("not attempted", note=f"{type(error).__name__}: {error}")
+        if values.size == 0:
+            return self._verdict("not attempted", note="nothing to measure in this configuration")
         if not np.all(np.isfinite(values)):
             lost = int(np.sum(~np.isfinite(values)))
             return self._verdict("not reproduced", values, f"{lost} of {values.size} values are not finite")
         if self.expect.holds(values):
             return self._verdict("reproduced", values)
         if self.loosely is not None and self.loosely.holds(values):
-            return self._verdict("reproduced qualitatively", values, f"only {self.loosely}")
+            return self._verdict(
+                "reproduced qualitatively", values, f"only {self.loosely.says} ({self.loosely.tolerance})"
+            )
         return self._verdict("not reproduced", values)
 
     def _verdict(self, outcome: Outcome, values: Any = None, note: str = "") -> Verdict:

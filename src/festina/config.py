@@ -68,6 +68,6 @@ def _as_tuple(cls: type[BaseModel], name: str, value: Any) -> Any:
 
 def _sentence(error: ValidationError) -> str:
     first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"])
+    name = str(first["loc"][0])
     must = first["msg"].removeprefix("Input should ").removeprefix("Value error, ")
     return f"Argument `{name}` must {must}, but is {first['input']!r}."

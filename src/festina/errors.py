@@ -24,7 +24,13 @@ class UnknownName(FestinaError, LookupError):
 
 
 class StoreError(FestinaError):
-    """A result folder that cannot be written, or cannot be trusted."""
+    """A result folder that cannot be written, or cannot be trusted; ``result`` is what could not be kept."""
+
+    result: Any = None
+
+
+class Interrupted(FestinaError):
+    """Ctrl-C: what is done is kept, and the same question goes on from there."""
 
 
 class FestinaWarning(UserWarning):

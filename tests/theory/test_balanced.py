@@ -230,6 +230,7 @@ def test_frozen_numbers():
     second[1:4] = np.linalg.cholesky(first @ first.T + 0.7 * np.eye(3)).T
     correlation = np.arange(15.0).reshape(5, 3) % 4 - 1.5
     found = balanced(first, second, correlation)(TIMES)
+    assert worst(found, integrated(first, second, correlation, TIMES)) < 1e-9  # rank 1 beyond S's left vectors
     np.testing.assert_allclose(found["loss"], FROZEN_LOSS, rtol=1e-12)
     np.testing.assert_allclose(found["map"][2, 1], FROZEN_ROW, rtol=1e-12)
 

@@ -43,9 +43,7 @@ def test_inputs_that_are_not_white_are_refused():
 def test_compare_needs_something_in_common():
     teacher = Teacher(np.eye(2))
     run = fs.flow(DeepLinear.init(jax.random.key(0), (2, 2)), teacher, until=1.0)
-    with pytest.raises(
-        ArgumentError, match=r"`theory` must give a variable the run recorded \(loss, map\), but gives x"
-    ):
+    with pytest.raises(ArgumentError, match=r"`theory` must give a variable the run recorded \(loss, map\)"):
         fs.compare(run, lambda time: {"x": time})
     figure = fs.compare(run, fs.theory.modes(teacher, initial=run.initial)).plot()
     assert len(figure.axes) == 2

@@ -8,13 +8,12 @@ if TYPE_CHECKING:
     from festina.lab import report, style
     from festina.lab.grid import open_sweep
     from festina.lab.registry import all_experiments, find
-    from festina.lab.run import Interrupted, run
+    from festina.lab.run import run
     from festina.lab.sweep import sweep
 
 __getattr__ = attributes(
     "festina.lab",
     {
-        "Interrupted": "festina.lab.run",
         "all_experiments": "festina.lab.registry",
         "find": "festina.lab.registry",
         "open_sweep": "festina.lab.grid",
@@ -25,4 +24,4 @@ __getattr__ = attributes(
     },
 )
 
-__all__ = ["Interrupted", "all_experiments", "find", "open_sweep", "report", "run", "style", "sweep"]
+__all__ = ["all_experiments", "find", "open_sweep", "report", "run", "style", "sweep"]

@@ -116,7 +116,9 @@ def open_sweep(folder: str | Path) -> xr.Dataset:
         size = len(axis.values)
         along = xr.DataArray([_plain(value) for value in axis.values], dims=axis.name, name=axis.name)
         parts = [
-            xr.concat(parts[k : k + size], dim=along, join="outer", coords="minimal", compat="override")
+            xr.concat(
+                parts[k : k + size], dim=along, join="outer", data_vars="all", coords="minimal", compat="override"
+            )
             for k in range(0, len(parts), size)
         ]
     data = parts[0]

@@ -132,7 +132,10 @@ def _explanation(experiment: Experiment) -> str:
 def _block(block: str) -> str:
     if all(line.startswith("   ") for line in block.split("\n")):
         return f'<p class="equation">{_formulas(escape(dedent(block)))}</p>'
-    return f"<p>{_inline(' '.join(block.split()))}</p>"
+    introduction, *items = re.split(r"^\s*[-*] ", block, flags=re.MULTILINE)
+    text = f"<p>{_inline(' '.join(introduction.split()))}</p>" if introduction.strip() else ""
+    points = "".join(f"<li>{_inline(' '.join(item.split()))}</li>" for item in items)
+    return text + (f"<ul>{points}</ul>" if points else "")
 
 
 def _inline(text: str) -> str:
@@ -145,10 +148,15 @@ def _inline(text: str) -> str:
 
 
 def _formulas(text: str) -> str:
-    """Raise a^2 and a^(2−2/D), lower w_1, and keep equations from breaking at their signs."""
-    text = re.sub(r"\^\(([^()]*)\)|\^(−?\w+)", lambda found: f"<sup>{found[1] or found[2]}</sup>", text)
-    text = re.sub(r"\b([^\W\d_])_(\w{1,3})\b", r"\1<sub>\2</sub>", text)
+    """Raise a^2 and a^(2−2/D), lower w_1 and w_{l+1}, and keep equations from breaking at their signs."""
+    text = re.sub(r"\^(?:\(([^()]*)\)|\{([^{}]*)\}|(−?\w+))", lambda found: f"<sup>{_first(found)}</sup>", text)
+    text = re.sub(r"(?<=\b[^\W\d_])_(?:\{([^{}]*)\}|(\w{1,3})\b)", lambda found: f"<sub>{_first(found)}</sub>", text)
     return re.sub(r"(?<=\s)−(?=\S)", "−\u2060", text.replace(" = ", "\u00a0=\u00a0"))
+
+
+def _first(found: re.Match[str]) -> str:
+    """The group of a match that took part in it."""
+    return next(group for group in found.groups() if group is not None)
 
 
 def _figure(result: Result) -> str:
@@ -265,10 +273,11 @@ def _contents(entries: Sequence[Entry]) -> str:
 
 def _content(entry: Entry) -> str:
     summary = _inline(entry.experiment.summary()) if entry.experiment else ""
-    marks = "failed" if entry.result is None else "".join(f"{MARKS[outcome]} " for outcome in entry.outcomes)
+    counts = [f"{mark} {entry.outcomes.count(outcome)}" for outcome, mark in MARKS.items() if outcome in entry.outcomes]
+    marks = "failed" if entry.result is None else "&ensp;".join(counts)
     return (
         f'<tr><td><a href="#{_anchor(entry.name)}">{escape(entry.name)}</a></td><td>{summary}</td>'
-        f'<td class="marks">{marks.strip()}</td></tr>'
+        f'<td class="marks">{marks}</td></tr>'
     )
 
 

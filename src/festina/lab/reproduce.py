@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from festina.errors import FestinaError, UnknownName
+from festina.errors import FestinaError, Interrupted, UnknownName
 from festina.experiment import Budget, Experiment, Result
 from festina.lab import registry
 
@@ -95,7 +95,7 @@ def reproduce(
 
 
 def _attempt(entry: Entry, **options: Any) -> Entry:
-    from festina.lab.run import Interrupted, run
+    from festina.lab.run import run
     from festina.lab.style import ensure_figure
 
     if entry.experiment is None:

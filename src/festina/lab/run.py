@@ -3,17 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from festina.errors import FestinaError, require
+from festina.errors import Interrupted, StoreError, require
 from festina.experiment import Budget, Experiment, Result
 from festina.lab import store as stores
 from festina.lab.batch import Run, dataset, simulate, theory
 from festina.lab.provenance import code_digest, digest, provenance
 from festina.lab.registry import find
 from festina.learning.loop import Checkpoint
-
-
-class Interrupted(FestinaError):
-    """Ctrl-C: what is done is in the checkpoint, and the same question goes on from there."""
 
 
 def run(
@@ -76,9 +72,18 @@ def _compute(experiment: Experiment, config: Any, runs: list[Run], budget: Budge
     verdicts = tuple(claim.judge(result, budget) for claim in experiment.claims)
     result = Result(experiment, config, data, predicted, verdicts, folder)
     if folder is not None:
-        stores.save(folder, result, card)
-        (folder / "checkpoint.npz").unlink(missing_ok=True)
+        _keep(folder, result, card)
     return result
+
+
+def _keep(folder: Path, result: Result, card: dict[str, Any]) -> None:
+    """Store a result; if that fails, the error carries the result, so that nothing computed is lost."""
+    try:
+        stores.save(folder, result, card)
+    except StoreError as error:
+        error.result = result
+        raise
+    (folder / "checkpoint.npz").unlink(missing_ok=True)
 
 
 def _flat(card: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import xarray as xr
 
-from festina.errors import ArgumentError, StoreError, require
+from festina.errors import ArgumentError, Interrupted, StoreError, require
 from festina.experiment import Budget, Experiment
 from festina.lab.axes import Axis, checked, parse_axis
 from festina.lab.batch import dataset, simulate
@@ -16,7 +16,6 @@ from festina.lab.grid import CARD, open_sweep, read_done, write_tile
 from festina.lab.plan import Plan, make_plan
 from festina.lab.provenance import code_digest, digest, provenance
 from festina.lab.registry import find
-from festina.lab.run import Interrupted
 from festina.lab.store import check_writable
 from festina.learning.checkpoint import write_json
 from festina.learning.progress import Progress

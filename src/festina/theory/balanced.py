@@ -74,17 +74,16 @@ class Modes(NamedTuple):
 
 def _modes(first: First, second: Second, correlation: Correlation) -> Modes:
     imbalance = _imbalance(first, second)
-    left, strength, right = jnp.linalg.svd(correlation, full_matrices=False)
+    left, strength, right = jnp.linalg.svd(correlation, full_matrices=True)
+    count, wider_out = len(strength), len(second) > first.shape[1]
     angle = jnp.arctan2(imbalance / 2, strength)[:, None] / 2
     inward, outward = (jnp.cos(angle) - jnp.sin(angle)) / 2**0.5, (jnp.cos(angle) + jnp.sin(angle)) / 2**0.5
-    wide, inside = (second, left) if len(second) > first.shape[1] else (first.T, right.T)
-    for _ in range(2):  # one projection leaves the rounding errors of the part it removes
-        wide = wide - inside @ (inside.T @ wide)
-    extra = abs(len(second) - first.shape[1])
-    rest = jnp.linalg.svd(wide, full_matrices=False)[0][:, :extra] if extra else wide[:, :0]
+    beyond, wide = (left[:, count:], second) if wider_out else (right[count:].T, first.T)
+    rest = beyond @ jnp.linalg.qr(beyond.T @ wide)[0] if beyond.size else beyond
     growth = jnp.hypot(strength, imbalance / 2)
-    leftover = (imbalance / 2 if len(second) > first.shape[1] else -imbalance / 2) * jnp.ones(rest.shape[1])
-    return Modes(right.T, left, inward, outward, rest, jnp.concatenate([growth, -growth, leftover]))
+    leftover = (imbalance if wider_out else -imbalance) / 2 * jnp.ones(rest.shape[1])
+    rates = jnp.concatenate([growth, -growth, leftover])
+    return Modes(right[:count].T, left[:, :count], inward, outward, rest, rates)
 
 
 def _to_modes(modes: Modes, first: First, second: Second, size: bool = False) -> Matrix:

@@ -1,12 +1,16 @@
 """A chain of scalar weights: the smallest deep network."""
 
 import math
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 import festina as fs
 from festina._lazy import jax, jnp, np, plt
 from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, above, below, continuous, structural
 from festina.sources import LECTURE, SAXE_2013
+
+Depth = Annotated[float, Field(ge=1)]
 
 
 class Chain(Experiment):
@@ -30,7 +34,9 @@ class Chain(Experiment):
     quick = {"records": 500}
 
     class Config(ExperimentConfig):
-        depth: tuple[float, ...] = structural((1, 2, 4, math.inf), help="layers, one or several; any D ≥ 1, or `inf`")
+        depth: tuple[Depth, ...] = structural(
+            (1, 2, 4, math.inf), min_length=1, help="layers, one or several; any D ≥ 1, or `inf`"
+        )
         strength: float = continuous(3.0, gt=0, help="input-output correlation s")
         input_variance: float = continuous(2.0, gt=0, help="input variance λ")
         initial: float = continuous(1e-2, gt=0, scale="log", help="product of the weights at t = 0")
@@ -153,14 +159,20 @@ def _stage_indices(result: Any, needs: float | None = None) -> Any:
     """Measured (t90 − t10)/t10 of each depth, in the order of depth."""
     product = result["product"].isel(run=0).sortby("depth").transpose("depth", "time")
     if needs is not None:
-        product.sel(depth=needs)
+        _at_depth(product, needs)
     return fs.measures.stage_index(
         product["time"].values, product.values, np.full(product.sizes["depth"], _final(result))
     )
 
 
+def _at_depth(curves: Any, depth: float) -> Any:
+    if depth not in curves["depth"]:
+        raise LookupError(f"needs the depth {depth:g} among the depths")
+    return curves.sel(depth=depth)
+
+
 def _misprint(result: Any, depth: float, printed: Any) -> Any:
-    simulated = result["product"].isel(run=0).sel(depth=depth)
+    simulated = _at_depth(result["product"].isel(run=0), depth)
     return np.max(np.abs(simulated.values - printed(result.config, simulated["time"].values))) / _final(result)
 
 

@@ -1,0 +1,149 @@
+"""From words to arguments: the flags every command has, and those an experiment's configuration gives it."""
+
+import argparse
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from festina.cli.fields import facts_of
+from festina.errors import ArgumentError, FestinaError, UnknownName
+from festina.experiment import Budget, Experiment
+from festina.lab.tables import RESERVED, flag_of
+
+FIELD = "field:"
+KINDS = (
+    "Continuous fields are swept within one compiled call; for each value of a structural field the program is "
+    "compiled anew."
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are festina's own: one line, with what would be allowed."""
+
+    def __init__(self, command: str, **options: Any) -> None:
+        super().__init__(
+            prog=f"festina {command}".strip(),
+            allow_abbrev=False,
+            formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),
+            **options,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise FestinaError(f"{message}; see `{self.prog} --help`")
+
+    @property
+    def flags(self) -> set[str]:
+        return {flag for action in self._actions for flag in action.option_strings if flag.startswith("--")}
+
+    def read(self, words: list[str]) -> argparse.Namespace:
+        """Parse all words, or name the first that has no meaning and the nearest that would have one."""
+        found, left_over = self.parse_known_args(_with_values_attached(words, self.flags))
+        for word in left_over:
+            if word.startswith("-"):
+                raise UnknownName(f"flag of `{self.prog}`", word.partition("=")[0], self.flags)
+        if left_over:
+            self.error(f"unexpected argument {left_over[0]!r}")
+        return found
+
+
+def _with_values_attached(words: list[str], flags: set[str]) -> list[str]:
+    """Write `--field -1e-3` as `--field=-1e-3`: argparse would take the number for a flag.
+
+    Flags may be spelled as the fields are, with underscores.
+    """
+    attached: list[str] = []
+    for word in words:
+        if word.startswith("--"):
+            flag, equals, value = word.partition("=")
+            attached.append(flag.replace("_", "-") + equals + value)
+        elif attached and attached[-1] in flags and word.startswith("-") and _is_number(word):
+            attached[-1] += f"={word}"
+        else:
+            attached.append(word)
+    return attached
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def add_output(parser: Parser) -> None:
+    """Flags of every command."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="print JSON for machines, and nothing else")
+    group.add_argument("--debug", action="store_true", help="show where an error came from")
+
+
+def add_work(parser: Parser, *, first_seed: bool = True, fresh: bool = True) -> Any:
+    """Flags of the commands that compute."""
+    group = parser.add_argument_group("work")
+    group.add_argument("--budget", metavar="quick|full", default="full", help="quick for a look [default full]")
+    group.add_argument("--seeds", metavar="N", help="how many independent runs [default: the experiment's own]")
+    if first_seed:
+        group.add_argument("--first-seed", metavar="N", default="0", help="seed of the first run [default 0]")
+    group.add_argument("--out", metavar="DIR", default="runs", help="folder of results [default runs]")
+    if fresh:
+        group.add_argument("--fresh", action="store_true", help="compute even what the folder already holds")
+    return group
+
+
+def add_fields(parser: Parser, experiment: Experiment | None) -> None:
+    """One flag for each field of the experiment's configuration, and `--set` for any of them."""
+    about = "fields of the experiment" if experiment is None else f"fields of {experiment.name}"
+    group = parser.add_argument_group(about, KINDS)
+    group.add_argument(
+        "--set", metavar="FIELD=VALUE", action="append", default=[], help="any field by its name; may be repeated"
+    )
+    for facts in facts_of(experiment) if experiment else ():
+        flag = flag_of(facts.name)
+        if flag.removeprefix("--") in RESERVED:
+            continue
+        group.add_argument(flag, metavar=facts.metavar, dest=FIELD + facts.name, help=facts.sentence.replace("%", "%%"))
+
+
+def fields_from(found: argparse.Namespace) -> dict[str, str]:
+    """The fields that were given, by flag or by `--set`; each may be given once."""
+    given = {
+        name.removeprefix(FIELD): value
+        for name, value in vars(found).items()
+        if name.startswith(FIELD) and value is not None
+    }
+    for text in found.set:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name:
+            raise ArgumentError(f"Argument `set` must look like field=value, but is {text!r}.")
+        if name in given:
+            raise ArgumentError(f"Argument `{name}` must be given once, but is {given[name]!r} and {value!r}.")
+        given[name] = value
+    return given
+
+
+def whole_number(name: str, text: str | None) -> int | None:
+    """A count, or the sentence that says what is wrong with it."""
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentError(f"Argument `{name}` must be a whole number, but is {text!r}.") from None
+
+
+def budget_from(found: argparse.Namespace) -> Budget:
+    if found.budget == "quick":
+        return "quick"
+    if found.budget == "full":
+        return "full"
+    raise ArgumentError(f"Argument `budget` must be 'quick' or 'full', but is {found.budget!r}.")
+
+
+def split_name(words: list[str], known: Iterable[str]) -> tuple[str | None, list[str]]:
+    """The name of an experiment among the words, wherever it stands, and the other words."""
+    known = set(known)
+    place = next((place for place, word in enumerate(words) if word in known), None)
+    if place is None and words and not words[0].startswith("-"):
+        place = 0
+    return (None, words) if place is None else (words[place], words[:place] + words[place + 1 :])

@@ -1,0 +1,197 @@
+"""The commands: each reads its words, asks the lab, and prints what came out."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from festina._version import __version__
+from festina.cli import arguments, machine
+from festina.cli.arguments import Parser
+from festina.cli.describe import print_experiment, print_experiments
+from festina.cli.output import print_json
+from festina.errors import FestinaError, UnknownName
+from festina.experiment import Experiment
+from festina.lab import registry
+from festina.lab.reproduce import load_all, select
+
+HELP = """\
+usage: festina COMMAND ...
+
+A laboratory for the theory of learning: simulate it, solve it exactly where mathematics can, see which claims hold.
+
+commands:
+  list                  every experiment, one line each, grouped by source
+  show NAME             what an experiment asks, its fields, its claims
+  run NAME              simulate, put theory beside it, judge the claims, draw the figure
+  sweep NAME            run an experiment at every point of a grid
+  reproduce [PAPER]     run all experiments of a paper or a family, or all; write one report
+  version               which festina this is
+
+Every command has --help; `festina run NAME --help` and `festina sweep NAME --help` show the experiment's fields.
+"""
+
+
+def dispatch(words: list[str]) -> int:
+    """Find the command and carry it out."""
+    leading = [word for word in words if word != "--debug"]
+    if not leading or leading[0] in ("-h", "--help"):
+        print(HELP, end="")
+        return 0
+    command = "version" if leading[0] == "--version" else leading[0]
+    if command not in COMMANDS:
+        kind = "flag" if command.startswith("-") else "command"
+        raise UnknownName(kind, command, ["--help", "--version"] if kind == "flag" else COMMANDS)
+    return COMMANDS[command](leading[1:])
+
+
+def list_experiments(words: list[str]) -> int:
+    parser = Parser("list", description="Every experiment, one line each, grouped by source.")
+    arguments.add_output(parser)
+    found = parser.read(words)
+    entries = load_all()
+    for entry in entries:
+        if entry.error:
+            machine.warn(f"experiment {entry.name!r} cannot be loaded: {entry.error}")
+    print_experiments([entry.experiment for entry in entries if entry.experiment], found.json)
+    return 0
+
+
+def show(words: list[str]) -> int:
+    name, rest = arguments.split_name(words, registry.names())
+    parser = Parser(
+        "show", usage="festina show NAME [--json]", description="What an experiment asks, its fields, its claims."
+    )
+    arguments.add_output(parser)
+    found = parser.read(rest)
+    print_experiment(_required(name, "show"), found.json)
+    return 0
+
+
+def run(words: list[str]) -> int:
+    name, rest = arguments.split_name(words, registry.names())
+    experiment = None if name is None else registry.find(name)
+    parser = Parser(
+        f"run {name or ''}".strip(),
+        usage=f"festina run {name or 'NAME'} [--FIELD VALUE ...] [--budget quick|full] [--seeds N] [--out DIR] ...",
+        description=experiment.summary()
+        if experiment
+        else "Simulate an experiment, put theory beside it, and judge its claims; "
+        "`festina run NAME --help` shows its fields.",
+    )
+    arguments.add_fields(parser, experiment)
+    arguments.add_work(parser).add_argument("--no-figure", action="store_true", help="do not draw the figure")
+    arguments.add_output(parser)
+    found = parser.read(rest)
+    experiment = experiment or _required(name, "run")
+    fields, budget = arguments.fields_from(found), arguments.budget_from(found)
+    seeds = arguments.whole_number("seeds", found.seeds)
+    first_seed = arguments.whole_number("first_seed", found.first_seed) or 0
+    experiment.configure(budget, **fields)  # before JAX is imported: a mistyped value is answered at once
+
+    from festina.cli.work import run_one
+
+    return run_one(
+        experiment,
+        as_json=found.json,
+        figure=not found.no_figure,
+        budget=budget,
+        seeds=seeds,
+        first_seed=first_seed,
+        store=Path(found.out),
+        fresh=found.fresh,
+        **fields,
+    )
+
+
+def sweep(words: list[str]) -> int:
+    name, rest = arguments.split_name(words, registry.names())
+    experiment = None if name is None else registry.find(name)
+    parser = Parser(
+        f"sweep {name or ''}".strip(),
+        usage=f"festina sweep {name or 'NAME'} --over FIELD=VALUES [--over ...] [--FIELD VALUE ...] ...",
+        description="Run an experiment at every point of a grid; killed at any moment, the same command goes on.",
+    )
+    parser.add_argument(
+        "--over",
+        metavar="FIELD=VALUES",
+        action="append",
+        default=[],
+        help="an axis: field=lin:first:last:count, field=log:first:last:count or field=a,b,c; may be repeated",
+    )
+    parser.add_argument("--keep", metavar="VAR,VAR", help="keep only these variables [default all]")
+    parser.add_argument("--tile", metavar="N", help="runs in one compiled batch [default: as memory allows]")
+    arguments.add_fields(parser, experiment)
+    arguments.add_work(parser, fresh=False)
+    arguments.add_output(parser)
+    found = parser.read(rest)
+    experiment = experiment or _required(name, "sweep")
+    if not found.over:
+        raise FestinaError("sweep needs at least one axis, such as `--over field=lin:0:1:5`")
+    fields, budget = arguments.fields_from(found), arguments.budget_from(found)
+    seeds, tile = (arguments.whole_number(name, getattr(found, name)) for name in ("seeds", "tile"))
+    first_seed = arguments.whole_number("first_seed", found.first_seed) or 0
+    keep = [part.strip() for part in found.keep.split(",") if part.strip()] if found.keep else None
+    experiment.configure(budget, **fields)
+
+    from festina.cli.work import run_sweep
+
+    return run_sweep(
+        experiment,
+        found.over,
+        as_json=found.json,
+        budget=budget,
+        seeds=seeds,
+        first_seed=first_seed,
+        store=Path(found.out),
+        variables=keep,
+        tile=tile,
+        **fields,
+    )
+
+
+def reproduce(words: list[str]) -> int:
+    parser = Parser(
+        "reproduce",
+        description="Run all experiments of a paper or a family, or all there are, and write one report. "
+        "An experiment that fails is reported and does not stop the others.",
+    )
+    parser.add_argument(
+        "paper", metavar="PAPER", nargs="?", help="a source's key, a family or an experiment [default all]"
+    )
+    arguments.add_work(parser, first_seed=False)
+    arguments.add_output(parser)
+    found = parser.read(words)
+    entries = select(found.paper)
+    budget, seeds = arguments.budget_from(found), arguments.whole_number("seeds", found.seeds)
+
+    from festina.cli.work import run_all
+
+    return run_all(entries, as_json=found.json, store=Path(found.out), budget=budget, seeds=seeds, fresh=found.fresh)
+
+
+def version(words: list[str]) -> int:
+    parser = Parser("version", description="Which festina this is.")
+    arguments.add_output(parser)
+    found = parser.read(words)
+    if found.json:
+        from festina.lab.provenance import provenance
+
+        print_json({name: value for name, value in provenance().items() if name != "created"})
+    else:
+        print(f"festina {__version__}")
+    return 0
+
+
+def _required(name: str | None, command: str) -> Experiment:
+    if name is None:
+        raise FestinaError(f"{command} needs the name of an experiment: {', '.join(registry.names())}")
+    return registry.find(name)
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "list": list_experiments,
+    "show": show,
+    "run": run,
+    "sweep": sweep,
+    "reproduce": reproduce,
+    "version": version,
+}

@@ -1,0 +1,87 @@
+"""What the command line arranges before heavy work: figures without a screen, warnings in one line, and a cache of
+compiled programs."""
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from festina.errors import FestinaWarning
+
+
+def prepare() -> None:
+    """Call this just before work begins, and before anything imports JAX or matplotlib."""
+    os.environ["MPLBACKEND"] = "Agg"
+    warnings.showwarning = _show_warning
+    warnings.simplefilter("always", FestinaWarning)
+    warnings.filterwarnings("ignore", message="Error (reading|writing) persistent compilation cache")
+    with _interrupts_held():
+        for name in ("festina.lab.run", "festina.lab.sweep", "festina.lab.style"):
+            import_module(name)
+        _use_compilation_cache()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let Ctrl-C wait for a moment: extension modules that are cut short while loading fail in ways of their own."""
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+def _show_warning(message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None) -> None:
+    if issubclass(category, FestinaWarning):
+        warn(str(message))
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
+
+
+def warn(message: str) -> None:
+    """One line on standard error, above a progress bar if there is one."""
+    line = f"festina: warning: {' '.join(message.split())}"
+    if "tqdm" in sys.modules:
+        sys.modules["tqdm"].tqdm.write(line, file=sys.stderr)
+    else:
+        print(line, file=sys.stderr)
+
+
+def cache_folder() -> Path | None:
+    """Where compiled programs are kept; None if nowhere (FESTINA_CACHE is set and empty, or there is no home)."""
+    chosen = os.environ.get("FESTINA_CACHE")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    shared = os.environ.get("XDG_CACHE_HOME")
+    try:
+        base = Path(shared) if shared and Path(shared).is_absolute() else Path.home() / ".cache"
+    except RuntimeError:
+        return None
+    return base / "festina" / "compiled"
+
+
+def _use_compilation_cache() -> None:
+    """Let JAX keep what it compiles, so that the second run starts at once; a cache that cannot be is no error."""
+    folder = cache_folder()
+    if folder is None or "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".writable.{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        return
+    import jax
+
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
