@@ -11,6 +11,7 @@ from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, ab
 from festina.sources import LECTURE, SAXE_2013
 
 Depth = Annotated[float, Field(ge=1)]
+LINES = ("-", (0, (5, 1)), (0, (4, 1, 1, 1)), (0, (2, 1)))
 
 
 class Chain(Experiment):
@@ -199,7 +200,7 @@ def _draw_curves(axis: Any, result: Any) -> None:
         color = fs.lab.style.PALETTE[number % len(fs.lab.style.PALETTE)]
         exact = result.theory["product"].isel(run=0).sel(depth=depth).values[1:]
         simulated = result["product"].isel(run=0).sel(depth=depth).values[1:]
-        axis.plot(time, exact, color=color, label=_label(depth))
+        axis.plot(time, exact, color=color, ls=LINES[number % len(LINES)], label=_label(depth))
         axis.plot(time[::25], simulated[::25], "o", color=color, ms=2.6, mfc="white", mew=0.8)
     axis.axhline(_final(result), color="0.6", lw=0.7, ls=":")
     axis.plot([], [], "o", color="0.3", ms=2.6, mfc="white", mew=0.8, label="simulation")
@@ -213,7 +214,7 @@ def _draw_aligned(axis: Any, result: Any) -> None:
         product = result["product"].isel(run=0).sel(depth=depth)
         half = fs.measures.crossing_time(product["time"].values, product.values, 0.5 * _final(result))
         color = fs.lab.style.PALETTE[number % len(fs.lab.style.PALETTE)]
-        axis.plot(product["time"] / half, product / _final(result), color=color)
+        axis.plot(product["time"] / half, product / _final(result), color=color, ls=LINES[number % len(LINES)])
     axis.set(xlim=(0, 3), xlabel="time / half-time", ylabel="share learned aλ/s", title="Wait, then jump")
 
 
@@ -228,9 +229,9 @@ def _draw_surface(axis: Any, result: Any) -> None:
     for sign in (1, -1):
         axis.plot(sign * branch, sign * final / branch, color=fs.lab.style.PALETTE[0], lw=1.4)
     _draw_paths(axis, result.config, reach)
-    axis.plot(0, 0, "X", color=fs.lab.style.PALETTE[1], ms=6, mec="white", mew=0.7, label="saddle")
-    axis.plot([], [], color=fs.lab.style.PALETTE[0], lw=1.4, label="minima")
-    axis.legend(loc="upper left", fontsize=6.5, frameon=True, framealpha=0.85, edgecolor="none")
+    axis.plot(0, 0, "X", color=fs.lab.style.PALETTE[1], ms=6, mec="white", mew=0.7)
+    axis.text(0.07 * reach, -0.09 * reach, "saddle", va="top", fontsize=7)
+    axis.text(0.97 * reach, 0.76 * reach, "minima", ha="right", va="bottom", fontsize=7)
     axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="Error surface, D = 2")
     axis.set(xlabel="weight $w_1$", ylabel="weight $w_2$")
 
