@@ -17,8 +17,8 @@ from festina.measures.embedding import planar_paths
 def draw(result: Any) -> Any:
     """Course of learning, layout of the items, their similarity, half-times, illusions."""
     with fs.lab.style.style():
-        figure = plt.figure(figsize=(7.2, 4.7))
-        rows = figure.add_gridspec(2, 1, height_ratios=(1.25, 1))
+        figure = plt.figure(figsize=(7.2, 4.5))
+        rows = figure.add_gridspec(2, 1, height_ratios=(1.35, 1))
         top = rows[0].subgridspec(1, 2, width_ratios=(1.3, 1))
         bottom = rows[1].subgridspec(1, 3, width_ratios=(1.75, 1, 1.15))
         course, paths = (figure.add_subplot(place) for place in top)
@@ -108,14 +108,15 @@ def _draw_illusions(axis: Any, result: Any) -> None:
     """Features seen where they are not, by how many items rightly own them."""
     time, first, exact = (result["time"], result["illusion"].isel(run=0), result.theory["illusion"].isel(run=0))
     owners = (steps_apart(result.config)[..., None] <= np.arange(first.sizes["radius"])).sum(axis=1).max(axis=0)
+    finest = result["learned"].sizes["level"] - 1  # whose learning ends the illusion of single items
     nested = result.config.structure in ("tree", "partition")
     axis.plot(time, first.sel(learner="shallow"), color="0.7", lw=2.4)
     for radius in range(len(owners))[::-1]:
         label = f"{owners[radius]} item" + "s" * int(owners[radius] > 1) if nested else f"radius {radius}"
-        axis.plot(time, first.sel(learner="deep").isel(radius=radius), color=_color(radius), lw=2, label=label)
+        axis.plot(time, first.sel(learner="deep").isel(radius=radius), color=_color(finest - radius), lw=2, label=label)
     axis.plot(time, exact.sel(learner="deep"), **fs.lab.style.THEORY)
     axis.plot([], [], color="0.7", lw=2.4, label="shallow")
     axis.set(ylim=(None, 1.25 * float(first.max())))
     axis.set(xlim=(0, time[-1]), xlabel="time t / τ", ylabel="response (truth: 0)")
     axis.set_title("Illusory correlations")
-    axis.legend(loc="upper right", fontsize=6.5, title="owned by", title_fontsize=6.5)
+    axis.legend(loc="best", fontsize=6.5, title="owned by", title_fontsize=6.5)
