@@ -51,9 +51,7 @@ def integrator(solver: diffrax.AbstractSolver) -> Callable[..., tuple[jax.Array,
         return second @ first, first.T @ first, second @ second.T
 
     @jax.jit
-    def integrate(
-        first: jax.Array, second: jax.Array, correlation: jax.Array, times: jax.Array, tolerance: float
-    ):
+    def integrate(first: jax.Array, second: jax.Array, correlation: jax.Array, times: jax.Array, tolerance: float):
         return diffrax.diffeqsolve(
             diffrax.ODETerm(field), solver, 0.0, UNTIL, 0.01, (first, second), correlation,
             saveat=diffrax.SaveAt(ts=times, fn=products), max_steps=100_000, throw=False,
@@ -91,9 +89,7 @@ def compare(size: int) -> None:
     spent = np.array([[cpu_seconds(work) for work in contestants.values()] for _ in range(rounds)])
     for column, name in enumerate(contestants):
         ratio = np.median(spent[:, column] / spent[:, 0])
-        print(
-            f"{size:5d}  {name:8s} {1e3 * np.median(spent[:, column]):10.2f} ms  {ratio:7.2f} ×  {labels[name]}"
-        )
+        print(f"{size:5d}  {name:8s} {1e3 * np.median(spent[:, column]):10.2f} ms  {ratio:7.2f} ×  {labels[name]}")
 
 
 if __name__ == "__main__":

@@ -156,6 +156,20 @@ def test_one_run_fails_and_the_others_go_on():
     np.testing.assert_allclose(outcome.observed["weights"][0], alone.observed["weights"][0], atol=1e-10)
 
 
+def runaway(inputs):
+    """ẋ = x² escapes to infinity at t = 1/x₀."""
+    observe = lambda state: {"x": state.parameters}  # noqa: E731
+    return flow_process(lambda x, stage: x**2, inputs["start"], jnp.linspace(0.0, 2.0, 41), observe)
+
+
+def test_a_flow_that_escapes_in_finite_time_is_given_up_there():
+    outcome = drive(runaway, {"start": jnp.asarray([0.1, 1.0])})
+    assert [failure.run for failure in outcome.failures] == [1]
+    assert outcome.failures[0].time == pytest.approx(1.0, abs=1e-6)
+    assert np.isfinite(outcome.observed["x"][1, :20]).all() and np.isnan(outcome.observed["x"][1, 20:]).all()
+    np.testing.assert_allclose(outcome.observed["x"][0], 1 / (10 - outcome.times[0]), rtol=1e-8)
+
+
 def test_control_c_keeps_what_is_done(tmp_path):
     place = Checkpoint(tmp_path / "state.npz", every=1e9, mark="c")
 

@@ -145,16 +145,12 @@ def drive(
 
 def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int) -> None:
     """One chunk, taken over into the journey only when all of it is there."""
-    state, observed, healthy = _chunk(build, inputs, journey.state, np.asarray(journey.records), count)
-    observed = jax.tree.map(np.array, observed)  # a copy: what JAX hands out is read-only
-    healthy = to_numpy(healthy)
-    failures = _find_failures(build, inputs, journey, observed, healthy, state)
-    place = slice(journey.records, journey.records + count)
+    state, observed, health = _chunk(build, inputs, journey.state, np.asarray(journey.records), count)
     for name, values in observed.items():
-        journey.observed[name][:, place] = values
-    journey.failures.update(failures)
-    journey.state = state
-    journey.records += count
+        journey.observed[name][:, journey.records : journey.records + count] = values
+    if not health["sound"].all():
+        _note_failures(build, inputs, journey, to_numpy(health), state)
+    journey.state, journey.records = state, journey.records + count
 
 
 @partial(jax.jit, static_argnums=0)
@@ -180,11 +176,11 @@ def _chunk(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarra
 
         def to_next(state: State, index: Int[Array, ""]) -> tuple:
             state = process.advance(state, index)
-            arrived = state.time >= process.times[index] * (1 - 1e-9)
+            arrived = state.time >= process.times[index] * (1.0 - 1e-14)  # up to rounding
             return state, (process.observe(state), _finite(state.parameters), arrived)
 
         state, (observed, finite, arrived) = jax.lax.scan(to_next, state, first + jnp.arange(count))
-        return state, observed, {"finite": finite, "arrived": arrived}
+        return state, observed, {"finite": finite, "arrived": arrived, "sound": jnp.all(finite) & jnp.all(arrived)}
 
     return jax.vmap(one)(inputs, state)
 
@@ -203,28 +199,28 @@ def _allocate(first: dict[str, Any], records: int) -> dict[str, np.ndarray]:
     return observed
 
 
-def _find_failures(
-    build: Build, inputs: Any, journey: _Journey, observed: Any, healthy: dict[str, np.ndarray], after: State
-) -> dict[int, Failure]:
-    """The runs that went astray in this chunk, each dated as exactly as its dynamics allows."""
-    well = healthy["finite"].all(axis=2) & healthy["arrived"]
-    failures = {}
-    for run in np.flatnonzero(~well.all(axis=1)):
-        if int(run) in journey.failures:
-            continue
+def _note_failures(build: Build, inputs: Any, journey: _Journey, health: dict[str, np.ndarray], after: State) -> None:
+    """Note the runs that went astray, each dated as exactly as its dynamics allows, and blank what they recorded."""
+    well = health["finite"].all(axis=2) & health["arrived"]
+    for run in (int(run) for run in np.flatnonzero(~health["sound"])):
         record = int(np.argmin(well[run]))
-        alone, before = jax.tree.map(lambda leaf, run=run: leaf[run], (inputs, journey.state))
-        end = jax.tree.map(lambda leaf, run=run: leaf[run], after)
-        found = to_numpy(_first_bad_step(build, alone, before, end.step))
-        finite = np.asarray(found["finite"]) if found["known"] else healthy["finite"][run, record]
-        time, step = (found["time"], found["step"]) if found["known"] else (end.time, end.step)
-        cause = "a non-finite value" if not finite.all() else "growth that no step size can follow"
-        parameter = _name_parameter(end.parameters, finite)
-        failures[int(run)] = Failure(int(run), float(time), int(step), parameter, cause)
-        for values in observed.values():  # nothing after the failure may look like a result
+        if run not in journey.failures:
+            alone, before, end = jax.tree.map(lambda leaf, run=run: leaf[run], (inputs, journey.state, after))
+            finite = health["finite"][run, record]
+            journey.failures[run] = _diagnose(build, run, alone, before, end, finite)
+        for values in journey.observed.values():  # nothing after the failure may look like a result
             if np.issubdtype(values.dtype, np.floating):
-                values[run, record:] = np.nan
-    return failures
+                values[run, journey.records + record :] = np.nan
+
+
+def _diagnose(build: Build, run: int, inputs: Any, before: State, end: State, finite: np.ndarray) -> Failure:
+    """Where and why one run failed in a chunk that led from ``before`` to ``end``."""
+    found = to_numpy(_first_bad_step(build, inputs, before, end.step))
+    time, step = end.time, end.step
+    if found["known"]:
+        finite, time, step = found["finite"], found["time"], found["step"]
+    cause = "a non-finite value" if not finite.all() else "growth that no step size can follow"
+    return Failure(run, float(time), int(step), _name_parameter(end.parameters, finite), cause)
 
 
 @partial(jax.jit, static_argnums=0)
