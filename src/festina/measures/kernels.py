@@ -85,9 +85,7 @@ def kernel_movement(
 
 
 @precise
-def target_alignment(
-    input_gram: Gram, output_gram: Gram, targets: Gram, inputs: Gram | None = None
-) -> Values:
+def target_alignment(input_gram: Gram, output_gram: Gram, targets: Gram, inputs: Gram | None = None) -> Values:
     """⟨K, yyᵀ⟩/(|K||yyᵀ|) with y the targets Y (No, P) read row by row.
 
     ⟨K, yyᵀ⟩ = tr(YXᵀ W₁ᵀW₁ XYᵀ) + tr(M YXᵀXYᵀ), and |yyᵀ| = |Y|².
@@ -95,9 +93,7 @@ def target_alignment(
     first, second, targets = map(_real, (input_gram, output_gram, targets))
     examples = jnp.eye(first.shape[-1], dtype=first.dtype) if inputs is None else _real(inputs)
     expected = (second.shape[-1], examples.shape[1])
-    require(
-        targets.shape == expected, "targets", f"have shape (outputs, examples) = {expected}", targets.shape
-    )
+    require(targets.shape == expected, "targets", f"have shape (outputs, examples) = {expected}", targets.shape)
     moment, correlation = _moment(inputs, first.shape[-1]), targets @ examples.T
     aligned = jnp.einsum("oi,...ij,oj->...", correlation, first, correlation)
     aligned = aligned + jnp.einsum("oi,...op,pi->...", correlation, second, correlation)

@@ -264,8 +264,7 @@ def _propagator(generator: Matrix, time: Float[Array, ""], halvings: int = 6) ->
         spread = one + 2 * small @ spread / (order + 1)
     spread = spread * (time / 2**halvings)
     for _ in range(halvings):
-        spread = spread + growth @ spread @ growth
-        growth = growth @ growth
+        growth, spread = growth @ growth, spread + growth @ spread @ growth
     return growth, spread
 
 

@@ -40,7 +40,7 @@ class Literal(eqx.Module):
     def __call__(self, time: Shaped[ArrayLike, "..."]) -> dict[str, Array]:
         """``map``, ``input_gram``, ``output_gram`` and ``loss`` = ½|S − W₂W₁|², with the shape of ``time``."""
         times = jnp.asarray(time, dtype=jnp.result_type(float))
-        blocks = jax.vmap(self._at)(times.ravel() / self.timescale)
+        blocks = _curve(self, times.ravel() / self.timescale)
         return {name: block.reshape(times.shape + block.shape[1:]) for name, block in blocks.items()}
 
     def _at(self, time: Float[Array, ""]) -> dict[str, Array]:
@@ -87,6 +87,11 @@ class Literal(eqx.Module):
         loss = jnp.sum((jnp.asarray(self.correlation) - product) ** 2) / 2
         grams = {"input_gram": inward @ solved_in, "output_gram": outward @ solved_out}
         return {"map": product, **grams, "loss": loss}
+
+
+@eqx.filter_jit
+def _curve(solution: Literal, times: Float[Array, " time"]) -> dict[str, Array]:
+    return jax.vmap(solution._at)(times)
 
 
 def _integral(rate: Float[Array, "..."], time: Float[Array, ""]) -> Float[Array, "..."]:

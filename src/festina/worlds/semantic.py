@@ -160,7 +160,8 @@ def _smooth_world(
     if not is_traced(length):
         require(float(length) > 0.0, "length", "be positive", length)
     waves = waves / np.linalg.norm(waves, axis=1, keepdims=True)
-    levels = np.unique(np.round(roughness, 9))
+    rising = np.sort(roughness)
+    levels = np.array([equal.mean() for equal in np.split(rising, np.flatnonzero(np.diff(rising) > 1e-8) + 1)])
     members = [waves[np.abs(roughness - level) < 1e-8] for level in levels]
     projectors = np.stack([wave.T @ wave for wave in members])
     eigenvalues = 1.0 / (jnp.asarray(length) ** -2 + jnp.asarray(levels))
