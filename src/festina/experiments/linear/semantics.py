@@ -1,0 +1,342 @@
+"""Items and their features: how a deep linear network acquires the structure of a semantic world."""
+
+from math import prod
+from typing import Any, Literal
+
+import festina as fs
+from festina._lazy import jax, jnp, np
+from festina.errors import require
+from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, above, below, continuous, structural
+from festina.sources import SAXE_2019
+
+NETWORKS = ("deep", "deep from a tenth", "decoupled", "shallow")
+LEARNERS_OF_OWNED = ("owned, deep", "owned, shallow")
+
+
+class Semantics(Experiment):
+    """Deep linear networks learn broad distinctions first, in stages, and believe passing falsehoods on the way.
+
+    P items, shown one at a time, have N features whose covariance over items comes from a tree, a partition, a ring
+    or a grid. Its eigenspaces are the levels of the world, from broad to fine; level l enters the input-output
+    correlation with singular value s_l = √(N μ_l)/P, and inputs have variance λ = 1/P. With T_l the part of the
+    features that belongs to level l, a network with map W has learned the share ⟨T_l, W⟩/⟨T_l, T_l⟩ of it. Spectra are
+    degenerate, so everything is measured with projectors, never with single singular vectors.
+
+    Two layers learn each level as a chain of two weights does, τ ȧ = 2a(s_l − λa), and half of it by
+    t½ = τ/(2s_l) ln(s_l/(λa₀) − 1): broad levels first, each in a stage of its own. Small random weights begin at
+    a₀ = |W₂ᵀu + W₁v|²/4, the part of them that grows; where levels nearly coincide, as some of a grid do, the spread of
+    a₀ can swap them. One layer learns all levels at one rate, t½ = (τ/λ) ln 2.
+
+    Illusory correlations need features that an item can lack. For these, each neighbourhood of the world (a subtree, a
+    class, an arc of the ring, a diamond of the grid) owns features that are 1 inside it and 0 outside. While a deep
+    network knows only the broader levels, items just outside seem to have them.
+    """
+
+    name = "linear/semantics"
+    sources = (SAXE_2019,)
+    variables = {
+        "learned": Variable("share of the level learned", ("network", "level")),
+        "growing": Variable("growing part of the weights, as a share of the level", ("network", "level")),
+        "loss": Variable("loss ½⟨|y − Wx|²⟩", ("network",)),
+        "similarity": Variable("similarity of the items' hidden representations", ("item", "other")),
+        "illusion": Variable("feature seen in the items just outside its neighbourhood", ("learner", "radius")),
+    }
+    seeds = 3
+    quick = {"records": 150, "seeds": 2}
+
+    class Config(ExperimentConfig):
+        structure: Literal["tree", "partition", "ring", "grid"] = structural("tree", help="what relates the items")
+        branching: tuple[int, ...] = structural((2, 2, 2), help="tree: branches at each level")
+        classes: int = structural(4, ge=2, le=64, help="partition: how many classes")
+        members: int = structural(3, ge=2, le=64, help="partition: items in each class")
+        items: int = structural(9, ge=3, le=256, help="ring: how many items")
+        rows: int = structural(3, ge=2, le=16, help="grid: rows of items")
+        columns: int = structural(4, ge=2, le=16, help="grid: columns of items")
+        features: int = structural(32, ge=3, le=10_000, help="features of an item, at least as many as items")
+        hidden: int = structural(64, ge=3, le=4096, help="hidden units, at least as many as items")
+        flip: float = continuous(0.1, gt=0, lt=0.5, help="tree: probability that a feature flips on an edge")
+        correlation: float = continuous(0.5, gt=0, lt=1, help="partition: correlation of items in one class")
+        length: float = continuous(1.0, gt=0, unit="items", help="ring and grid: how far correlations reach")
+        scale: float = continuous(0.01, gt=0, scale="log", help="size of the initial weights")
+        until: float = continuous(60.0, gt=0, unit="τ", help="when to stop")
+        records: int = structural(300, ge=10, le=100_000, help="recordings after the first, evenly spaced in time")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"network": list(NETWORKS), "learner": ["deep", "shallow"]}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        world, (owned, shells) = build_world(config), _owned(config)
+        networks = _networks(config, world, owned, key)
+        moments = {name: (owned if name in LEARNERS_OF_OWNED else world).moments for name in networks}
+
+        def losses(networks: Any) -> Any:
+            return {name: moments[name].loss(network) for name, network in networks.items()}
+
+        def rate(networks: Any, stage: Any) -> Any:
+            return jax.grad(lambda networks: -sum(losses(networks).values()))(networks)
+
+        def observe(state: Any) -> dict[str, Any]:
+            networks, loss = state.parameters, losses(state.parameters)
+            first = networks["deep"].weights[0]
+            return {
+                "learned": jnp.stack([_learned(world, networks[name].map) for name in NETWORKS]),
+                "growing": jnp.stack([_growing(world, networks[name]) for name in NETWORKS]),
+                "loss": jnp.stack([loss[name] for name in NETWORKS]),
+                "similarity": first.T @ first,
+                "illusion": jnp.stack([_illusion(shells, networks[name].map) for name in LEARNERS_OF_OWNED]),
+            }
+
+        times = config.until * jnp.linspace(0.0, 1.0, config.records + 1)
+        return fs.learning.flow_process(rate, networks, times, observe)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        world, (owned, shells) = build_world(config), _owned(config)
+        networks = _networks(config, world, owned, key)
+        solutions = [fs.theory.modes(world, networks[name]) for name in NETWORKS]
+        of_owned = [fs.theory.modes(owned, networks[name]) for name in LEARNERS_OF_OWNED]
+        right = solutions[0].right
+
+        def curves(time: Any) -> dict[str, Any]:
+            answers = [solution(time) for solution in solutions]
+            return {
+                "learned": jnp.stack([_learned(world, answer["map"]) for answer in answers], axis=-2),
+                "loss": jnp.stack([answer["loss"] for answer in answers], axis=-1),
+                "similarity": jnp.einsum("tk,ik,jk->tij", answers[0]["strength"], right, right),
+                "illusion": jnp.stack([_illusion(shells, solution(time)["map"]) for solution in of_owned], axis=-2),
+            }
+
+        return curves
+
+    claims = (
+        Claim(
+            "spectrum",
+            SAXE_2019.at("SI, generative models"),
+            "The singular values of the input-output correlation are those of the structure's closed form.",
+            quantity=lambda result: _spectrum_error(result.config),
+            expect=below(1e-10),
+        ),
+        Claim(
+            "exact",
+            SAXE_2019.at("eq. for a(t)"),
+            "From decoupled weights every level follows the closed form of a chain of two weights.",
+            quantity=lambda result: _errors(result, "decoupled"),
+            expect=below(1e-8),
+        ),
+        Claim(
+            "random",
+            SAXE_2019.at("comparison with simulation"),
+            "From small random weights the same closed form holds approximately, with a₀ the part that grows.",
+            quantity=lambda result: _errors(result, "deep"),
+            expect=below(0.05),
+            loosely=below(0.15),
+        ),
+        Claim(
+            "progressive",
+            SAXE_2019.at("progressive differentiation"),
+            "Broad levels are learned before fine ones: half-times rise from each level to the next.",
+            quantity=lambda result: np.diff(half_times(result, "deep"), axis=-1).min(axis=-1),
+            expect=above(0.0),
+        ),
+        Claim(
+            "half-time",
+            SAXE_2019.at("progressive differentiation"),
+            "Half of a level is learned by t½ = τ/(2s) ln(s/(λa₀) − 1) (largest relative error over the levels).",
+            quantity=lambda result: abs(half_times(result, "deep") / predicted_half_times(result) - 1).max(axis=-1),
+            expect=below(0.05),
+        ),
+        Claim(
+            "one-rate",
+            SAXE_2019.at("shallow network"),
+            "A shallow network learns all levels at once, by t½ = (τ/λ) ln 2 (largest relative error).",
+            quantity=lambda result: abs(half_times(result, "shallow") / shallow_half_time(result) - 1).max(axis=-1),
+            expect=below(0.01),
+        ),
+        Claim(
+            "stages",
+            SAXE_2019.at("stage-like transitions"),
+            "A deep network waits and then jumps: (t90 − t10)/t10 is a small share of the shallow network's.",
+            quantity=lambda result: _stages(result, "deep") / _stages(result, "shallow"),
+            expect=below(0.05),
+        ),
+        Claim(
+            "sharper",
+            SAXE_2019.at("stage-like transitions"),
+            "From a tenth of the initial weights the transitions are more stage-like still (ratio of the two).",
+            quantity=lambda result: _stages(result, "deep from a tenth") / _stages(result, "deep"),
+            expect=below(0.85),
+        ),
+        Claim(
+            "illusions",
+            SAXE_2019.at("illusory correlations"),
+            "A deep network ascribes features of a neighbourhood to items just outside it, and later unlearns this.",
+            quantity=lambda result: _rise_and_fall(result, "deep").min(axis=-1),
+            expect=above(0.3),
+            loosely=above(0.05),
+        ),
+        Claim(
+            "no-illusions",
+            SAXE_2019.at("illusory correlations"),
+            "A shallow network never does: such responses only decay from where they began.",
+            quantity=lambda result: _rise(result, "shallow").max(axis=-1),
+            expect=below(1e-9),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.linear._semantics_figure import draw
+
+        return draw(result)
+
+
+def build_world(config: Any) -> Any:
+    """The world the configuration names, its features realising the limit of many features exactly."""
+    match config.structure:
+        case "tree":
+            return fs.worlds.tree(config.branching, config.flip, config.features)
+        case "partition":
+            return fs.worlds.partition(config.classes, config.members, config.correlation, config.features)
+        case "ring":
+            return fs.worlds.ring(config.items, config.length, config.features)
+        case _:
+            return fs.worlds.grid(config.rows, config.columns, config.length, config.features)
+
+
+def steps_apart(config: Any) -> Any:
+    """How far items are from each other: levels up to the common ancestor, or steps along the ring or grid."""
+    if config.structure == "ring":
+        gap = np.abs(np.subtract.outer(np.arange(config.items), np.arange(config.items)))
+        return np.minimum(gap, config.items - gap)
+    if config.structure == "grid":
+        down, across = np.divmod(np.arange(config.rows * config.columns), config.columns)
+        return sum(np.abs(np.subtract.outer(place, place)) for place in (down, across))
+    branching = config.branching if config.structure == "tree" else (config.classes, config.members)
+    item, sizes = np.arange(prod(branching)), np.cumprod(branching[::-1])[:-1]
+    return np.sum([np.not_equal.outer(item // size, item // size) for size in (1, *sizes)], axis=0)
+
+
+def _owned(config: Any) -> tuple[Any, Any]:
+    """A world of features owned by neighbourhoods, and where to look for illusions in it.
+
+    The neighbourhood of radius r around an item owns features that are 1 within r steps and 0 beyond. ``shells[r]``
+    averages the entries (feature, item) of that radius where the item is one step too far.
+    """
+    apart = steps_apart(config)
+    radii = range(apart.max() + 1)
+    owners = [np.unique(np.hstack([apart <= radius, apart == radius + 1]), axis=0) for radius in radii]
+    inside, outside = np.split(np.concatenate(owners).astype(float), 2, axis=1)
+    radius_of = np.repeat(radii, [len(owner) for owner in owners])
+    copies = max(1, config.features // len(inside))
+    shells = np.stack([outside * (radius_of == radius)[:, None] for radius in radii[:-1]])
+    shells = np.repeat(shells / shells.sum(axis=(1, 2), keepdims=True) / copies, copies, axis=1)
+    return fs.worlds.Dataset(np.eye(len(apart)), np.repeat(inside, copies, axis=0).T), shells
+
+
+def _networks(config: Any, world: Any, owned: Any, key: Any) -> dict[str, Any]:
+    """Every network at the start: those that learn the world, and two that learn the owned features.
+
+    Random weights are normal with standard deviation scale/√(inputs of the layer),
+    all cut from one draw, which compiles much faster than many.
+    """
+    linear, items, features = fs.networks.DeepLinear, world.items, config.features
+    owned_features = owned.targets.shape[1]
+    most = max(features, owned_features)
+    require(config.hidden >= items, "hidden", f"be at least the {items} items", config.hidden)
+    draw = config.scale * jax.random.normal(key, (items + 2 * most, config.hidden))
+    first, second = draw[:items].T / items**0.5, draw[items : items + most] / config.hidden**0.5
+    only = draw[items + most :, :items] / items**0.5
+    return {
+        "deep": linear((first, second[:features])),
+        "deep from a tenth": linear((0.1 * first, 0.1 * second[:features])),
+        "decoupled": _decoupled(config, world),
+        "shallow": linear((only[:features],)),
+        "owned, deep": linear((first, second[:owned_features])),
+        "owned, shallow": linear((only[:owned_features],)),
+    }
+
+
+def _decoupled(config: Any, world: Any) -> Any:
+    """Balanced weights along the modes of the world, each of strength scale²."""
+    levels = np.einsum("l,lij->ij", np.arange(1.0, len(world.projectors) + 1), np.asarray(world.projectors))
+    right = np.linalg.eigh(levels)[1]
+    left = jnp.asarray(world.dataset.targets).T @ right
+    left = left / jnp.linalg.norm(left, axis=0, keepdims=True)
+    return fs.networks.DeepLinear.aligned(left, config.scale**2 * jnp.ones(world.items), right, (config.hidden,))
+
+
+def _parts(world: Any) -> Any:
+    """T_l: the part of the features that belongs to each level."""
+    return jnp.einsum("if,lij->lfj", jnp.asarray(world.dataset.targets), jnp.asarray(world.projectors))
+
+
+def _learned(world: Any, mapping: Any) -> Any:
+    """⟨T_l, W⟩/⟨T_l, T_l⟩ of each level."""
+    parts = _parts(world)
+    return jnp.einsum("lfi,...fi->...l", parts / jnp.sum(parts**2, axis=(1, 2), keepdims=True), jnp.asarray(mapping))
+
+
+def _growing(world: Any, network: Any) -> Any:
+    """|W₂ᵀu + W₁v|²/4, the mean over the modes of each level, as a share of their final strength; of one layer, W's."""
+    if network.depth == 1:
+        return _learned(world, network.map)
+    first, second = network.weights
+    parts, sizes = _parts(world), jnp.asarray(world.multiplicities, float)
+    final = jnp.sqrt(jnp.sum(parts**2, axis=(1, 2)) / sizes)
+    above = jnp.einsum("fh,lfi->lhi", second, parts / final[:, None, None])
+    both = above + jnp.einsum("hj,lji->lhi", first, jnp.asarray(world.projectors))
+    return jnp.sum(both**2, axis=(1, 2)) / (4.0 * sizes * final)
+
+
+def _illusion(shells: Any, mapping: Any) -> Any:
+    return jnp.einsum("rfi,...fi->...r", shells, jnp.asarray(mapping))
+
+
+def _spectrum_error(config: Any) -> Any:
+    """Largest |singular value − closed form|, relative to the largest."""
+    world = build_world(config)
+    measured = np.linalg.svd(np.asarray(world.moments.cross), compute_uv=False)
+    closed = np.sort(np.repeat(np.asarray(world.strengths), world.multiplicities))[::-1]
+    return np.max(np.abs(measured - closed)) / closed[0]
+
+
+def _errors(result: Any, network: str) -> Any:
+    """Largest |simulation − theory| of the shares and of the loss relative to its start, for each run."""
+    gaps = [abs(result[name] - result.theory[name]).sel(network=network) for name in ("learned", "loss")]
+    start = result["loss"].sel(network=network).isel(time=0)
+    return np.maximum(gaps[0].max(["time", "level"]), (gaps[1] / start).max("time")).values
+
+
+def _curves(result: Any, network: str) -> Any:
+    return result["learned"].sel(network=network).transpose("run", "level", "time")
+
+
+def half_times(result: Any, network: str) -> Any:
+    """When each run (rows) has learned half of each level (columns)."""
+    return fs.measures.crossing_time(result["time"].values, _curves(result, network).values, 0.5)
+
+
+def predicted_half_times(result: Any, network: str = "deep") -> Any:
+    """t½ = τ/(2s) ln(s/(λa₀) − 1), with a₀ what grows of the initial weights."""
+    share = result["growing"].sel(network=network).isel(time=0).transpose("run", "level").values
+    return np.log(1.0 / share - 1.0) / (2.0 * np.asarray(build_world(result.config).strengths))
+
+
+def shallow_half_time(result: Any) -> float:
+    return np.log(2.0) / build_world(result.config).input_variance
+
+
+def _stages(result: Any, network: str) -> Any:
+    curves = _curves(result, network)
+    return fs.measures.stage_index(result["time"].values, curves.values, np.ones(curves.shape[:-1]))
+
+
+def _rise(result: Any, learner: str) -> Any:
+    """How far |illusion| climbs above its start, for each run and radius."""
+    size = abs(result["illusion"].sel(learner=learner))
+    return (size.max("time") - size.isel(time=0)).transpose("run", "radius").values
+
+
+def _rise_and_fall(result: Any, learner: str) -> Any:
+    """How far the illusion climbs above both its start and its end."""
+    illusion = result["illusion"].sel(learner=learner)
+    ends = np.maximum(illusion.isel(time=0), illusion.isel(time=-1))
+    return (illusion.max("time") - ends).transpose("run", "radius").values
