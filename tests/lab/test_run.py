@@ -115,3 +115,38 @@ def test_claims_judge_numbers():
     broken = Claim("c", Toy.sources[0], "s", quantity=lambda r: r["no"], expect=below(1.0))
     assert broken.judge({}, "quick").outcome == "not attempted"
     json.dumps(claim.judge([1.0], "quick").as_dict())
+
+
+def test_a_disk_that_fills_up_costs_nothing_computed(tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("festina.lab.store.write_zarr", full)
+    with pytest.raises(StoreError, match=r"cannot write .*: No space left on device") as caught:
+        fs.run(Toy(), store=tmp_path)
+    assert caught.value.result.verdicts[0].outcome == "reproduced"
+    monkeypatch.undo()
+    assert not fs.run(Toy(), store=tmp_path).from_store
+
+
+def test_a_run_cut_short_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+    """The state is kept under the result's own folder, and the same question finds it."""
+    from festina.errors import Interrupted
+    from festina.learning import loop
+
+    whole = fs.run(Toy(), spread=0.3)
+    advance, calls = loop._advance_journey, []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) == 20:
+            raise KeyboardInterrupt
+        advance(*args)
+
+    monkeypatch.setattr(loop, "_advance_journey", interrupted)
+    with pytest.raises(Interrupted, match=r"toy/decay interrupted at \d+%; kept in .*ask again to go on"):
+        fs.run(Toy(), store=tmp_path, spread=0.3)
+    result = fs.run(Toy(), store=tmp_path, spread=0.3)
+    assert len(calls) == 20 + 21
+    np.testing.assert_array_equal(result["level"], whole["level"])
+    assert not list(tmp_path.rglob("checkpoint.npz"))
