@@ -41,7 +41,8 @@ def bare(inputs: dict) -> jax.Array:
         process = build(inputs)
         assert process.step is not None
         step = process.step
-        return jax.lax.scan(lambda s, _: (step(s), None), process.initial, None, length=STEPS, unroll=4)[0].parameters.map
+        last, _ = jax.lax.scan(lambda s, _: (step(s), None), process.initial, None, length=STEPS, unroll=4)
+        return last.parameters.map
 
     return jax.vmap(one)(inputs)
 

@@ -18,6 +18,14 @@ TIMES = np.array([0.0, 0.1, 0.7, 2.0, 6.0])
 PRODUCTS = ("map", "input_gram", "output_gram")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def quick_compilation():
+    """Most of this file's time is XLA compiling small programs; unoptimised, they compute the same."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 def problem(sizes, imbalance, scale=0.1, seed=0, rank=None):
     """Weights, and a correlation with singular values in [0.5, 2] that no determinant sign obstructs."""
     inputs, _, outputs = sizes

@@ -11,6 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from festina.errors import require
+from festina.networks.balanced import balanced_weights
+from festina.networks.orthogonal import orthogonal_factor
 from festina.precision import double, is_traced, to_numpy
 
 
@@ -54,8 +56,7 @@ class DeepLinear(eqx.Module):
     def balances(self) -> tuple[Float[Any, "_ _"], ...]:
         """W_{l+1}ᵀ W_{l+1} − W_l W_lᵀ for each pair of layers: what gradient flow conserves."""
         return tuple(
-            after.T @ after - before @ before.T
-            for before, after in zip(self.weights, self.weights[1:], strict=False)
+            after.T @ after - before @ before.T for before, after in zip(self.weights, self.weights[1:], strict=False)
         )
 
     @classmethod
@@ -78,11 +79,26 @@ class DeepLinear(eqx.Module):
         return _in_double(
             cls,
             lambda: [
-                scale * _semi_orthogonal(jax.random.fold_in(key, layer), rows, columns)
+                scale * orthogonal_factor(jax.random.normal(jax.random.fold_in(key, layer), (rows, columns)))
                 for layer, (columns, rows) in enumerate(itertools.pairwise(sizes))
             ],
             (key, scale),
         )
+
+    @classmethod
+    def balanced(cls, key: Array, sizes: tuple[int, int, int], imbalance: Any, scale: Any) -> "DeepLinear":
+        """Random weights of two layers with W₂ᵀW₂ − W₁W₁ᵀ = λ I and a map with singular values ``scale``.
+
+        Args:
+            key: of all random numbers.
+            sizes: widths of input, hidden layer and output.
+            imbalance: λ; positive only if the hidden layer is no wider than the output, negative only if it is no
+                wider than the input.
+            scale: singular values of the map.
+        """
+        check_sizes(sizes)
+        require(len(sizes) == 3, "sizes", "name input, hidden and output width", tuple(sizes))
+        return cls(balanced_weights(key, sizes, imbalance, scale))
 
     @classmethod
     def aligned(
@@ -121,11 +137,3 @@ def _in_double(cls: type[DeepLinear], layers: Any, inputs: Any) -> DeepLinear:
         return cls(tuple(layers()))
     with double():
         return cls(tuple(to_numpy(layers())))
-
-
-def _semi_orthogonal(key: Array, rows: int, columns: int) -> Float[Array, "rows columns"]:
-    """The orthogonal factor of a normal matrix, its signs fixed so that it is uniform (Haar)."""
-    tall = jax.random.normal(key, (max(rows, columns), min(rows, columns)))
-    factor, triangle = jnp.linalg.qr(tall)
-    factor = factor * jnp.sign(jnp.diag(triangle))[None, :]
-    return factor if rows >= columns else factor.T

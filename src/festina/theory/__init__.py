@@ -1,7 +1,19 @@
 """What mathematics predicts: exact solutions and reductions, each a function of time or of the data."""
 
+from festina.theory.balanced import balanced, determinant_obstruction
+from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
 from festina.theory.modes import modes
 from festina.theory.solution import Solution
 
-__all__ = ["Solution", "chain", "imbalanced", "modes", "stage_index", "time_to_reach"]
+__all__ = [
+    "Solution",
+    "balanced",
+    "chain",
+    "determinant_obstruction",
+    "imbalanced",
+    "literal",
+    "modes",
+    "stage_index",
+    "time_to_reach",
+]

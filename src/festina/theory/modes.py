@@ -31,7 +31,7 @@ class Modes(eqx.Module):
     floor: float
 
     def __call__(self, time: Any) -> dict[str, Float[np.ndarray, "..."]]:
-        """`strength` a_k(t) of every mode, the `map`, and the `loss`, each with the shape of ``time`` before its own."""
+        """`strength` a_k(t) of every mode, `map` and `loss`, each with the shape of ``time`` before its own."""
         answer = self.chains(time)
         strength = np.asarray(answer["product"])
         mapping = np.einsum("...k,ok,ik->...oi", strength, self.left, self.right)
