@@ -9,4 +9,4 @@ import festina as fs
 
 result = fs.run("linear/depth", budget="quick")
 print(result)
-result.figure()
+figure = result.figure()

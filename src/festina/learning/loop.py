@@ -179,7 +179,7 @@ def _chunk(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarra
             arrived = state.time >= process.times[index] * (1.0 - 1e-14)  # up to rounding
             return state, (process.observe(state), _finite(state.parameters), arrived)
 
-        state, (observed, finite, arrived) = jax.lax.scan(to_next, state, first + jnp.arange(count))
+        state, (observed, finite, arrived) = jax.lax.scan(to_next, state, jnp.asarray(first) + jnp.arange(count))
         return state, observed, {"finite": finite, "arrived": arrived, "sound": jnp.all(finite) & jnp.all(arrived)}
 
     return jax.vmap(one)(inputs, state)
