@@ -59,6 +59,7 @@ class Experiment:
     variables: ClassVar[dict[str, Variable]] = {}
     claims: ClassVar[tuple[Claim, ...]] = ()
     seeds: ClassVar[int] = 1
+    time_unit: ClassVar[str] = "τ"
     quick: ClassVar[dict[str, Any]] = {}
     """Fields that differ from the defaults at the `quick` budget; ``seeds`` may stand among them."""
 

@@ -125,10 +125,10 @@ def _coordinates(experiment: Experiment, runs: Sequence[Run], times: np.ndarray)
     clock = ("time", times[0]) if shared else ("time", np.arange(times.shape[1]))
     coordinates: dict[str, Any] = {
         "seed": ("run", np.asarray([run.seed for run in runs])),
-        "time": (*clock, {"units": "τ" if shared else "recording"}),
+        "time": (*clock, {"units": experiment.time_unit if shared else "recording"}),
     }
     if not shared:
-        coordinates["clock"] = (("run", "time"), times, {"units": "τ"})
+        coordinates["clock"] = (("run", "time"), times, {"units": experiment.time_unit})
     for name in config.fields_of_kind("continuous"):
         coordinates[f"config_{name}"] = ("run", np.asarray([getattr(run.config, name) for run in runs], float))
     return coordinates | {name: (name, np.asarray(values)) for name, values in experiment.coordinates(config).items()}

@@ -1,5 +1,6 @@
 """What we look at: pure functions of arrays."""
 
+from festina.measures import behaviour
 from festina.measures.compare import Comparison, compare
 from festina.measures.embedding import classical_scaling, distances, planar_paths, stress
 from festina.measures.kernels import (
@@ -13,6 +14,7 @@ from festina.measures.stages import crossing_time, stage_index
 
 __all__ = [
     "Comparison",
+    "behaviour",
     "classical_scaling",
     "compare",
     "crossing_time",

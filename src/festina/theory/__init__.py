@@ -1,5 +1,6 @@
 """What mathematics predicts: exact solutions and reductions, each a function of time or of the data."""
 
+from festina.theory import saddles
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
@@ -14,6 +15,7 @@ __all__ = [
     "imbalanced",
     "literal",
     "modes",
+    "saddles",
     "stage_index",
     "time_to_reach",
 ]

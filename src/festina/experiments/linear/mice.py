@@ -1,0 +1,400 @@
+"""Mice that learn a visual decision, each in its own way: a deep network with a tutor and an executor."""
+
+from typing import Any
+
+import festina as fs
+from festina._lazy import jax, jnp, np
+from festina.experiment import (
+    Claim,
+    Experiment,
+    ExperimentConfig,
+    Variable,
+    above,
+    below,
+    continuous,
+    near,
+    structural,
+)
+from festina.sources import LECTURE, LIEBANA_2025
+
+MODELS = ("tutor-executor", "scattered start", "total error", "shallow", "slow shallow")
+EARLY = (4, 8)
+LINEAR = (8, 12)
+LATE = 5
+"""Sessions of the early window, those in which growth out of the {const} saddle is measured, length of the late one."""
+
+COHORT = 10
+
+
+class Mice(Experiment):
+    """Deep networks that learn a decision from chance choices go individual yet systematic ways; shallow ones do not.
+
+    A simulated mouse chooses left or right, by softmax of the values Q = W2 diag(w1) x of a two-layer network whose
+    input x = (grating left, grating right, 1) has three pathways. Reward R is 1 for the side of the grating. With
+    the published rule the tutor w1 learns from the total error R − Q, and each part of the executor W2 from a
+    partial one (R minus the stimulus part of Q, R minus its constant part); see `festina.networks.tutor`. Time is in
+    sessions. Next to the published model each animal, with the same stimuli and the same luck, is
+    - a *scattered start*: the same with constant weights that begin with a spread, of which nothing is published;
+    - a *total error* network: both layers descend the gradient of (R − Q)²/2;
+    - a *shallow* one and a *slow shallow* one: the delta rule on one layer.
+
+    The expected update has a hierarchy of saddles, {} → {const} → {right, const} or {left, const} → all, from each of
+    which closed pathways grow at a rate found by linearisation. Theory is the expected update from the animal's own
+    first weights, and, in the figure and one claim, from its weights after the early window.
+
+    Robust: deep networks (with either rule and any start) end up far more diverse than shallow ones, and the late
+    asymmetry of an animal follows its early bias. Not robust: the sign of the correlation between early and late
+    bias, which is negative without spread and goes to zero and beyond with it (late bias is one and the same curve of
+    early bias, falling in the middle and rising at both ends, and a spread puts more animals at the ends). Nor do
+    these correlations speak for partial errors, for the total error gives them too. Beyond {const} the published rule
+    has no finite rest point: the one-sided saddle and its rate .086 are those of the total error (whose rate at
+    {const} is .112, not .159, for its weights cannot become negative). Animals come nearer to it than shallow
+    learners do, but do not reach it in 6400 trials. Stimulus pathways grow at the linearised rate .159 in the
+    expected update and in animals without much bias; over all animals they grow more slowly (`growth-cohort` fails),
+    for bias takes an animal away from {const} and starves the pathway of the other side.
+    """
+
+    name = "linear/mice"
+    sources = (LIEBANA_2025, LECTURE)
+    variables = {
+        "right": Variable("P(right), mean of the session", ("model", "stimulus")),
+        "accuracy": Variable("share of correct choices among trials with a grating", ("model",)),
+        "tutor": Variable("tutor weights w1", ("model", "pathway")),
+        "executor": Variable("executor weights W2", ("model", "choice", "pathway")),
+    }
+    seeds = 200
+    time_unit = "session"
+    quick = {"seeds": 40}
+
+    class Config(ExperimentConfig):
+        learning_rate: float = continuous(0.0026, gt=0, scale="log", help="learning rate η of both layers")
+        inverse_temperature: float = continuous(9.0, gt=0, help="β of the choice between the two values")
+        blank: float = continuous(0.1, gt=0, lt=1, help="share of trials with nothing to see")
+        initial_spread: float = continuous(0.0, ge=0, help="SD of the constant executor weights at the start")
+        scatter: float = continuous(0.05, ge=0, help="the same for the model `scattered start`")
+        noise: float = continuous(1e-5, gt=0, scale="log", help="SD of what is added to every weight at the start")
+        slowdown: float = continuous(8.0, gt=0, help="how many times slower `slow shallow` learns")
+        sessions: int = structural(32, ge=16, le=1000, help="sessions, one for each day")
+        trials: int = structural(200, ge=10, le=10_000, multiple_of=5, unit="per session", help="trials")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        names = {
+            "stimulus": fs.networks.tutor.STIMULI,
+            "pathway": fs.networks.tutor.PATHWAYS,
+            "choice": fs.networks.tutor.CHOICES,
+        }
+        return {"model": MODELS} | names
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        birth, life = jax.random.split(key)
+        rules, blank, beta = _rules(config), config.blank, config.inverse_temperature
+        newborn = _newborn(config, birth)
+        trial = jax.vmap(fs.networks.tutor.trial, in_axes=(0, 0, None, None, None))
+
+        def luck(number: Any) -> Any:
+            return jax.random.uniform(jax.random.fold_in(life, number), (2,))
+
+        def live(carry: Any, uniforms: Any) -> Any:
+            networks, (right, correct, gratings) = carry
+            networks, seen = trial(networks, rules, blank, beta, uniforms)
+            scored = (seen.correct & seen.grating).astype(right.dtype)
+            return networks, (right + seen.right, correct + scored, gratings + seen.grating.astype(right.dtype))
+
+        def advance(state: Any, index: Any) -> Any:
+            zero = jnp.zeros(len(MODELS))
+            uniforms = jax.vmap(luck)(state.step + jnp.arange(config.trials))
+            start = (state.parameters, (jnp.zeros((len(MODELS), 3)), zero, zero))
+            body = lambda carry, uniforms: (live(carry, uniforms), None)  # noqa: E731
+            networks, (right, correct, gratings) = jax.lax.scan(body, start, uniforms)[0]
+            memory = (right / config.trials, correct / gratings)
+            return fs.learning.State(times[index], state.step + config.trials, networks, memory)
+
+        def step(state: Any) -> Any:
+            networks, _ = trial(state.parameters, rules, blank, beta, luck(state.step))
+            return fs.learning.State(state.time + 1.0 / config.trials, state.step + 1, networks, state.memory)
+
+        def observe(state: Any) -> dict[str, Any]:
+            networks, (right, accuracy) = state.parameters, state.memory
+            return {"right": right, "accuracy": accuracy, "tutor": networks.tutor, "executor": networks.executor}
+
+        times = jnp.arange(config.sessions + 1).astype(float)
+        right = jax.vmap(lambda network: network.right(beta))(newborn)
+        memory = (right, 0.5 * (1.0 - right[:, 0] + right[:, 2]))
+        initial = fs.learning.State.start(newborn, times[0], memory)
+        return fs.learning.Process(initial, advance, observe, times, step)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        newborn, rules = _newborn(config, jax.random.split(key)[0]), _rules(config)
+        field = _mean_field(config, rules.crosstalk, rules.tutor_speed)
+        course = fs.theory.saddles.expected_course(
+            field, newborn.tutor, newborn.executor, rules.rate, sessions=config.sessions, trials=config.trials, stride=5
+        )
+        course["accuracy"] = fs.measures.behaviour.accuracy(course["right"])
+
+        def recorded(time: Any) -> dict[str, Any]:
+            sessions = np.rint(np.asarray(time)).astype(int)
+            return {name: np.moveaxis(values, 0, 1)[sessions] for name, values in course.items()}
+
+        return recorded
+
+    claims = (
+        Claim(
+            "diverse",
+            LIEBANA_2025,
+            "Deep networks end up diverse, shallow ones all alike: SD of the late slope difference, deep over shallow.",
+            quantity=lambda result: [
+                diversity(result, "tutor-executor") / diversity(result, model) for model in ("shallow", "slow shallow")
+            ],
+            expect=above(5.0),
+        ),
+        Claim(
+            "systematic",
+            LIEBANA_2025,
+            "The late right − left slope follows the early bias: r = .695 in mice, .95 in the published model.",
+            quantity=lambda result: bias_to_slope(result, "tutor-executor"),
+            expect=near(0.95, 0.05),
+            loosely=above(0.5),
+        ),
+        Claim(
+            "systematic-total-error",
+            LIEBANA_2025,
+            "The same holds with the total error in both layers: it does not speak for partial errors.",
+            quantity=lambda result: bias_to_slope(result, "total error"),
+            expect=above(0.8),
+        ),
+        Claim(
+            "flip",
+            LIEBANA_2025,
+            "The bias changes sides: r(early, late bias) = −.528 in mice, −.67 ± .26 in the model without spread.",
+            quantity=lambda result: bias_to_bias(result, "tutor-executor"),
+            expect=near(-0.67, 0.26),
+            loosely=below(0.0),
+        ),
+        Claim(
+            "flip-not-robust",
+            LIEBANA_2025,
+            "A spread of .05 in the constant weights undoes the change of sides: r rises by more than .2, towards 0.",
+            quantity=lambda result: bias_to_bias(result, "scattered start") - bias_to_bias(result, "tutor-executor"),
+            expect=above(0.2),
+        ),
+        Claim(
+            "accuracy-early",
+            LIEBANA_2025,
+            "Early in learning, mice are right in 51.7 % of trials.",
+            quantity=lambda result: sessions_of(result, "accuracy", "tutor-executor", *EARLY).mean("time"),
+            expect=near(0.517, 0.02),
+        ),
+        Claim(
+            "accuracy-late",
+            LIEBANA_2025,
+            "At the end mice are right in 75.8 % of trials.",
+            quantity=lambda result: sessions_of(result, "accuracy", "tutor-executor", *late(result)).mean("time"),
+            expect=near(0.758, 0.05),
+            loosely=near(0.758, 0.15),
+        ),
+        Claim(
+            "rates",
+            LECTURE.at("saddle points arise through depth"),
+            "Closed pathways grow at .354 (const) and .225 from {}, .159 from {const}, .086 from {right, const}.",
+            quantity=lambda result: np.abs(linear_rates(result) - np.array([0.354, 0.225, 0.159, 0.086])),
+            expect=below(1e-3),
+        ),
+        Claim(
+            "growth-cohort",
+            LECTURE.at("dynamics pass near a hierarchy of saddle points"),
+            "In sessions 8–12 stimulus pathways grow at the {const} saddle's rate .159 on average over all animals.",
+            quantity=lambda result: measured_growth(result),
+            expect=near(0.159, 0.02),
+        ),
+        Claim(
+            "growth-near",
+            LECTURE.at("dynamics pass near a hierarchy of saddle points"),
+            "They do in animals near that saddle, where both choices are alike: early bias within ± .1.",
+            quantity=lambda result: measured_growth(result)[np.abs(early_bias(result, "tutor-executor")) < 0.1],
+            expect=near(0.159, 0.02),
+        ),
+        Claim(
+            "growth-expected",
+            LECTURE.at("dynamics pass near a hierarchy of saddle points"),
+            "Expected updates, which know no chance and so no bias, grow there at the linearised rate .159.",
+            quantity=lambda result: measured_growth(result, theory=True),
+            expect=near(0.159, 0.01),
+        ),
+        Claim(
+            "near-saddles",
+            LECTURE.at("dynamics pass near a hierarchy of saddle points"),
+            "Animals come near a one-sided saddle: median of the nearest distance of slopes, deep over shallow.",
+            quantity=lambda result: (
+                np.median(closest(result, "tutor-executor")) / np.median(closest(result, "shallow"))
+            ),
+            expect=below(0.5),
+            loosely=below(0.75),
+        ),
+        Claim(
+            "chance",
+            LIEBANA_2025,
+            "Individuality is born of chance: from the first weights, expected updates give none (ratio of late SDs).",
+            quantity=lambda result: (
+                diversity(result, "tutor-executor", theory=True) / diversity(result, "tutor-executor")
+            ),
+            expect=below(0.1),
+        ),
+        Claim(
+            "fate",
+            LIEBANA_2025,
+            "After the early window the rest is fate: expected updates from there foretell the late slopes (r).",
+            quantity=lambda result: across_cohort(
+                asymmetry(result, "tutor-executor"), forecast(result, "tutor-executor")["asymmetry"]
+            ),
+            expect=above(0.9),
+            loosely=above(0.7),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.linear import _mice_figure
+
+        return _mice_figure.draw(result)
+
+
+def _rules(config: Any) -> Any:
+    """The learning rules of the five models, stacked."""
+    rule, rate = fs.networks.tutor.Rule, config.learning_rate
+    rules = [
+        rule.partial_errors(rate),
+        rule.partial_errors(rate),
+        rule.total_error(rate),
+        rule.shallow(rate),
+        rule.shallow(rate / config.slowdown),
+    ]
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *rules)
+
+
+def _newborn(config: Any, key: Any) -> Any:
+    """The networks of the five models, stacked; all are born with the same luck."""
+    newborn = fs.networks.tutor.TutorExecutor.newborn
+    plain, scattered = (newborn(key, spread, config.noise) for spread in (config.initial_spread, config.scatter))
+    networks = [plain, scattered, plain, plain.flattened, plain.flattened]
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *networks)
+
+
+def _mean_field(config: Any, crosstalk: Any, tutor_speed: Any) -> Any:
+    return fs.theory.saddles.mean_field(
+        crosstalk=crosstalk,
+        tutor_speed=tutor_speed,
+        blank=config.blank,
+        inverse_temperature=config.inverse_temperature,
+    )
+
+
+def late(result: Any) -> tuple[int, int]:
+    """The first and the last session of the late window."""
+    return result.config.sessions - LATE + 1, result.config.sessions
+
+
+def sessions_of(result: Any, name: str, model: str, first: int, last: int) -> Any:
+    """A recorded variable of one model in a window of sessions."""
+    return result[name].sel(model=model).isel(time=slice(first, last + 1))
+
+
+def rights(result: Any, model: str, *, theory: bool = False) -> Any:
+    """P(right) of one model: animals × sessions × stimuli."""
+    data = result.theory if theory else result.data
+    return data["right"].sel(model=model).transpose("run", "time", "stimulus").values
+
+
+def early_bias(result: Any, model: str) -> Any:
+    return fs.measures.behaviour.bias(fs.measures.behaviour.window(rights(result, model), *EARLY))
+
+
+def late_bias(result: Any, model: str) -> Any:
+    return fs.measures.behaviour.bias(fs.measures.behaviour.window(rights(result, model), *late(result)))
+
+
+def asymmetry(result: Any, model: str, *, theory: bool = False) -> Any:
+    """The late right − left slope of each animal."""
+    right = fs.measures.behaviour.window(rights(result, model, theory=theory), *late(result))
+    return fs.measures.behaviour.slope_difference(right)
+
+
+def across_cohort(one: Any, other: Any) -> float:
+    """Pearson's r across animals, of which there have to be some."""
+    if len(one) < COHORT:
+        raise LookupError(f"needs a cohort of at least {COHORT} animals")
+    return fs.measures.behaviour.across_animals(one, other)
+
+
+def diversity(result: Any, model: str, *, theory: bool = False) -> float:
+    """Standard deviation of the late slope difference across animals."""
+    values = asymmetry(result, model, theory=theory)
+    if len(values) < COHORT:
+        raise LookupError(f"needs a cohort of at least {COHORT} animals")
+    return float(np.std(values))
+
+
+def bias_to_slope(result: Any, model: str) -> float:
+    return across_cohort(early_bias(result, model), asymmetry(result, model))
+
+
+def bias_to_bias(result: Any, model: str) -> float:
+    return across_cohort(early_bias(result, model), late_bias(result, model))
+
+
+def landmark(result: Any, *opened: str) -> Any:
+    """The saddle with the named pathways open: products of its weights."""
+    config = result.config
+    return fs.theory.saddles.saddle(opened, blank=config.blank, inverse_temperature=config.inverse_temperature)
+
+
+def landmark_slopes(result: Any, *opened: str) -> Any:
+    """Where a saddle lies in the plane of left and right slope."""
+    values = fs.networks.tutor.SEEN @ landmark(result, *opened).T
+    right = 1.0 / (1.0 + np.exp(-result.config.inverse_temperature * (values[:, 1] - values[:, 0])))
+    return fs.measures.behaviour.slopes(right)
+
+
+def linear_rates(result: Any) -> Any:
+    """Growth of const and of a stimulus from {}, of a stimulus from {const}, of left from {right, const}.
+
+    Partial errors for the first three, the total error for the last, where partial ones have no rest point.
+    """
+    rates = fs.theory.saddles.growth
+    partial, total = (_mean_field(result.config, crosstalk, 1.0) for crosstalk in (0.0, 1.0))
+    nothing, constant = rates(partial, landmark(result))[0], rates(partial, landmark(result, "const"))[0]
+    one_sided = rates(total, landmark(result, "right", "const"))[0]
+    return np.array([nothing[2], nothing[0], constant[0], one_sided[0]])
+
+
+def measured_growth(result: Any, *, theory: bool = False) -> Any:
+    """d ln(amplitude)/dt of each animal near {const}, mean of both stimulus pathways; t = η · trials."""
+    data = result.theory if theory else result.data
+    _, coefficients = fs.theory.saddles.growth(_mean_field(result.config, 0.0, 1.0), landmark(result, "const"))
+    ends = data.sel(model="tutor-executor").isel(time=list(LINEAR)).transpose("run", "time", "choice", "pathway", ...)
+    amplitudes = fs.theory.saddles.amplitudes(coefficients, ends["tutor"].values, ends["executor"].values)[..., :2]
+    elapsed = (LINEAR[1] - LINEAR[0]) * result.config.trials * result.config.learning_rate
+    return np.mean(np.diff(np.log(amplitudes), axis=1)[:, 0], axis=-1) / elapsed
+
+
+def closest(result: Any, model: str) -> Any:
+    """How near each animal comes to one of the two one-sided saddles, in the plane of left and right slope."""
+    places = np.stack([landmark_slopes(result, side, "const") for side in ("left", "right")])
+    return fs.measures.behaviour.nearest(fs.measures.behaviour.slopes(rights(result, model)), places)
+
+
+def forecast(result: Any, model: str) -> dict[str, Any]:
+    """Expected updates from each animal's weights after the early window: `right`, and the late `asymmetry`."""
+    config, crosstalk = result.config, 1.0 if model == "total error" else 0.0
+    start = result.data.sel(model=model).isel(time=EARLY[1])
+    animals = np.ones(start.sizes["run"])
+    right = fs.theory.saddles.expected_course(
+        _mean_field(config, crosstalk * animals, animals),
+        start["tutor"].transpose("run", "pathway").values,
+        start["executor"].transpose("run", "choice", "pathway").values,
+        config.learning_rate * animals,
+        sessions=config.sessions - EARLY[1],
+        trials=config.trials,
+        stride=5,
+    )["right"]
+    last = right.shape[1] - 1
+    final = fs.measures.behaviour.window(right, last - LATE + 1, last)
+    return {"right": right, "asymmetry": fs.measures.behaviour.slope_difference(final)}

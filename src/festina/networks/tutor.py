@@ -1,0 +1,152 @@
+"""The tutor-executor network of Liebana Garcia et al. (2025): a mouse that learns to say on which side a grating is.
+
+Three pathways lead from what is seen to the values of the two choices: one for a grating on the left, one for a
+grating on the right, and one that is always on and so carries the animal's bias. Each pathway has one weight w1
+(the tutor, in cortex) and two weights w2 (the executor, in striatum), one for each choice:
+
+    Q[a] = Σ_k W2[a, k] w1[k] x[k],    x = (1{left}, 1{right}, 1),    P(right) = σ(β (Q[right] − Q[left])).
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+PATHWAYS = ("left", "right", "const")
+CHOICES = ("left", "right")
+STIMULI = ("left", "none", "right")
+SEEN = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+"""What each of the three stimuli switches on; the contrast of a grating does not matter to the model."""
+
+
+class TutorExecutor(eqx.Module):
+    """A network with one tutor weight for each pathway, and one executor weight for each choice and pathway."""
+
+    tutor: Float[Any, " pathway"]
+    executor: Float[Any, "choice pathway"]
+
+    @property
+    def products(self) -> Float[Any, "choice pathway"]:
+        """W2[a, k] w1[k]: all of the network that behaviour can see."""
+        return self.executor * self.tutor[None, :]
+
+    def __call__(self, seen: Float[Any, "*batch pathway"]) -> Float[Any, "*batch choice"]:
+        """The value Q of each choice."""
+        return seen @ self.products.T
+
+    def right(self, inverse_temperature: Any) -> Float[Array, " stimulus"]:
+        """P(right) for the stimuli left, none, right; the sums are written out, for XLA is slow at tiny ones."""
+        gap = inverse_temperature * (self.products[1] - self.products[0])
+        return jax.nn.sigmoid(jnp.stack([gap[2] + gap[0], gap[2], gap[2] + gap[1]]))
+
+    @classmethod
+    def newborn(cls, key: Array, spread: Any, noise: Any) -> "TutorExecutor":
+        """The published start: w1 = (.05, .05, 1), W2 = .2 for both stimulus pathways, 0 for the constant one.
+
+        Args:
+            key: where the noise comes from.
+            spread: standard deviation of the constant pathway's executor weights, of which nothing is published.
+            noise: standard deviation of what is added to every weight (1e-5).
+        """
+        return cls(*_newborn_weights(key, spread, noise))
+
+    @property
+    def flattened(self) -> "TutorExecutor":
+        """The shallow network of the same behaviour: every tutor weight is 1."""
+        return TutorExecutor(jnp.ones_like(self.tutor), self.products)
+
+
+@jax.jit
+def _newborn_weights(key: Array, spread: Any, noise: Any) -> tuple[Float[Array, "3"], Float[Array, "2 3"]]:
+    first, second, third = jax.random.split(key, 3)
+    tutor = jnp.array([0.05, 0.05, 1.0]) + noise * jax.random.normal(first, (3,))
+    executor = jnp.array([[0.2, 0.2, 0.0]] * 2) + noise * jax.random.normal(second, (2, 3))
+    bias = spread * jax.random.normal(third, (2, 1))
+    return jnp.abs(tutor), jnp.abs(executor + jnp.pad(bias, ((0, 0), (2, 0))))
+
+
+class Rule(eqx.Module):
+    """How a trial changes the network: three numbers that hold the published model and its two controls.
+
+    With the chosen row a, reward R, stimulus part Qs and constant part Qc of the chosen value Q = Qs + Qc,
+
+        Δw1[k]    = η t (R − Q) W2[a, k] x[k],
+        ΔW2[a, k] = η δ[k] w1[k] x[k],      δ[stimulus] = R − Qs − m Qc,   δ[const] = R − Qc − m Qs,
+
+    with the old weights on the right, and then W ← |W|. Between m = 0 and m = 1 the executor's errors go from the
+    partial ones of the published model to the total one of gradient descent.
+    """
+
+    rate: Float[Any, ""]  # η
+    crosstalk: Float[Any, ""]  # m: how much of the other pathways' value enters an executor's error
+    tutor_speed: Float[Any, ""]  # t: the tutor's learning rate in units of the executor's
+
+    @classmethod
+    def partial_errors(cls, rate: Any) -> "Rule":
+        """The published model: each part of the executor has an error of its own, the tutor learns from the total."""
+        return cls(jnp.asarray(rate), jnp.asarray(0.0), jnp.asarray(1.0))
+
+    @classmethod
+    def total_error(cls, rate: Any) -> "Rule":
+        """The deep control: gradient descent on (R − Q)²/2 in both layers."""
+        return cls(jnp.asarray(rate), jnp.asarray(1.0), jnp.asarray(1.0))
+
+    @classmethod
+    def shallow(cls, rate: Any) -> "Rule":
+        """The shallow control: the delta rule, with tutor weights that stay what they are (ones)."""
+        return cls(jnp.asarray(rate), jnp.asarray(1.0), jnp.asarray(0.0))
+
+    def __call__(
+        self,
+        network: TutorExecutor,
+        seen: Float[Any, " pathway"],
+        chose_right: Bool[Any, ""],
+        reward: Float[Any, ""],
+    ) -> TutorExecutor:
+        """The network after one trial."""
+        row = jnp.where(chose_right, network.executor[1], network.executor[0])
+        parts = row * network.tutor * seen
+        stimulus, constant = parts[0] + parts[1], parts[2]
+        for_stimulus = reward - stimulus - self.crosstalk * constant
+        for_constant = reward - constant - self.crosstalk * stimulus
+        errors = jnp.stack([for_stimulus, for_stimulus, for_constant])
+        on_tutor = self.rate * self.tutor_speed * (reward - stimulus - constant) * row * seen
+        on_row = self.rate * errors * network.tutor * seen
+        chosen = jnp.stack([~chose_right, chose_right]).astype(on_row.dtype)
+        return TutorExecutor(
+            jnp.abs(network.tutor + on_tutor), jnp.abs(network.executor + chosen[:, None] * on_row[None, :])
+        )
+
+
+class Trial(NamedTuple):
+    """What happened in a trial."""
+
+    right: Float[Array, " stimulus"]  # P(right) for every stimulus, before learning
+    correct: Bool[Array, ""]
+    grating: Bool[Array, ""]  # whether there was anything to see
+
+
+def trial(
+    network: TutorExecutor,
+    rule: Rule,
+    blank: Any,
+    inverse_temperature: Any,
+    uniforms: Float[Any, "2"],
+) -> tuple[TutorExecutor, Trial]:
+    """One trial: a stimulus, a choice, its reward, and what is learned from it.
+
+    Of two uniform numbers the first says what is shown and which side is rewarded (below ½ the left one; close to ½,
+    within ``blank``/2, there is no grating, and the rewarded side cannot be seen), the second which choice is made.
+    """
+    world, chance = uniforms[0], uniforms[1]
+    left, right = world < 0.5 - 0.5 * blank, world >= 0.5 + 0.5 * blank
+    probabilities = network.right(inverse_temperature)
+    probability = jnp.where(left, probabilities[0], jnp.where(right, probabilities[2], probabilities[1]))
+    chose_right = chance < probability
+    correct = chose_right == (world >= 0.5)
+    seen = jnp.stack([left, right, jnp.ones_like(left)]).astype(probability.dtype)
+    after = rule(network, seen, chose_right, correct.astype(probability.dtype))
+    return after, Trial(probabilities, correct, left | right)

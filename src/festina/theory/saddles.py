@@ -1,0 +1,185 @@
+"""The expected learning of a tutor-executor network, and the hierarchy of saddles it passes.
+
+Averaged over stimuli and choices, with π(a|s) the probability of choice a given stimulus s, p(s) that of the
+stimulus and time t = η · trials, the rule of Liebana Garcia et al. (2025) is the flow
+
+    dw1[k]/dt    = Σ_{s,a} p(s) π(a|s) (R[s, a] − Q[s, a]) W2[a, k] x[s, k],
+    dW2[a, k]/dt = Σ_s p(s) π(a|s) δ[s, a, k] w1[k] x[s, k],        all weights kept non-negative.
+
+A pathway whose weights are all zero is closed and stays so: each set of open pathways has its own rest point, a saddle
+from which the closed ones grow. Everything here works on plain arrays: tutor weights w1 (left, right, const), executor
+weights W2 (choice × pathway), and their products W2[a, k] w1[k].
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from festina.errors import require
+from festina.precision import precise
+
+PATHWAYS = ("left", "right", "const")
+SEEN = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+REWARD = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+"""Stimuli (left, none, right) × pathways they switch on, and × expected reward of the choices (left, right)."""
+
+Weights = tuple[Float[Array, "3"], Float[Array, "2 3"]]
+
+
+class MeanField(eqx.Module):
+    """The expected update; ``crosstalk`` 0 for partial errors (the published rule), 1 for the total error."""
+
+    crosstalk: Float[Any, "*lanes"]
+    tutor_speed: Float[Any, "*lanes"]
+    blank: Float[Any, "*lanes"]
+    inverse_temperature: Float[Any, "*lanes"]
+
+    def right(self, products: Float[Any, "2 3"]) -> Float[Array, "3"]:
+        """P(right) for the stimuli left, none, right."""
+        values = jnp.asarray(SEEN) @ products.T
+        return jax.nn.sigmoid(self.inverse_temperature * (values[:, 1] - values[:, 0]))
+
+    def errors(self, products: Float[Any, "2 3"]) -> tuple[Float[Array, "3 2"], Float[Array, "3 2 3"]]:
+        """Errors of tutor (stimulus × choice) and executor (… × pathway), times their probability p(s) π(a|s)."""
+        right, side = self.right(products), 0.5 * (1.0 - self.blank)
+        chances = jnp.stack([side, self.blank, side])[:, None] * jnp.stack([1.0 - right, right], axis=1)
+        constant = jnp.broadcast_to(products[:, 2][None, :], (3, 2))
+        stimulus = jnp.asarray(SEEN[:, :2]) @ products[:, :2].T
+        for_stimulus = REWARD - stimulus - self.crosstalk * constant
+        for_constant = REWARD - constant - self.crosstalk * stimulus
+        executor = jnp.stack([for_stimulus, for_stimulus, for_constant], axis=2)
+        return chances * (REWARD - stimulus - constant), chances[:, :, None] * executor
+
+    def __call__(self, tutor: Float[Any, "3"], executor: Float[Any, "2 3"]) -> Weights:
+        """(dw1/dt, dW2/dt), without the bound at zero."""
+        for_tutor, for_executor = self.errors(executor * tutor[None, :])
+        drive = for_tutor.T @ jnp.asarray(SEEN)
+        on_tutor = self.tutor_speed * jnp.sum(drive * executor, axis=0)
+        return on_tutor, jnp.sum(for_executor * jnp.asarray(SEEN)[:, None, :], axis=0) * tutor[None, :]
+
+
+def mean_field(
+    *, crosstalk: Any = 0.0, tutor_speed: Any = 1.0, blank: Any = 0.1, inverse_temperature: Any = 9.0
+) -> MeanField:
+    """The expected update for one network, or for as many as the arguments have entries.
+
+    Args:
+        crosstalk: 0 for partial errors of the executor, 1 for the total error.
+        tutor_speed: learning rate of the tutor in units of the executor's; 0 for a shallow network.
+        blank: share of trials with nothing to see.
+        inverse_temperature: β.
+    """
+    fields = [np.asarray(value, dtype=float) for value in (crosstalk, tutor_speed, blank, inverse_temperature)]
+    return MeanField(*np.broadcast_arrays(*fields))
+
+
+@precise
+def expected_course(
+    field: MeanField,
+    tutor: Float[Any, "lanes 3"],
+    executor: Float[Any, "lanes 2 3"],
+    rate: Float[Any, " lanes"],
+    *,
+    sessions: int,
+    trials: int,
+    stride: int = 1,
+) -> dict[str, Float[Any, "lanes records ..."]]:
+    """What the expected update makes of several networks: W ← |W + η E[ΔW]| in every trial, or ``stride`` at once.
+
+    Gives `tutor` and `executor` at the start and after each session, and `right`, P(right) for the stimuli left,
+    none and right averaged over the session (at the start, what it is there).
+    """
+    require(trials % stride == 0, "stride", f"divide the {trials} trials of a session", stride)
+    return _courses(field, tutor, executor, rate * stride, sessions, trials // stride)
+
+
+@partial(jax.jit, static_argnums=(4, 5))
+def _courses(field: MeanField, tutor: Any, executor: Any, rate: Any, sessions: int, steps: int) -> dict[str, Any]:
+    def one(field: MeanField, tutor: Any, executor: Any, rate: Any) -> dict[str, Any]:
+        def step(carry: Any, _: None) -> Any:
+            tutor, executor, total = carry
+            on_tutor, on_executor = field(tutor, executor)
+            total = total + field.right(executor * tutor[None, :])
+            return (jnp.abs(tutor + rate * on_tutor), jnp.abs(executor + rate * on_executor), total), None
+
+        def session(carry: Any, _: None) -> Any:
+            tutor, executor, total = jax.lax.scan(step, (*carry, jnp.zeros(3)), None, length=steps)[0]
+            return (tutor, executor), (tutor, executor, total / steps)
+
+        later = jax.lax.scan(session, (tutor, executor), None, length=sessions)[1]
+        first = (tutor, executor, field.right(executor * tutor[None, :]))
+        whole = [jnp.concatenate([start[None], rest]) for start, rest in zip(first, later, strict=True)]
+        return dict(zip(("tutor", "executor", "right"), whole, strict=True))
+
+    return jax.vmap(one)(field, tutor, executor, rate)
+
+
+def saddle(opened: Iterable[str], *, blank: float = 0.1, inverse_temperature: float = 9.0) -> Float[np.ndarray, "2 3"]:
+    """Products W2[a, k] w1[k] at the rest point of the total-error flow with only the named pathways open.
+
+    An open stimulus pathway leads to the right choice only (its weight to the other one is driven to the bound at
+    zero); the rest solves E[(R − Q) 1{a} x_k] = 0. Up to {const} partial and total errors have the same rest points.
+    Beyond, partial errors have no finite one (two pathways each ask for the whole reward, so W2 grows and w1
+    shrinks without end), and that of the total error is where behaviour lingers.
+    """
+    from scipy.optimize import root
+
+    names = set(opened)
+    require(names <= set(PATHWAYS), "opened", f"be among {PATHWAYS}", sorted(names))
+    active = np.array([["left" in names, False, "const" in names], [False, "right" in names, "const" in names]])
+    field = mean_field(crosstalk=1.0, blank=blank, inverse_temperature=inverse_temperature)
+
+    def residual(unknown: np.ndarray) -> np.ndarray:
+        products = np.zeros((2, 3))
+        products[active] = unknown
+        return np.asarray(_drifts(field, products))[active]
+
+    products = np.zeros((2, 3))
+    if names:
+        found = root(residual, np.full(int(active.sum()), 0.5), tol=1e-13)
+        require(bool(np.max(np.abs(residual(found.x))) < 1e-10), "opened", "have a rest point", sorted(names))
+        products[active] = found.x
+    return products
+
+
+@precise
+@jax.jit
+def _drifts(field: MeanField, products: Float[Any, "2 3"]) -> Float[Any, "2 3"]:
+    """E[δ 1{a} x_k], the drift of each executor weight per tutor weight."""
+    return jnp.sum(field.errors(products)[1] * jnp.asarray(SEEN)[:, None, :], axis=0)
+
+
+@precise
+@jax.jit
+def growth(field: MeanField, products: Float[Any, "2 3"]) -> tuple[Float[Any, "3"], Float[Any, "3 3"]]:
+    """How fast each pathway, were it closed, would grow at a rest point, and how to see it growing.
+
+    Near zero the weights of pathway k obey dw1 = Σ_a g[a] W2[a] and dW2[a] = h[a] w1, with the errors g of the tutor
+    and h of the executor at the rest point, so that λ = √(Σ_a g[a] h[a]); weights with h < 0 are held at zero and
+    do not count. The amplitude λ w1 + Σ_a g[a] W2[a] grows exactly as e^{λt}.
+
+    Returns:
+        The rate λ for each pathway, and for each the coefficients of (w1, W2[left], W2[right]) in its amplitude.
+    """
+    tutor = (field.errors(products)[0].T @ jnp.asarray(SEEN)).T
+    executor = _drifts(field, products).T
+    held = (executor < -1e-12) & (products.T <= 0.0)
+    squared = jnp.sum(jnp.where(held, 0.0, tutor * executor), axis=1)
+    rates = jnp.sqrt(jnp.maximum(squared * field.tutor_speed, 0.0))
+    return rates, jnp.concatenate([rates[:, None], jnp.where(held, 0.0, tutor)], axis=1)
+
+
+def amplitudes(
+    coefficients: Float[np.ndarray, "3 3"],
+    tutor: Float[np.ndarray, "*batch 3"],
+    executor: Float[np.ndarray, "*batch 2 3"],
+) -> Float[np.ndarray, "*batch 3"]:
+    """The amplitude of each pathway, as :func:`growth` defines it, from its weights."""
+    weights = np.concatenate([tutor[..., None, :], executor], axis=-2)
+    return np.asarray(np.sum(weights * coefficients.T, axis=-2))
