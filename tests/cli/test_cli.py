@@ -126,7 +126,7 @@ def test_list_and_show(festina: Any) -> None:
     assert listed.index("saxe2013") < listed.index(NAME)
     cards = json.loads(festina("list", "--json").stdout)
     assert NAME in [card["name"] for card in cards]
-    shown = festina("show", NAME).stdout
+    shown = " ".join(festina("show", NAME).stdout.split())
     for expected in ("Exact solutions to the nonlinear dynamics", "input_variance", "< 1e-08", f"festina run {NAME}"):
         assert expected in shown
     card = json.loads(festina("show", NAME, "--json").stdout)
