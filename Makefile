@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # What each target runs; override on the command line, as in: make demo DEMO="run linear/chain"
-DEMO ?= reproduce linear --budget quick --out runs
+DEMO ?= reproduce linear/chain linear/depth linear/semantics --budget quick --out runs
 WORKERS ?= 2
 TESTS ?= tests
 BENCH ?= benchmarks

@@ -230,7 +230,7 @@ def test_selection_by_source_family_and_name(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(registry, "names", lambda: (*known, "other/lost"))
     monkeypatch.setattr(registry, "find", find)
-    assert [entry.name for entry in select(None)] == [*known, "other/lost"]
+    assert [entry.name for entry in select()] == [*known, "other/lost"]
     assert [entry.name for entry in select("lecture")] == [*known]
     assert [entry.name for entry in select("toy")] == [*known]
     assert [entry.problem for entry in select("other/lost")] == ["ImportError: gone"]

@@ -23,7 +23,7 @@ commands:
   show NAME             what an experiment asks, its fields, its claims
   run NAME              simulate, put theory beside it, judge the claims, draw the figure
   sweep NAME            run an experiment at every point of a grid
-  reproduce [PAPER]     run all experiments of a paper or a family, or all; write one report
+  reproduce [PAPER …]   run all experiments of papers or families, or all; write one report
   version               which festina this is
 
 Every command has --help; `festina run NAME --help` and `festina sweep NAME --help` show the experiment's fields.
@@ -151,16 +151,16 @@ def sweep(words: list[str]) -> int:
 def reproduce(words: list[str]) -> int:
     parser = Parser(
         "reproduce",
-        description="Run all experiments of a paper or a family, or all there are, and write one report. "
+        description="Run all experiments of papers or families, or all there are, and write one report. "
         "An experiment that fails is reported and does not stop the others.",
     )
     parser.add_argument(
-        "paper", metavar="PAPER", nargs="?", help="a source's key, a family or an experiment [default all]"
+        "papers", metavar="PAPER", nargs="*", help="sources' keys, families or experiments [default all]"
     )
     arguments.add_work(parser, first_seed=False)
     arguments.add_output(parser)
     found = parser.read(words)
-    entries = select(found.paper)
+    entries = select(*found.papers)
     budget, seeds = arguments.budget_from(found), arguments.whole_number("seeds", found.seeds)
 
     from festina.cli.work import run_all

@@ -48,16 +48,14 @@ def load_all() -> list[Entry]:
     return entries
 
 
-def select(what: str | None) -> list[Entry]:
+def select(*wanted: str) -> list[Entry]:
     """The experiments that belong to a source's key, to a family, or bear a name; all, if nothing is asked for."""
     entries = load_all()
-    if what is None:
-        return entries
-    chosen = [entry for entry in entries if what in _belongs_to(entry)]
-    if not chosen:
-        known = {word for entry in entries for word in _belongs_to(entry)}
-        raise UnknownName("paper, family or experiment", what, known)
-    return chosen
+    known = {word for entry in entries for word in _belongs_to(entry)}
+    for word in wanted:
+        if word not in known:
+            raise UnknownName("paper, family or experiment", word, known)
+    return [entry for entry in entries if not wanted or _belongs_to(entry) & set(wanted)]
 
 
 def _belongs_to(entry: Entry) -> set[str]:
