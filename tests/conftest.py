@@ -1,5 +1,7 @@
 """Every test runs with shapes checked at run time, in strict arithmetic."""
 
+import sys
+
 from jaxtyping import install_import_hook
 
 # Before festina is first imported: jaxtyping annotations are then checked by beartype on every call.
@@ -15,3 +17,11 @@ def strict_arithmetic():
     """Float64 and no silent promotion; a mixed-precision bug is an error, not a rounding."""
     with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_figure_left_open():
+    """A test may draw; the next one starts with no figure."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
