@@ -82,8 +82,8 @@ for name, found in (("yours", run.data), ("balanced twin", exact)):
 
 # %%
 # The rule behind it: a large :math:`|\\lambda|` makes learning lazy, unless the wider side is the one with the large
-# weights, :math:`(N_o - N_i)\\lambda > 0`. Then the network first learns what it can without moving, waits on a plateau,
-# and turns its representation late: *delayed rich*.
+# weights, :math:`(N_o - N_i)\\lambda > 0`. Then the network first learns what it can without moving, waits on a
+# plateau, and turns its representation late: *delayed rich*.
 
 with fs.lab.style.style():
     figure, (curve, kernel) = plt.subplots(1, 2, figsize=(7.2, 2.6))

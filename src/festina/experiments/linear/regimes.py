@@ -1,0 +1,302 @@
+"""Lazy, rich and delayed rich learning: what the imbalance of two layers and the shape of a network decide."""
+
+from math import log
+from typing import Any
+
+import festina as fs
+from festina._lazy import jax, jnp, np
+from festina.experiment import (
+    Claim,
+    Experiment,
+    ExperimentConfig,
+    Variable,
+    above,
+    below,
+    continuous,
+    near,
+    structural,
+)
+from festina.experiments.linear._regimes_networks import (
+    ARCHITECTURES,
+    compare_grams,
+    draw_arms,
+    exact,
+    grams_of,
+    loss_of,
+    maps_of,
+    rotation,
+    sizes,
+)
+from festina.sources import BRAUN_2022, DOMINE_2025
+
+FIRST = 1e-3  # time of the first recording after the start
+LARGE = 10.0  # an imbalance is large from this multiple of the strongest mode on
+TENTH = log(10.0) / 2.0  # |λ|t at which e^(−2|λ|t) is a tenth
+# Distances of the kernel at convergence, with their s.d. over runs. The pattern is the source's, the numbers are means
+# of ten runs of a separate simulation. By chance two such means may differ by three standard errors, 3·√(2/10) of the
+# s.d.: that is the tolerance. Twice as much is qualitatively so.
+TURNED = (
+    ("rich", "square", 0.116, 0.04),
+    ("rich", "funnel", 0.184, 0.04),
+    ("rich", "anti-funnel", 0.176, 0.04),
+    ("delayed", "funnel", 0.501, 0.08),
+    ("delayed", "anti-funnel", 0.564, 0.08),
+)
+
+
+def _turned(kind: str, architecture: str, distance: float, deviation: float) -> Claim:
+    """The claim that a kernel ends at a distance from its start: with λ = 0 (`rich`), or |λ| = 50 (`delayed`)."""
+    imbalance = "0" if kind == "rich" else "−50" if architecture == "funnel" else "50"
+    chance = 3.0 * (2.0 / 10.0) ** 0.5 * deviation
+    return Claim(
+        f"{kind}-{architecture}",
+        DOMINE_2025.at("kernel distance over λ and architecture"),
+        f"With λ = {imbalance} the kernel of the {architecture} ends far from its start: at a distance of {distance:g} "
+        "in a separate simulation.",
+        quantity=lambda result: _end(result, "distance", _arms(result, kind, architecture)),
+        expect=near(distance, chance),
+        loosely=near(distance, 2.0 * chance),
+    )
+
+
+class Regimes(Experiment):
+    """Unequal layers learn lazily, unless the wide side of the network holds the large weights: then late, but richly.
+
+    y = W₂W₁x learns S = U s Vᵀ from white inputs, τẆ₁ = W₂ᵀ(S − W₂W₁), τẆ₂ = (S − W₂W₁)W₁ᵀ, from weights with
+    W₂ᵀW₂ − W₁W₁ᵀ = λI, which the flow conserves. The hidden layer is as wide as the narrower end of the network. The
+    initial map is normal with standard deviation `scale`; its singular value α is split into d₁d₂ = α, d₂² − d₁² = λ.
+    Theory is the exact solution of `festina.theory.balanced`. The tangent kernel K = I ⊗ W₁ᵀW₁ + W₂W₂ᵀ ⊗ I
+    says how rich learning was: `distance` 1 − cos(K₀, K) is its change of direction, `movement` |K − K₀|/|K₀| that of
+    direction and size. Both are needed: a square network at λ = 0 turns little, but its kernel grows manyfold.
+
+    λ = 0 is rich. Large |λ| is lazy, except if (No − Ni)·λ > 0, where the larger of the two layers sees only a part of
+    the wide side of the network. Learning within that part takes t = 1.15/|λ| (to a tenth) and ends on a plateau,
+    ½|S − S W₁⁺W₁|² in a funnel and ½|S − W₂W₂⁺S|² in an anti-funnel. Then the visible part turns towards S, each
+    mode at the rate √(s² + λ²/4) − |λ|/2 ≈ s²/|λ|: with visible part span Q₀ at the start it is span e^(Rt) Q₀, where
+    R has these rates (`rotation` is the loss this leaves). That is Oja's rule for principal subspaces. In the end the
+    kernel has turned by the distance of two random subspaces, on average 1 − Nh/max(Ni, No).
+
+    In a square network with λ = 0 the map keeps the sign of its determinant; tasks are drawn with that sign, because
+    with the other one learning ends at a saddle.
+    """
+
+    name = "linear/regimes"
+    sources = (DOMINE_2025, BRAUN_2022)
+    variables = {
+        "loss": Variable("loss ½|S − W₂W₁|²", ("architecture", "imbalance")),
+        "distance": Variable("distance of the tangent kernel from its start", ("architecture", "imbalance")),
+        "movement": Variable("movement of the tangent kernel", ("architecture", "imbalance")),
+        "first_similarity": Variable("similarity of W₁ᵀW₁ and SᵀS", ("architecture", "imbalance")),
+        "second_similarity": Variable("similarity of W₂W₂ᵀ and SSᵀ", ("architecture", "imbalance")),
+        "rotation": Variable("loss that remains while the visible part turns", ("architecture", "imbalance")),
+    }
+    seeds = 10
+    quick = {"seeds": 4, "records": 120, "until": 120.0, "imbalance": (-20.0, -5.0, 0.0, 5.0, 20.0)}
+
+    class Config(ExperimentConfig):
+        imbalance: tuple[float, ...] = structural(
+            (-50.0, -5.0, 0.0, 5.0, 50.0), min_length=1, help="imbalances λ of the layers, one or several"
+        )
+        wide: int = structural(8, ge=2, le=64, help="inputs of the funnel, outputs of the anti-funnel")
+        narrow: int = structural(4, ge=1, le=64, help="their other end, and their hidden layer")
+        square: int = structural(5, ge=1, le=64, help="inputs, hidden units and outputs of the square network")
+        weakest: float = continuous(1.0, gt=0, help="smallest singular value s of the task")
+        strongest: float = continuous(2.0, gt=0, help="largest singular value s; the others lie evenly between")
+        scale: float = continuous(0.1, gt=0, scale="log", help="standard deviation of the initial map W₂W₁")
+        until: float = continuous(300.0, gt=0.01, unit="τ", help="when to stop")
+        records: int = structural(200, ge=10, le=100_000, help="recordings, evenly spaced in log time")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"architecture": list(ARCHITECTURES), "imbalance": list(config.imbalance)}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        import diffrax
+
+        arms = draw_arms(config, key)
+        tasks = {name: task for name, (task, _) in arms.items()}
+        networks = {name: network for name, (_, network) in arms.items()}
+        starts = {name: grams_of(network) for name, network in networks.items()}
+
+        def losses(networks: Any) -> dict[str, Any]:
+            return {name: loss_of(tasks[name], maps_of(network)) for name, network in networks.items()}
+
+        def rate(networks: Any, stage: Any) -> Any:
+            return jax.grad(lambda networks: -sum(loss.sum() for loss in losses(networks).values()))(networks)
+
+        def observe(state: Any) -> dict[str, Any]:
+            loss = losses(state.parameters)
+            seen = [
+                {"loss": loss[name], **compare_grams(tasks[name], starts[name], grams_of(state.parameters[name]))}
+                for name in ARCHITECTURES
+            ]
+            return jax.tree.map(lambda *values: jnp.stack(values), *seen)
+
+        later = jnp.exp(jnp.linspace(log(FIRST), jnp.log(config.until), config.records))
+        times = jnp.concatenate([jnp.zeros(1), later])
+        tolerance = fs.learning.Tolerance(relative=1e-9, absolute=1e-11)
+        return fs.learning.flow_process(rate, networks, times, observe, None, tolerance, diffrax.Tsit5())
+
+    def theory(self, config: Any, key: Any) -> Any:
+        from festina.precision import to_numpy
+
+        arms, compare = to_numpy(jax.jit(draw_arms, static_argnums=0)(config, key)), jax.jit(compare_grams)
+
+        def curves(time: Any) -> dict[str, Any]:
+            found = []
+            for task, network in (arms[name] for name in ARCHITECTURES):
+                loss, grams = exact(task, network, time)
+                seen = compare(task, grams_of(network), grams)
+                found.append({"loss": loss, "rotation": rotation(config, task, network, time), **seen})
+            return {name: np.stack([answer[name] for answer in found], axis=1) for name in found[0]}
+
+        return curves
+
+    claims = (
+        Claim(
+            "exact",
+            DOMINE_2025.at("exact solution for λ-balanced weights"),
+            "Loss, tangent kernel and representations follow the exact solution in every network, for every λ.",
+            quantity=lambda result: result.errors(),
+            expect=below(1e-8),
+        ),
+        Claim(
+            "lazy",
+            DOMINE_2025.at("sign of λ and architecture"),
+            "With large |λ| and (No − Ni)·λ ≤ 0 the kernel keeps its direction: distance .000.",
+            quantity=lambda result: _end(result, "distance", large_arms(result, delayed=False)),
+            expect=below(0.005),
+        ),
+        Claim(
+            "lazy-movement",
+            DOMINE_2025.at("sign of λ and architecture"),
+            "The same kernels do not grow either.",
+            quantity=lambda result: _end(result, "movement", large_arms(result, delayed=False)),
+            expect=below(0.02),
+        ),
+        *(_turned(*cell) for cell in TURNED),
+        Claim(
+            "rich-movement",
+            DOMINE_2025.at("λ = 0"),
+            "At λ = 0 every kernel grows to many times its first size, however little it turns.",
+            quantity=lambda result: _end(result, "movement", [(name, 0.0) for name in ARCHITECTURES]),
+            expect=above(2.0),
+        ),
+        Claim(
+            "fast-phase",
+            DOMINE_2025.at("delayed rich regime"),
+            "Before that it is lazy and fast: what can be learned without turning is, but for a tenth, at 1.15/|λ|.",
+            quantity=lambda result: _fast_times(result),
+            expect=near(TENTH, 0.1),
+        ),
+        Claim(
+            "plateau",
+            DOMINE_2025.at("delayed rich regime"),
+            "The fast phase ends at the loss of the directions it cannot see (relative error at t = 4/|λ|).",
+            quantity=lambda result: _plateau_errors(result),
+            expect=below(0.05),
+        ),
+        Claim(
+            "rotation",
+            DOMINE_2025.at("delayed rich regime"),
+            "The plateau is left by rotation at rate √(s² + λ²/4) − |λ|/2 (relative error of the time to halve it).",
+            quantity=lambda result: abs(_leaving_times(result, "loss") / _leaving_times(result, "rotation") - 1.0),
+            expect=below(0.05),
+        ),
+        Claim(
+            "small-layer",
+            DOMINE_2025.at("representations"),
+            "Even in a lazy network the layer with the small weights comes to represent the task.",
+            quantity=lambda result: _lazy_similarities(result)[0],
+            expect=above(0.99),
+        ),
+        Claim(
+            "large-layer",
+            DOMINE_2025.at("representations"),
+            "The layer with the large weights does not: its similarity to the task stays what it was.",
+            quantity=lambda result: _lazy_similarities(result)[1],
+            expect=below(0.01),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.linear._regimes_figure import draw
+
+        return draw(result)
+
+
+def large_arms(result: Any, delayed: bool) -> list[tuple[str, float]]:
+    """Architectures and large imbalances for which learning should be delayed rich, or should be lazy."""
+    arms = [
+        (name, imbalance)
+        for name, (inputs, outputs) in sizes(result.config).items()
+        for imbalance in result.config.imbalance
+        if abs(imbalance) >= LARGE * result.config.strongest and ((outputs - inputs) * imbalance > 0) == delayed
+    ]
+    if not arms:
+        raise LookupError("needs an imbalance of at least ten times the strongest mode, of the right sign")
+    return arms
+
+
+def _arms(result: Any, kind: str, architecture: str) -> list[tuple[str, float]]:
+    """The balanced network of an architecture, or the one with the largest imbalance that is delayed rich."""
+    if kind == "rich":
+        return [(architecture, 0.0)]
+    arms = [arm for arm in large_arms(result, delayed=True) if arm[0] == architecture]
+    if not arms:
+        raise LookupError("needs a large imbalance of the other sign")
+    return [max(arms, key=lambda arm: abs(arm[1]))]
+
+
+def arm_of(variable: Any, arm: tuple[str, float]) -> Any:
+    """One variable of one network: runs × times."""
+    architecture, imbalance = arm
+    if imbalance not in variable["imbalance"]:
+        raise LookupError(f"needs λ = {imbalance:g} among the imbalances")
+    return variable.sel(architecture=architecture, imbalance=imbalance).transpose("run", "time").values
+
+
+def _end(result: Any, name: str, arms: list[tuple[str, float]]) -> Any:
+    return np.stack([arm_of(result[name], arm)[:, -1] for arm in arms])
+
+
+def _plateau(result: Any, arm: tuple[str, float]) -> Any:
+    return arm_of(result.theory["rotation"], arm)[:, :1]
+
+
+def _fast_times(result: Any) -> Any:
+    """|λ|t when all but a tenth of the way to the plateau is done."""
+    times = []
+    for arm in large_arms(result, delayed=True):
+        loss, plateau = arm_of(result["loss"], arm), _plateau(result, arm)
+        done = (loss[:, :1] - loss) / (loss[:, :1] - plateau)
+        times.append(abs(arm[1]) * fs.measures.crossing_time(result["time"].values, done, 0.9))
+    return np.stack(times)
+
+
+def _plateau_errors(result: Any) -> Any:
+    errors = []
+    for arm in large_arms(result, delayed=True):
+        time, loss = result["time"].values, arm_of(result["loss"], arm)
+        then = np.asarray([np.interp(4.0 / abs(arm[1]), time, curve) for curve in loss])
+        errors.append(np.abs(then / _plateau(result, arm)[:, 0] - 1.0))
+    return np.stack(errors)
+
+
+def _leaving_times(result: Any, name: str) -> Any:
+    """When the simulated loss, or that of the rotation, has fallen to half of the plateau: delayed arms × runs."""
+    curves = result.theory[name] if name == "rotation" else result[name]
+    return np.stack([
+        fs.measures.crossing_time(result["time"].values, -arm_of(curves, arm) / _plateau(result, arm), -0.5)
+        for arm in large_arms(result, delayed=True)
+    ])  # fmt: skip
+
+
+def _lazy_similarities(result: Any) -> tuple[Any, Any]:
+    """Of the small layer's representation with the task's at the end, and the change of the large layer's."""
+    small, large = [], []
+    for arm in large_arms(result, delayed=False):
+        layers = ("first_similarity", "second_similarity")
+        less, more = (arm_of(result[name], arm) for name in (layers if arm[1] > 0 else layers[::-1]))
+        small.append(less[:, -1])
+        large.append(np.abs(more[:, -1] - more[:, 0]))
+    return np.stack(small), np.stack(large)

@@ -1,0 +1,222 @@
+"""From sigmoidal to exponential learning as two layers become unequal."""
+
+from math import log
+from typing import Any
+
+import festina as fs
+from festina._lazy import jax, jnp, np
+from festina.experiment import (
+    Claim,
+    Experiment,
+    ExperimentConfig,
+    Variable,
+    above,
+    below,
+    continuous,
+    near,
+    structural,
+)
+from festina.experiments.linear._regimes_networks import draw_arm, loss_of, maps_of, split
+from festina.sources import DOMINE_2025, LECTURE
+
+FIRST = 1e-4  # time of the first recording after the start
+LARGE = 10.0  # an imbalance is large from this multiple of the strength on
+EARLY, LATE = 0.1, 0.9
+EXPONENTIAL = log(1 / (1 - EARLY)) / log(1 / (1 - LATE))  # t10/t90 = .0458 of 1 − e^(−t)
+
+
+class Transition(Experiment):
+    """Balanced layers wait and then jump; the more unequal they are, the more learning is a plain exponential.
+
+    Two weights a = w₂w₁ learn s from white inputs. Gradient flow conserves λ = w₂² − w₁² and turns into one equation,
+    τȧ = √(λ² + 4a²)(s − a), solved by `festina.theory.imbalanced`. At λ = 0 it is the sigmoid τȧ = 2a(s − a), which
+    spends most of its time near the saddle at a = 0; for |λ| ≫ 2s it is τȧ = |λ|(s − a), whose rate depends neither on
+    a nor on s. The ratio t10/t90 of the times at which a tenth and nine tenths are learned tells the two apart: .517 at
+    λ = 0 (with s = 1, a₀ = 10⁻³; it goes to 1 with a₀), ln(10/9)/ln(10) = .0458 for an exponential from zero.
+
+    The same holds for a whole network with W₂ᵀW₂ − W₁W₁ᵀ = λI and a random initial map of size a₀, for which theory is
+    the exact solution of `festina.theory.balanced`: at λ = 0 each mode of the task is learned in a stage of its own,
+    strong ones first, while at large |λ| all are learned at the same time, at the rate |λ|.
+    """
+
+    name = "linear/transition"
+    sources = (DOMINE_2025, LECTURE)
+    variables = {
+        "product": Variable("product of the two weights a", ("imbalance",)),
+        "loss": Variable("loss ½(a − s)²", ("imbalance",)),
+        "learned": Variable("share of each mode learned by the network", ("imbalance", "mode")),
+        "network_loss": Variable("loss ½|S − W₂W₁|² of the network", ("imbalance",)),
+    }
+    seeds = 5
+    quick = {"seeds": 2, "records": 400}
+
+    class Config(ExperimentConfig):
+        imbalance: tuple[float, ...] = structural(
+            (0.0, 0.01, 0.1, 1.0, 10.0, 100.0), min_length=1, help="imbalances λ of the layers, one or several"
+        )
+        strength: float = continuous(1.0, gt=0, help="input-output correlation s; the network's strongest mode")
+        weakest: float = continuous(0.4, gt=0, help="the network's weakest mode, as a share of the strongest")
+        initial: float = continuous(1e-3, gt=0, scale="log", help="product of the weights at t = 0; s.d. of the map's")
+        modes: int = structural(3, ge=1, le=64, help="inputs, hidden units and outputs of the network")
+        until: float = continuous(40.0, gt=0.01, unit="τ", help="when to stop")
+        records: int = structural(800, ge=10, le=100_000, help="recordings, evenly spaced in log time")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"imbalance": list(config.imbalance), "mode": list(range(1, config.modes + 1))}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        chain = split(config.initial * jnp.ones(len(config.imbalance)), jnp.asarray(config.imbalance))
+        task, network = _draw(config, key)
+        directions = _directions(task)
+
+        def losses(parameters: Any) -> tuple[Any, Any]:
+            (first, second), network = parameters
+            return 0.5 * (first * second - config.strength) ** 2, loss_of(task, maps_of(network))
+
+        def rate(parameters: Any, stage: Any) -> Any:
+            return jax.grad(lambda parameters: -sum(loss.sum() for loss in losses(parameters)))(parameters)
+
+        def observe(state: Any) -> dict[str, Any]:
+            (first, second), network = state.parameters
+            loss, network_loss = losses(state.parameters)
+            learned = _learned(directions, maps_of(network))
+            return {"product": first * second, "loss": loss, "learned": learned, "network_loss": network_loss}
+
+        later = jnp.exp(jnp.linspace(log(FIRST), jnp.log(config.until), config.records))
+        return fs.learning.flow_process(rate, (chain, network), jnp.concatenate([jnp.zeros(1), later]), observe)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        from festina.precision import to_numpy
+        from festina.theory.balanced import balanced
+
+        chain = fs.theory.imbalanced(config.strength, config.initial, np.asarray(config.imbalance))
+        task, network = to_numpy(jax.jit(_draw, static_argnums=0)(config, key))
+        solutions = [balanced(first, second, task) for first, second in zip(*network.weights, strict=True)]
+
+        def curves(time: Any) -> dict[str, Any]:
+            maps = np.stack([solution(time)["map"] for solution in solutions], axis=1)
+            learned = _learned(np.asarray(_directions(task)), maps)
+            return {**chain(time), "learned": learned, "network_loss": loss_of(task, maps)}
+
+        return curves
+
+    claims = (
+        Claim(
+            "exact",
+            DOMINE_2025.at("scalar solution for imbalanced weights"),
+            "Two weights follow the closed form for every imbalance.",
+            quantity=lambda result: result.errors("product", "loss"),
+            expect=below(1e-8),
+        ),
+        Claim(
+            "exact-network",
+            DOMINE_2025.at("exact solution for λ-balanced weights"),
+            "So does a network, mode by mode, its exact solution.",
+            quantity=lambda result: result.errors("learned", "network_loss"),
+            expect=below(1e-8),
+        ),
+        Claim(
+            "sigmoid",
+            LECTURE.at("imbalance: from lazy to rich"),
+            "At λ = 0 (s = 1, a₀ = 10⁻³) learning waits and then jumps: t10/t90 = .517.",
+            quantity=lambda result: _ratio_at(result, _balanced(result)),
+            expect=near(0.517, 0.001),
+        ),
+        Claim(
+            "exponential",
+            LECTURE.at("imbalance: from lazy to rich"),
+            "At large |λ| learning is exponential: t10/t90 = .0458.",
+            quantity=lambda result: _ratio_at(result, _largest(result)),
+            expect=near(EXPONENTIAL, 0.001),
+        ),
+        Claim(
+            "gradual",
+            DOMINE_2025.at("from sigmoidal to exponential"),
+            "There is no threshold: every increase of |λ| makes the course more exponential (steps of t10/t90).",
+            quantity=lambda result: np.diff(ratios(result)[1]),
+            expect=below(0.0),
+        ),
+        Claim(
+            "one-after-another",
+            DOMINE_2025.at("from sigmoidal to exponential"),
+            "At λ = 0 a network learns its strong modes well before its weak ones (ratio of the half-times).",
+            quantity=lambda result: half_time_ratios(result, _balanced(result)),
+            expect=above(1.5),
+        ),
+        Claim(
+            "together",
+            DOMINE_2025.at("from sigmoidal to exponential"),
+            "At large |λ| it learns all of them at the same time.",
+            quantity=lambda result: half_time_ratios(result, _largest(result)),
+            expect=near(1.0, 0.02),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.linear._transition_figure import draw
+
+        return draw(result)
+
+
+def _draw(config: Any, key: Any) -> tuple[Any, Any]:
+    """A task with evenly spaced singular values, and one square network for every imbalance."""
+    drawn = jax.random.normal(key, (2, config.modes, config.modes))
+    target = config.strength * jnp.linspace(1.0, config.weakest, config.modes)
+    return draw_arm(drawn, target, config.initial, jnp.asarray(config.imbalance))
+
+
+def _directions(task: Any) -> Any:
+    """u_k v_kᵀ/s_k of each mode, strongest first."""
+    left, strength, right = jnp.linalg.svd(task)
+    return jnp.einsum("ok,ki->koi", left / strength[None, :], right)
+
+
+def _learned(directions: Any, mapping: Any) -> Any:
+    """u_kᵀ W₂W₁ v_k / s_k."""
+    return jnp.einsum("koi,...oi->...k", directions, mapping)
+
+
+def level_time(config: Any, imbalance: Any, level: float) -> Any:
+    """When a(t) = level·s: the closed form p(t) of `festina.theory.imbalanced`, solved for t.
+
+    t = ln[(p − p₋)(p₊ − p₀)/((p₀ − p₋)(p₊ − p))]/2R with p = a + √(a² + λ²/4), p± = s ± R, R = √(s² + λ²/4).
+    """
+    strength, half = config.strength, np.asarray(imbalance) / 2
+    root = np.hypot(strength, half)
+    begin, then = (a + np.hypot(a, half) for a in (config.initial, level * strength))
+    grown = (then - (strength - root)) / (begin - (strength - root))
+    return np.log(grown * (strength + root - begin) / (strength + root - then)) / (2 * root)
+
+
+def ratios(result: Any) -> tuple[Any, Any]:
+    """|λ|, rising, and the measured t10/t90 of the two weights; those that never get there are left out."""
+    product = result["product"].isel(run=0).transpose("imbalance", "time").values / result.config.strength
+    early, late = (fs.measures.crossing_time(result["time"].values, product, level) for level in (EARLY, LATE))
+    size, first = np.unique(np.abs(result["imbalance"].values), return_index=True)
+    ratio = (early / late)[first]
+    return size[np.isfinite(ratio)], ratio[np.isfinite(ratio)]
+
+
+def _ratio_at(result: Any, imbalance: float) -> Any:
+    size, ratio = ratios(result)
+    return ratio[size == abs(imbalance)]
+
+
+def half_time_ratios(result: Any, imbalance: float) -> Any:
+    """t½ of the weakest mode over that of the strongest, for each run."""
+    learned = result["learned"].sel(imbalance=imbalance).isel(mode=[0, -1]).transpose("run", "mode", "time").values
+    halves = fs.measures.crossing_time(result["time"].values, learned, 0.5)
+    return halves[:, 1] / halves[:, 0]
+
+
+def _balanced(result: Any) -> float:
+    if 0.0 not in result.config.imbalance:
+        raise LookupError("needs λ = 0 among the imbalances")
+    return 0.0
+
+
+def _largest(result: Any) -> float:
+    largest = max(result.config.imbalance, key=abs)
+    if abs(largest) < LARGE * result.config.strength:
+        raise LookupError("needs an imbalance of at least ten times the strength")
+    return largest

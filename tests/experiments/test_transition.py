@@ -1,0 +1,63 @@
+"""linear/transition: its claims, and what they cannot check."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import festina as fs
+from festina.experiments.linear.transition import Transition, level_time
+
+
+@pytest.fixture(scope="module")
+def result():
+    import jax
+
+    with jax.enable_x64(True):
+        return fs.run("linear/transition", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    assert all(verdict.outcome == "reproduced" for verdict in result.verdicts), result
+
+
+@pytest.mark.parametrize("imbalance", [0.0, 1.0, 10.0])
+def test_an_independent_integration_of_the_two_weights(result, imbalance):
+    time = result["time"].values
+    size = np.sqrt((np.hypot(imbalance, 2e-3) + imbalance) / 2)
+
+    def rate(_, weights):
+        return (1.0 - weights[0] * weights[1]) * weights[::-1]
+
+    solved = solve_ivp(rate, (0, time[-1]), [1e-3 / size, size], "DOP853", time, rtol=1e-12, atol=1e-14)
+    simulated = result["product"].isel(run=0).sel(imbalance=imbalance)
+    np.testing.assert_allclose(simulated, np.prod(solved.y, axis=0), atol=1e-8)
+
+
+@pytest.mark.parametrize("imbalance", [0.0, 0.03, -2.0, 300.0])
+def test_level_times_invert_the_closed_form(imbalance):
+    config = Transition().configure(strength=1.7, initial=0.02)
+    for level in (0.1, 0.5, 0.9):
+        time = level_time(config, imbalance, level)
+        product = fs.theory.imbalanced(1.7, 0.02, imbalance)(time)["product"]
+        np.testing.assert_allclose(product, 1.7 * level, rtol=1e-11)
+
+
+def test_imbalances_of_either_sign_and_without_zero():
+    """The sign does not matter for two weights; claims that need λ = 0 or a large |λ| say so."""
+    result = fs.run(
+        "linear/transition", budget="quick", seeds=1, imbalance=(-1, 1), modes=2, strength=2.0, initial=0.01
+    )
+    np.testing.assert_allclose(result["product"].sel(imbalance=-1.0), result["product"].sel(imbalance=1.0), atol=1e-9)
+    assert result.errors().max() < 1e-8
+    notes = {verdict.claim: verdict.note for verdict in result.verdicts}
+    assert notes["sigmoid"] == "needs λ = 0 among the imbalances"
+    assert notes["together"] == "needs an imbalance of at least ten times the strength"
+    plt.close(result.figure())
+
+
+def test_the_figure_has_six_labelled_panels(result):
+    figure = result.figure()
+    assert len(figure.axes) == 6
+    assert all(axis.get_xlabel() and axis.get_ylabel() for axis in figure.axes)
+    plt.close(figure)
