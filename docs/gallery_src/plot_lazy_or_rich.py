@@ -40,8 +40,8 @@ network = fs.networks.DeepLinear((first @ np.linalg.inv(whitening), second))
 # %%
 # How unbalanced are the layers?
 # ------------------------------
-# Gradient flow keeps :math:`W_2^T W_2 - W_1 W_1^T` for ever. If it is :math:`\\lambda I`, the learning curve has a
-# closed form. Yours will rarely be exactly so; its mean diagonal is the :math:`\\lambda` that matters.
+# Gradient flow keeps :math:`W_2^T W_2 - W_1 W_1^T` for ever. If it is :math:`\lambda I`, the learning curve has a
+# closed form. Yours will rarely be exactly so; its mean diagonal is the :math:`\lambda` that matters.
 
 balance = network.balances[0]
 imbalance = np.trace(balance) / len(balance)
@@ -51,7 +51,7 @@ print(f"λ = {imbalance:.2f}, departs from λI by {np.abs(balance - imbalance * 
 # What the kernel does
 # --------------------
 # Weights that are not exactly balanced are integrated; ``observe`` records the two Gram matrices that make up the
-# kernel. A network that is exactly balanced, with the same :math:`\\lambda` and a small map, is solved in closed form
+# kernel. A network that is exactly balanced, with the same :math:`\lambda` and a small map, is solved in closed form
 # for comparison.
 
 
@@ -81,8 +81,8 @@ for name, found in (("yours", run.data), ("balanced twin", exact)):
     print(f"{name:14s} distance {distance:.3f}, movement {movement:.3f}: {verdict}")
 
 # %%
-# The rule behind it: a large :math:`|\\lambda|` makes learning lazy, unless the wider side is the one with the large
-# weights, :math:`(N_o - N_i)\\lambda > 0`. Then the network first learns what it can without moving, waits on a
+# The rule behind it: a large :math:`|\lambda|` makes learning lazy, unless the wider side is the one with the large
+# weights, :math:`(N_o - N_i)\lambda > 0`. Then the network first learns what it can without moving, waits on a
 # plateau, and turns its representation late: *delayed rich*.
 
 with fs.lab.style.style():
