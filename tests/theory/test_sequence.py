@@ -62,7 +62,7 @@ def worst(found, reference):
 
 @pytest.mark.parametrize(
     "sizes, imbalance",
-    [((4, 3, 3), 0.0), ((4, 3, 3), -2.0), ((3, 3, 5), 1.0), ((3, 3, 5), -1e-3), ((2, 9, 3), 0.0)],
+    [((4, 3, 3), 0.0), ((4, 3, 3), -2.0), ((4, 3, 3), 1e-3), ((3, 3, 5), 1.0), ((2, 9, 3), 0.0)],
 )
 def test_agrees_with_integration(sizes, imbalance):
     weights = problem(sizes, imbalance)

@@ -1,8 +1,8 @@
 """Silent alignment: how much of its final direction a kernel takes before the loss shows anything.
 
-The kernel's alignment with the target, A(t) = ⟨K, yyᵀ⟩/(|K||yyᵀ|), is :func:`festina.measures.kernels.target_alignment`.
-Let t* be the moment at which the loss has fallen by a share f (10 %) of its initial value. The alignment is silent to the
-degree to which it is done by then,
+The kernel's alignment with the target over time, A(t) = ⟨K, yyᵀ⟩/(|K||yyᵀ|), is
+:func:`festina.measures.kernels.target_alignment`. Let t* be the moment at which the loss has fallen by a share f (10 %)
+of its initial value. The alignment is silent to the degree to which it is done by then,
 
     silent share = (A(t*) − A(0)) / (A(∞) − A(0)),
 

@@ -130,13 +130,14 @@ def _everywhere(time: Float[Array, " time"], stages: int) -> Array:
     return jnp.broadcast_to(jnp.argsort(time)[None], (stages, time.size))
 
 
-@partial(jax.custom_jvp)
+@jax.custom_jvp
 @jax.jit
 def _course(
     first: Float[Array, "hidden in"], second: Out, correlations: Float[Array, "tasks out in"],
     switches: Float[Array, " switches"], timescale: Float[Array, ""], variance: Float[Array, ""],
     time: Float[Array, " time"], places: Shaped[Array, "tasks width"],
 ) -> Named:  # fmt: skip
+    """The network at all times; ``places`` says which of them to visit in which stage."""
     root = jnp.sqrt(variance)  # with √c·W in place of W, input variance c becomes 1
     begins = jnp.concatenate([jnp.zeros(1), switches])
     ends = jnp.concatenate([switches, jnp.max(time, initial=0.0, keepdims=True)])
@@ -173,7 +174,7 @@ def _stage(factor: Factor, correlation: Float[Array, "out in"], offsets: Float[A
     steps = lax.scan(advance, start, jnp.diff(offsets, prepend=0.0))[1]
     hidden = into.shape[1] - start.shape[1]  # hidden directions that no mode can reach stay empty
     layers = jax.vmap(partial(_layers, modes))(steps)
-    return tuple(jnp.pad(layer, ((0, 0), (0, 0), (0, hidden))) for layer in layers)
+    return jax.tree.map(lambda layer: jnp.pad(layer, ((0, 0), (0, 0), (0, hidden))), layers)
 
 
 def _layers(modes: _riccati.Modes, factor: Float[Array, "all hidden"]) -> Factor:
