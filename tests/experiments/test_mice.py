@@ -9,6 +9,7 @@ import pytest
 
 import festina as fs
 from festina.errors import ArgumentError
+from festina.experiments.linear import _mice_cohort as cohort
 from festina.experiments.linear import mice
 from festina.lab.batch import Run, simulate
 from festina.measures import behaviour
@@ -98,14 +99,14 @@ def test_theory_starts_where_the_animals_start(result):
 
 def test_shallow_animals_all_go_the_expected_way(result):
     """Without a saddle chance averages out, and the expected course is that of every animal."""
-    gap = np.abs(mice.rights(result, "slow shallow") - mice.rights(result, "slow shallow", theory=True))
+    gap = np.abs(cohort.rights(result, "slow shallow") - cohort.rights(result, "slow shallow", theory=True))
     assert gap.max() < 0.25 and gap.mean() < 0.03
 
 
 def test_theory_foretells_from_the_weights_after_the_early_window(result):
-    foretold = mice.forecast(result, "tutor-executor")["right"]
-    assert foretold.shape == (40, result.config.sessions - mice.EARLY[1] + 1, 3)
-    later = mice.rights(result, "tutor-executor")[:, mice.EARLY[1] + 1 :]
+    foretold = cohort.forecast(result, "tutor-executor")["right"]
+    assert foretold.shape == (40, result.config.sessions - cohort.EARLY[1] + 1, 3)
+    later = cohort.rights(result, "tutor-executor")[:, cohort.EARLY[1] + 1 :]
     assert np.abs(foretold[:, 1:] - later).mean() < 0.06
 
 
@@ -114,9 +115,9 @@ def test_spread_undoes_the_change_of_sides_gradually(result):
     configs = [mice.Mice().configure(initial_spread=spread) for spread in (0.03, 0.1)]
     runs = [Run(config, seed) for config in configs for seed in range(40)]
     right = simulate(mice.Mice(), runs, label="spread").observed["right"][:, :, 0].reshape(2, 40, 33, 3)
-    early, late = (behaviour.bias(behaviour.window(right, *window)) for window in (mice.EARLY, mice.late(result)))
+    early, late = (behaviour.bias(behaviour.window(right, *window)) for window in (cohort.EARLY, cohort.late(result)))
     some, much = (behaviour.across_animals(one, other) for one, other in zip(early, late, strict=True))
-    none = mice.bias_to_bias(result, "tutor-executor")
+    none = cohort.bias_to_bias(result, "tutor-executor")
     assert none < some < much and none < -0.4 and much > 0.0
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import LazyModule, np, plt
+from festina.experiments.linear import _mice_cohort as cohort
 from festina.experiments.linear import mice
 
 behaviour = LazyModule("festina.measures.behaviour")
@@ -45,8 +46,8 @@ def _slope_plane(axis: Any, title: str, limits: tuple[float, float] = (-0.08, 1.
 
 def _draw_courses(axis: Any, result: Any, model: str, title: str) -> Any:
     """Slopes of some animals, session by session, coloured by their early bias."""
-    slopes = behaviour.slopes(mice.rights(result, model))[:EXAMPLES]
-    bias = mice.early_bias(result, model)[:EXAMPLES]
+    slopes = behaviour.slopes(cohort.rights(result, model))[:EXAMPLES]
+    bias = cohort.early_bias(result, model)[:EXAMPLES]
     colors = plt.cm.ScalarMappable(cmap="cividis")
     colors.set_clim(-WIDEST, WIDEST)
     _slope_plane(axis, title)
@@ -58,10 +59,10 @@ def _draw_courses(axis: Any, result: Any, model: str, title: str) -> Any:
 
 def _draw_curves(axis: Any, result: Any) -> None:
     """Mean psychometric curves of the third with the most rightward and the most leftward early bias."""
-    right, order = mice.rights(result, DEEP), np.argsort(mice.early_bias(result, DEEP))
+    right, order = cohort.rights(result, DEEP), np.argsort(cohort.early_bias(result, DEEP))
     third = max(1, len(order) // 3)
     groups = ((order[:third], fs.lab.style.BLUE, "left"), (order[-third:], fs.lab.style.VERMILLION, "right"))
-    windows = ((mice.EARLY, (0, (2, 1.2)), "white", "early"), (mice.late(result), "-", None, "late"))
+    windows = ((cohort.EARLY, (0, (2, 1.2)), "white", "early"), (cohort.late(result), "-", None, "late"))
     for animals, color, side in groups:
         marker = {"left": "s", "right": "o"}[side]
         for window, line, filling, when in windows:
@@ -76,9 +77,9 @@ def _draw_curves(axis: Any, result: Any) -> None:
 
 def _draw_saddles(axis: Any, result: Any) -> None:
     """A few animals with the expected course from their weights after the early window, and the saddles."""
-    slopes, expected = behaviour.slopes(mice.rights(result, DEEP)), mice.forecast(result, DEEP)["right"]
+    slopes, expected = behaviour.slopes(cohort.rights(result, DEEP)), cohort.forecast(result, DEEP)["right"]
     _slope_plane(axis, "Courses and saddles", (-0.24, 1.34))
-    order = np.argsort(mice.asymmetry(result, DEEP))
+    order = np.argsort(cohort.asymmetry(result, DEEP))
     chosen = [order[int(share * (len(order) - 1))] for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
     for animal, color in zip(chosen, fs.lab.style.PALETTE, strict=False):
         axis.plot(*slopes[animal].T, color=color, lw=1.3)
@@ -91,7 +92,7 @@ def _draw_saddles(axis: Any, result: Any) -> None:
 
 
 def _mark_saddles(axis: Any, result: Any) -> None:
-    rates = mice.linear_rates(result)
+    rates = cohort.linear_rates(result)
     places = (
         (("const",), f"{{}}, {{c}}: {_short(rates[2])}", (5, -4), "left", "top"),
         (("right", "const"), f"{{R, c}}: {_short(rates[3])}", (6, 1), "left", "center"),
@@ -99,7 +100,7 @@ def _mark_saddles(axis: Any, result: Any) -> None:
         (("left", "right", "const"), "all open", (5, 3), "left", "bottom"),
     )
     for opened, text, offset, horizontal, vertical in places:
-        place = mice.landmark_slopes(result, *opened)
+        place = cohort.landmark_slopes(result, *opened)
         last = len(opened) == 3
         axis.plot(*place, "*" if last else "D", color="black", mfc="white", ms=8 if last else 5, mew=0.9, zorder=5)
         axis.annotate(
@@ -113,7 +114,7 @@ def _short(value: float) -> str:
 
 
 def _scatter(axis: Any, result: Any, model: str, values: Any, look: dict[str, Any], label: str) -> None:
-    bias = mice.early_bias(result, model)
+    bias = cohort.early_bias(result, model)
     strength = behaviour.across_animals(bias, values)
     known = f", r = {'−' if strength < 0 else '+'}{abs(strength):.2f}" if np.isfinite(strength) else ""
     axis.plot(bias, values, ls="none", alpha=0.75, label=(label + known).replace("0.", "."), **look)
@@ -127,7 +128,7 @@ def _draw_slopes(axis: Any, result: Any) -> None:
         SHALLOW: ({"marker": "x", "color": "black", "ms": 2.8, "mew": 0.7}, "shallow"),
     }
     for model, (look, label) in looks.items():
-        _scatter(axis, result, model, mice.asymmetry(result, model), look, label)
+        _scatter(axis, result, model, cohort.asymmetry(result, model), look, label)
     axis.set(xlim=(-0.52, 0.52), ylim=(-1.05, 1.6), xlabel="early bias", ylabel="late right − left slope")
     axis.set(title="Systematic if deep", yticks=(-1, -0.5, 0, 0.5, 1))
     _finish_scatter(axis, "mice r = +.695")
@@ -140,7 +141,7 @@ def _draw_flip(axis: Any, result: Any) -> None:
         DEEP: ({"marker": "o", "color": fs.lab.style.BLUE, "ms": 2.8, "mew": 0}, result.config.initial_spread),
     }
     for model, (look, spread) in looks.items():
-        _scatter(axis, result, model, mice.late_bias(result, model), look, f"start spread {spread:g}")
+        _scatter(axis, result, model, cohort.late_bias(result, model), look, f"start spread {spread:g}")
     axis.set(xlim=(-0.52, 0.52), ylim=(-0.52, 0.75), xlabel="early bias", ylabel="late bias")
     axis.set(title="Change of sides: not robust", yticks=(-0.5, 0, 0.5))
     _finish_scatter(axis, "mice r = −.528")

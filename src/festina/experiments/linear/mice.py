@@ -15,15 +15,10 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments.linear import _mice_cohort as cohort
 from festina.sources import LECTURE, LIEBANA_2025
 
 MODELS = ("tutor-executor", "scattered start", "total error", "shallow", "slow shallow")
-EARLY = (4, 8)
-LINEAR = (8, 12)
-LATE = 5
-"""Sessions of the early window, those in which growth out of the {const} saddle is measured, length of the late one."""
-
-COHORT = 10
 
 
 class Mice(Experiment):
@@ -125,7 +120,7 @@ class Mice(Experiment):
 
     def theory(self, config: Any, key: Any) -> Any:
         newborn, rules = _newborn(config, jax.random.split(key)[0]), _rules(config)
-        field = _mean_field(config, rules.crosstalk, rules.tutor_speed)
+        field = cohort.mean_field(config, rules.crosstalk, rules.tutor_speed)
         course = fs.theory.saddles.expected_course(
             field, newborn.tutor, newborn.executor, rules.rate, sessions=config.sessions, trials=config.trials, stride=5
         )
@@ -143,7 +138,8 @@ class Mice(Experiment):
             LIEBANA_2025,
             "Deep networks end up diverse, shallow ones all alike: SD of the late slope difference, deep over shallow.",
             quantity=lambda result: [
-                diversity(result, "tutor-executor") / diversity(result, model) for model in ("shallow", "slow shallow")
+                cohort.diversity(result, "tutor-executor") / cohort.diversity(result, model)
+                for model in ("shallow", "slow shallow")
             ],
             expect=above(5.0),
         ),
@@ -151,7 +147,7 @@ class Mice(Experiment):
             "systematic",
             LIEBANA_2025,
             "The late right − left slope follows the early bias: r = .695 in mice, .95 in the published model.",
-            quantity=lambda result: bias_to_slope(result, "tutor-executor"),
+            quantity=lambda result: cohort.bias_to_slope(result, "tutor-executor"),
             expect=near(0.95, 0.05),
             loosely=above(0.5),
         ),
@@ -159,14 +155,14 @@ class Mice(Experiment):
             "systematic-total-error",
             LIEBANA_2025,
             "The same holds with the total error in both layers: it does not speak for partial errors.",
-            quantity=lambda result: bias_to_slope(result, "total error"),
+            quantity=lambda result: cohort.bias_to_slope(result, "total error"),
             expect=above(0.8),
         ),
         Claim(
             "flip",
             LIEBANA_2025,
             "The bias changes sides: r(early, late bias) = −.528 in mice, −.67 ± .26 in the model without spread.",
-            quantity=lambda result: bias_to_bias(result, "tutor-executor"),
+            quantity=lambda result: cohort.bias_to_bias(result, "tutor-executor"),
             expect=near(-0.67, 0.26),
             loosely=below(0.0),
         ),
@@ -174,21 +170,27 @@ class Mice(Experiment):
             "flip-not-robust",
             LIEBANA_2025,
             "A spread of .05 in the constant weights undoes the change of sides: r rises by more than .2, towards 0.",
-            quantity=lambda result: bias_to_bias(result, "scattered start") - bias_to_bias(result, "tutor-executor"),
+            quantity=lambda result: (
+                cohort.bias_to_bias(result, "scattered start") - cohort.bias_to_bias(result, "tutor-executor")
+            ),
             expect=above(0.2),
         ),
         Claim(
             "accuracy-early",
             LIEBANA_2025,
             "Early in learning, mice are right in 51.7 % of trials.",
-            quantity=lambda result: sessions_of(result, "accuracy", "tutor-executor", *EARLY).mean("time"),
+            quantity=lambda result: cohort.sessions_of(result, "accuracy", "tutor-executor", *cohort.EARLY).mean(
+                "time"
+            ),
             expect=near(0.517, 0.02),
         ),
         Claim(
             "accuracy-late",
             LIEBANA_2025,
             "At the end mice are right in 75.8 % of trials.",
-            quantity=lambda result: sessions_of(result, "accuracy", "tutor-executor", *late(result)).mean("time"),
+            quantity=lambda result: cohort.sessions_of(result, "accuracy", "tutor-executor", *cohort.late(result)).mean(
+                "time"
+            ),
             expect=near(0.758, 0.05),
             loosely=near(0.758, 0.15),
         ),
@@ -196,28 +198,30 @@ class Mice(Experiment):
             "rates",
             LECTURE.at("saddle points arise through depth"),
             "Closed pathways grow at .354 (const) and .225 from {}, .159 from {const}, .086 from {right, const}.",
-            quantity=lambda result: np.abs(linear_rates(result) - np.array([0.354, 0.225, 0.159, 0.086])),
+            quantity=lambda result: np.abs(cohort.linear_rates(result) - np.array([0.354, 0.225, 0.159, 0.086])),
             expect=below(1e-3),
         ),
         Claim(
             "growth-cohort",
             LECTURE.at("dynamics pass near a hierarchy of saddle points"),
             "In sessions 8–12 stimulus pathways grow at the {const} saddle's rate .159 on average over all animals.",
-            quantity=lambda result: measured_growth(result),
+            quantity=lambda result: cohort.measured_growth(result),
             expect=near(0.159, 0.02),
         ),
         Claim(
             "growth-near",
             LECTURE.at("dynamics pass near a hierarchy of saddle points"),
             "They do in animals near that saddle, where both choices are alike: early bias within ± .1.",
-            quantity=lambda result: measured_growth(result)[np.abs(early_bias(result, "tutor-executor")) < 0.1],
+            quantity=lambda result: cohort.measured_growth(result)[
+                np.abs(cohort.early_bias(result, "tutor-executor")) < 0.1
+            ],
             expect=near(0.159, 0.02),
         ),
         Claim(
             "growth-expected",
             LECTURE.at("dynamics pass near a hierarchy of saddle points"),
             "Expected updates, which know no chance and so no bias, grow there at the linearised rate .159.",
-            quantity=lambda result: measured_growth(result, theory=True),
+            quantity=lambda result: cohort.measured_growth(result, theory=True),
             expect=near(0.159, 0.01),
         ),
         Claim(
@@ -225,7 +229,7 @@ class Mice(Experiment):
             LECTURE.at("dynamics pass near a hierarchy of saddle points"),
             "Animals come near a one-sided saddle: median of the nearest distance of slopes, deep over shallow.",
             quantity=lambda result: (
-                np.median(closest(result, "tutor-executor")) / np.median(closest(result, "shallow"))
+                np.median(cohort.closest(result, "tutor-executor")) / np.median(cohort.closest(result, "shallow"))
             ),
             expect=below(0.5),
             loosely=below(0.75),
@@ -235,7 +239,7 @@ class Mice(Experiment):
             LIEBANA_2025,
             "Individuality is born of chance: from the first weights, expected updates give none (ratio of late SDs).",
             quantity=lambda result: (
-                diversity(result, "tutor-executor", theory=True) / diversity(result, "tutor-executor")
+                cohort.diversity(result, "tutor-executor", theory=True) / cohort.diversity(result, "tutor-executor")
             ),
             expect=below(0.1),
         ),
@@ -243,8 +247,8 @@ class Mice(Experiment):
             "fate",
             LIEBANA_2025,
             "After the early window the rest is fate: expected updates from there foretell the late slopes (r).",
-            quantity=lambda result: across_cohort(
-                asymmetry(result, "tutor-executor"), forecast(result, "tutor-executor")["asymmetry"]
+            quantity=lambda result: cohort.across_cohort(
+                cohort.asymmetry(result, "tutor-executor"), cohort.forecast(result, "tutor-executor")["asymmetry"]
             ),
             expect=above(0.9),
             loosely=above(0.7),
@@ -276,125 +280,3 @@ def _newborn(config: Any, key: Any) -> Any:
     plain, scattered = (newborn(key, spread, config.noise) for spread in (config.initial_spread, config.scatter))
     networks = [plain, scattered, plain, plain.flattened, plain.flattened]
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *networks)
-
-
-def _mean_field(config: Any, crosstalk: Any, tutor_speed: Any) -> Any:
-    return fs.theory.saddles.mean_field(
-        crosstalk=crosstalk,
-        tutor_speed=tutor_speed,
-        blank=config.blank,
-        inverse_temperature=config.inverse_temperature,
-    )
-
-
-def late(result: Any) -> tuple[int, int]:
-    """The first and the last session of the late window."""
-    return result.config.sessions - LATE + 1, result.config.sessions
-
-
-def sessions_of(result: Any, name: str, model: str, first: int, last: int) -> Any:
-    """A recorded variable of one model in a window of sessions."""
-    return result[name].sel(model=model).isel(time=slice(first, last + 1))
-
-
-def rights(result: Any, model: str, *, theory: bool = False) -> Any:
-    """P(right) of one model: animals × sessions × stimuli."""
-    data = result.theory if theory else result.data
-    return data["right"].sel(model=model).transpose("run", "time", "stimulus").values
-
-
-def early_bias(result: Any, model: str) -> Any:
-    return fs.measures.behaviour.bias(fs.measures.behaviour.window(rights(result, model), *EARLY))
-
-
-def late_bias(result: Any, model: str) -> Any:
-    return fs.measures.behaviour.bias(fs.measures.behaviour.window(rights(result, model), *late(result)))
-
-
-def asymmetry(result: Any, model: str, *, theory: bool = False) -> Any:
-    """The late right − left slope of each animal."""
-    right = fs.measures.behaviour.window(rights(result, model, theory=theory), *late(result))
-    return fs.measures.behaviour.slope_difference(right)
-
-
-def across_cohort(one: Any, other: Any) -> float:
-    """Pearson's r across animals, of which there have to be some."""
-    if len(one) < COHORT:
-        raise LookupError(f"needs a cohort of at least {COHORT} animals")
-    return fs.measures.behaviour.across_animals(one, other)
-
-
-def diversity(result: Any, model: str, *, theory: bool = False) -> float:
-    """Standard deviation of the late slope difference across animals."""
-    values = asymmetry(result, model, theory=theory)
-    if len(values) < COHORT:
-        raise LookupError(f"needs a cohort of at least {COHORT} animals")
-    return float(np.std(values))
-
-
-def bias_to_slope(result: Any, model: str) -> float:
-    return across_cohort(early_bias(result, model), asymmetry(result, model))
-
-
-def bias_to_bias(result: Any, model: str) -> float:
-    return across_cohort(early_bias(result, model), late_bias(result, model))
-
-
-def landmark(result: Any, *opened: str) -> Any:
-    """The saddle with the named pathways open: products of its weights."""
-    config = result.config
-    return fs.theory.saddles.saddle(opened, blank=config.blank, inverse_temperature=config.inverse_temperature)
-
-
-def landmark_slopes(result: Any, *opened: str) -> Any:
-    """Where a saddle lies in the plane of left and right slope."""
-    values = fs.networks.tutor.SEEN @ landmark(result, *opened).T
-    right = 1.0 / (1.0 + np.exp(-result.config.inverse_temperature * (values[:, 1] - values[:, 0])))
-    return fs.measures.behaviour.slopes(right)
-
-
-def linear_rates(result: Any) -> Any:
-    """Growth of const and of a stimulus from {}, of a stimulus from {const}, of left from {right, const}.
-
-    Partial errors for the first three, the total error for the last, where partial ones have no rest point.
-    """
-    rates = fs.theory.saddles.growth
-    partial, total = (_mean_field(result.config, crosstalk, 1.0) for crosstalk in (0.0, 1.0))
-    nothing, constant = rates(partial, landmark(result))[0], rates(partial, landmark(result, "const"))[0]
-    one_sided = rates(total, landmark(result, "right", "const"))[0]
-    return np.array([nothing[2], nothing[0], constant[0], one_sided[0]])
-
-
-def measured_growth(result: Any, *, theory: bool = False) -> Any:
-    """d ln(amplitude)/dt of each animal near {const}, mean of both stimulus pathways; t = η · trials."""
-    data = result.theory if theory else result.data
-    _, coefficients = fs.theory.saddles.growth(_mean_field(result.config, 0.0, 1.0), landmark(result, "const"))
-    ends = data.sel(model="tutor-executor").isel(time=list(LINEAR)).transpose("run", "time", "choice", "pathway", ...)
-    amplitudes = fs.theory.saddles.amplitudes(coefficients, ends["tutor"].values, ends["executor"].values)[..., :2]
-    elapsed = (LINEAR[1] - LINEAR[0]) * result.config.trials * result.config.learning_rate
-    return np.mean(np.diff(np.log(amplitudes), axis=1)[:, 0], axis=-1) / elapsed
-
-
-def closest(result: Any, model: str) -> Any:
-    """How near each animal comes to one of the two one-sided saddles, in the plane of left and right slope."""
-    places = np.stack([landmark_slopes(result, side, "const") for side in ("left", "right")])
-    return fs.measures.behaviour.nearest(fs.measures.behaviour.slopes(rights(result, model)), places)
-
-
-def forecast(result: Any, model: str) -> dict[str, Any]:
-    """Expected updates from each animal's weights after the early window: `right`, and the late `asymmetry`."""
-    config, crosstalk = result.config, 1.0 if model == "total error" else 0.0
-    start = result.data.sel(model=model).isel(time=EARLY[1])
-    animals = np.ones(start.sizes["run"])
-    right = fs.theory.saddles.expected_course(
-        _mean_field(config, crosstalk * animals, animals),
-        start["tutor"].transpose("run", "pathway").values,
-        start["executor"].transpose("run", "choice", "pathway").values,
-        config.learning_rate * animals,
-        sessions=config.sessions - EARLY[1],
-        trials=config.trials,
-        stride=5,
-    )["right"]
-    last = right.shape[1] - 1
-    final = fs.measures.behaviour.window(right, last - LATE + 1, last)
-    return {"right": right, "asymmetry": fs.measures.behaviour.slope_difference(final)}
