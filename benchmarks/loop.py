@@ -61,7 +61,8 @@ def main() -> None:
             inputs = {name: jnp.asarray(rng.normal(size=(runs, *shape)) / 3) for name, shape in shapes.items()}
             looped = lambda inputs=inputs: drive(build, inputs)  # noqa: E731
             scanned = lambda inputs=inputs: bare(inputs).block_until_ready()  # noqa: E731
-            looped(), scanned()
+            looped()
+            scanned()
             times = [(cpu_seconds(looped), cpu_seconds(scanned)) for _ in range(ROUNDS)]
             ratios = sorted(loop / scan for loop, scan in times)
             print(

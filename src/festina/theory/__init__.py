@@ -5,6 +5,7 @@ from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
 from festina.theory.modes import modes
+from festina.theory.sequence import sequence
 from festina.theory.solution import Solution
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "literal",
     "modes",
     "saddles",
+    "sequence",
     "stage_index",
     "time_to_reach",
 ]

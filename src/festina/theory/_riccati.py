@@ -2,7 +2,7 @@
 
 See `festina.theory.balanced` for the equation. Over a short gap a factor of QQᵀ is advanced by one Cholesky
 factorisation (:func:`_short_step`), over a gap of any length by the same formula in hidden coordinates that sort the
-modes by how far they have grown (:func:`_long_step`).
+modes by how far they have grown (:func:`long_step`).
 """
 
 from functools import partial
@@ -52,7 +52,7 @@ class Modes(NamedTuple):
     rates: Float[Array, " all"]
 
 
-def _modes(first: First, second: Second, correlation: Correlation) -> Modes:
+def modes_of(first: First, second: Second, correlation: Correlation) -> Modes:
     imbalance = imbalance_of(first, second)
     left, strength, right = jnp.linalg.svd(correlation, full_matrices=True)
     count, wider_out = len(strength), len(second) > first.shape[1]
@@ -77,16 +77,20 @@ def _to_modes(modes: Modes, first: First, second: Second, size: bool = False) ->
     return jnp.concatenate([a * into + b * out, sign * b * into + a * out, rest])
 
 
-def _products(modes: Modes, factor: Matrix) -> Products:
-    """W₂W₁, W₁ᵀW₁ and W₂W₂ᵀ from P: the blocks of O PPᵀ Oᵀ."""
+def layers(modes: Modes, factor: Matrix) -> tuple[Matrix, Matrix]:
+    """W₁ᵀ and W₂ from P, up to a rotation of the hidden layer: the blocks of O P."""
     count = modes.right.shape[1]
     plus, minus, rest = factor[:count], factor[count : 2 * count], modes.rest @ factor[2 * count :]
     into = modes.right @ (modes.inward * plus - modes.outward * minus)
     out = modes.left @ (modes.outward * plus + modes.inward * minus)
     if len(out) > len(into):
-        out = out + rest
-    elif len(into) > len(out):
-        into = into + rest
+        return into, out + rest
+    return (into + rest, out) if len(into) > len(out) else (into, out)
+
+
+def _products(modes: Modes, factor: Matrix) -> Products:
+    """W₂W₁, W₁ᵀW₁ and W₂W₂ᵀ from P."""
+    into, out = layers(modes, factor)
     return out @ into.T, into @ into.T, out @ out.T
 
 
@@ -121,7 +125,7 @@ def _short_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, "
     return _times_inverse(jnp.exp(rates * gap)[:, None] * factor, lower)
 
 
-def _long_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, ""]) -> Matrix:
+def long_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, ""]) -> Matrix:
     """The same step when e^{ΛdT} may overflow.
 
     In sorted coordinates each column of √Φ P is dominated by the mode that claimed it. Dividing I + PᵀΦP by
@@ -161,7 +165,7 @@ def _times_inverse(matrix: Matrix, lower: Matrix) -> Matrix:
     return jnp.concatenate([left, right], axis=1)
 
 
-def _start(modes: Modes, first: First, second: Second) -> Matrix:
+def initial_factor(modes: Modes, first: First, second: Second) -> Matrix:
     """P at t = 0, with the directions in which no mode grows set apart exactly.
 
     If the growing part of the weights is singular, the flow ends at a saddle, which one rounding error would
@@ -176,13 +180,13 @@ def _start(modes: Modes, first: First, second: Second) -> Matrix:
 @partial(jax.custom_jvp, nondiff_argnums=(4,))
 def _exact(first: First, second: Second, correlation: Correlation, times: Times, steps: int) -> Products:
     """The products at sorted times (in units of τ), some times together where matrices are small."""
-    modes = _modes(first, second, correlation)
+    modes = modes_of(first, second, correlation)
     fastest = jnp.max(jnp.abs(modes.rates))
     together = jax.vmap(partial(_short_step, modes.rates), in_axes=(None, 0))
 
     def one_by_one(factor: Matrix, offsets: Times) -> Float[Array, "time rows columns"]:
         def advance(factor: Matrix, gap: Float[Array, ""]) -> tuple[Matrix, Matrix]:
-            factor = _long_step(modes.rates, factor, gap)
+            factor = long_step(modes.rates, factor, gap)
             return factor, factor
 
         return lax.scan(advance, factor, jnp.diff(offsets, prepend=0.0))[1]
@@ -192,7 +196,7 @@ def _exact(first: First, second: Second, correlation: Correlation, times: Times,
         factors = lax.cond(fastest * offsets[-1] <= SHORT, together, one_by_one, factor, offsets)
         return (factors[-1], chunk[-1]), jax.vmap(partial(_products, modes))(factors)
 
-    start = _start(modes, first, second)
+    start = initial_factor(modes, first, second)
     size = max(1, min(len(times), COMPANY, CHUNK // max(start.size, 1)))
     chunks = jnp.pad(times, (0, -len(times) % size), mode="edge").reshape(-1, size)
     products = lax.scan(advance, (start, jnp.zeros_like(fastest)), chunks)[1]
@@ -274,10 +278,10 @@ def _named(products: Products, correlation: Correlation, variance: Scalar) -> Na
 @jax.jit
 def evaluate_limit(first: First, second: Second, correlation: Correlation, variance: Scalar) -> Named:
     root = jnp.sqrt(variance)
-    modes = _modes(root * first, root * second, correlation)
+    modes = modes_of(root * first, root * second, correlation)
     # Long enough to decide every race between rates that double precision can tell apart.
     forever = 1e12 / jnp.maximum(jnp.max(jnp.abs(modes.rates)), jnp.finfo(root.dtype).tiny ** 0.5)
-    factor = _long_step(modes.rates, _start(modes, root * first, root * second), forever)
+    factor = long_step(modes.rates, initial_factor(modes, root * first, root * second), forever)
     return _named(_products(modes, factor), correlation, variance)
 
 

@@ -164,28 +164,17 @@ def _no_derivatives(primals: tuple, tangents: tuple) -> tuple:
 def _stage(factor: Factor, correlation: Float[Array, "out in"], offsets: Float[Array, " time"]) -> Factors:
     """The factor (W₁ᵀ, W₂) at the offsets from the start of one task; they do not fall."""
     into, out = factor
-    modes = _riccati._modes(into.T, out, correlation)
+    modes = _riccati.modes_of(into.T, out, correlation)
 
     def advance(inner: Array, gap: Float[Array, ""]) -> tuple[Array, Array]:
-        inner = _riccati._long_step(modes.rates, inner, gap)
+        inner = _riccati.long_step(modes.rates, inner, gap)
         return inner, inner
 
-    start = _riccati._start(modes, into.T, out)
+    start = _riccati.initial_factor(modes, into.T, out)
     steps = lax.scan(advance, start, jnp.diff(offsets, prepend=0.0))[1]
     hidden = into.shape[1] - start.shape[1]  # hidden directions that no mode can reach stay empty
-    layers = jax.vmap(partial(_layers, modes))(steps)
+    layers = jax.vmap(partial(_riccati.layers, modes))(steps)
     return jax.tree.map(lambda layer: jnp.pad(layer, ((0, 0), (0, 0), (0, hidden))), layers)
-
-
-def _layers(modes: _riccati.Modes, factor: Float[Array, "all hidden"]) -> Factor:
-    """W₁ᵀ and W₂ from their coefficients in the eigenbasis of F, up to a rotation of the hidden layer."""
-    count = modes.right.shape[1]
-    plus, minus, rest = factor[:count], factor[count : 2 * count], modes.rest @ factor[2 * count :]
-    into = modes.right @ (modes.inward * plus - modes.outward * minus)
-    out = modes.left @ (modes.outward * plus + modes.inward * minus)
-    if len(out) > len(into):
-        return into, out + rest
-    return (into + rest, out) if len(into) > len(out) else (into, out)
 
 
 def _named(into: Array, out: Array, correlations: Array, variance: Array, number: Array) -> Named:

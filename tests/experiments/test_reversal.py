@@ -1,0 +1,58 @@
+"""linear/reversal: its claims, and what they cannot check."""
+
+import jax
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import festina as fs
+from festina.errors import FestinaWarning
+from festina.experiments.linear.reversal import AXES, ROTATED, _networks, crossing_times, escape_times, ladder_of
+from festina.theory.balanced import balanced
+
+
+@pytest.fixture(scope="module")
+def result():
+    with jax.enable_x64(True):
+        return fs.run("linear/reversal", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    assert all(verdict.outcome == "reproduced" for verdict in result.verdicts), result
+
+
+def test_crossing_times_by_quadrature(result):
+    """t = ∫₀ˢ da / (√(λ² + 4a²)(s + a))."""
+    measured = crossing_times(result, 0.0)[0]
+    for rung, imbalance in enumerate(np.asarray(ladder_of(result.config))[:4]):
+        for mode, s in enumerate(result.config.strengths):
+
+            def slowness(a, imbalance=imbalance, s=s):
+                return 1 / (np.hypot(imbalance, 2 * a) * (s + a))
+
+            expected = quad(slowness, 0, s, points=[imbalance, 100 * imbalance], epsabs=1e-10)[0]
+            assert measured[rung, mode] == pytest.approx(expected, abs=1e-3)  # recordings are 0.1 apart
+
+
+def test_the_matrix_solution_stays_where_the_simulation_escapes(result):
+    """The exact solution of the whole network, not mode by mode, and from weights that are rounded like any others."""
+    _, targets, (firsts, seconds) = _networks(result.config, jax.random.key(0))
+    number = result.config.decades + 1 + list(result["arithmetic"].values).index(ROTATED)
+    first, second, target = (np.asarray(array[number]) for array in (firsts, seconds, targets))
+    with pytest.warns(FestinaWarning, match="ends at a saddle"):
+        solution = balanced(first, second, target)
+    loss = solution(np.array([0.0, 10.0, 45.0, 1000.0]))["loss"]
+    np.testing.assert_allclose(loss[1:] / loss[0], 0.25, rtol=1e-6)
+    assert np.all(np.isfinite(escape_times(result, ROTATED))) and np.all(np.isnan(escape_times(result, AXES)))
+
+
+def test_both_layers_are_bitwise_alike_along_the_axes(result):
+    np.testing.assert_array_equal(result["growing"].sel(arithmetic=AXES), 0.0)
+
+
+def test_the_figure_has_four_labelled_panels(result):
+    figure = result.figure()
+    assert len(figure.axes) == 4
+    assert all(axis.get_xlabel() and axis.get_ylabel() for axis in figure.axes)
+    plt.close(figure)
