@@ -1,6 +1,7 @@
 """Every test runs with shapes checked at run time, in strict arithmetic."""
 
 import sys
+from pathlib import Path
 
 from jaxtyping import install_import_hook
 
@@ -10,6 +11,11 @@ install_import_hook([f"festina.{room}" for room in ROOMS], "typecheck.checked")
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
+
+# Most of the suite's time is compiling: what one worker, or an earlier run, has compiled serves the others.
+CACHE = Path(__file__).resolve().parent.parent / ".cache" / "compiled"
+jax.config.update("jax_compilation_cache_dir", str(CACHE))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 
 @pytest.fixture(autouse=True)
