@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import festina as fs
+from festina.errors import ArgumentError
 from festina.precision import precise
 
 
@@ -48,3 +49,17 @@ def test_theory_outside_any_scope_is_float64(single):
     assert world.moments.cross.dtype == np.float64 and world.strengths.dtype == np.float64
     run = fs.flow(fs.networks.DeepLinear.init(jax.random.key(0), (8, 4, 20)), world, times=[0.0, 1.0])
     assert run.final.weights[0].dtype == np.float64 and run["loss"].dtype == np.float64
+
+
+def test_a_compilation_in_single_precision_does_no_harm_later(single):
+    first, second = fs.networks.DeepLinear.balanced(jax.random.key(0), (4, 3, 5), 0.5, 0.1).weights
+    correlation = np.random.default_rng(0).normal(size=(5, 4))
+    with jax.numpy_dtype_promotion("standard"):
+        jax.jit(lambda a: fs.theory.balanced(first, second, a * correlation)(2.0)["loss"])(1.0)
+    assert fs.theory.balanced(first, second, correlation)(2.0)["loss"].dtype == np.float64
+
+
+@pytest.mark.parametrize("time", [np.nan, -1.0])
+def test_theory_refuses_times_that_are_none(time):
+    with pytest.raises(ArgumentError, match="`time` must be finite and not negative"):
+        fs.theory.chain(3, 3.0, 0.1)(time)

@@ -84,6 +84,8 @@ class Claim:
         if not np.all(np.isfinite(values)):
             lost = int(np.sum(~np.isfinite(values)))
             return self._verdict("not reproduced", values, f"{lost} of {values.size} values are not finite")
+        if result_failures(result):
+            return self._verdict("not reproduced", values, "some runs failed")
         if self.expect.holds(values):
             return self._verdict("reproduced", values)
         if self.loosely is not None and self.loosely.holds(values):
@@ -107,6 +109,11 @@ class Claim:
             outcome=outcome,
             note=note,
         )
+
+
+def result_failures(result: Any) -> list[str]:
+    """Why runs failed: no claim is reproduced on the runs that happen to be left."""
+    return list(getattr(result, "failures", []))
 
 
 @dataclass(frozen=True)

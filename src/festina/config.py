@@ -15,7 +15,8 @@ def structural(default: Any, *, help: str, unit: str = "", **bounds: Any) -> Any
 
 def continuous(default: float, *, help: str, unit: str = "", scale: str = "linear", **bounds: Any) -> Any:
     """A real number the compiled program takes as data: sweeps over it are batched into one compiled call."""
-    return _field(default, help, {"kind": "continuous", "unit": unit, "scale": scale}, bounds)
+    notes = {"kind": "continuous", "unit": unit, "scale": scale}
+    return _field(default, help, notes, {"allow_inf_nan": False} | bounds)
 
 
 def _field(default: Any, help: str, notes: dict[str, Any], bounds: dict[str, Any]) -> Any:
@@ -70,4 +71,5 @@ def _sentence(error: ValidationError) -> str:
     first = error.errors()[0]
     name = str(first["loc"][0])
     must = first["msg"].removeprefix("Input should ").removeprefix("Value error, ")
+    must = must.replace("Tuple should have", "have").removesuffix(" after validation, not 0")
     return f"Argument `{name}` must {must}, but is {first['input']!r}."

@@ -32,6 +32,8 @@ class StoreError(FestinaError):
 class Interrupted(FestinaError):
     """Ctrl-C: what is done is kept, and the same question goes on from there."""
 
+    trajectory: Any = None
+
 
 class FestinaWarning(UserWarning):
     """Something that is allowed and has a consequence worth knowing."""

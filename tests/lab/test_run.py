@@ -47,7 +47,7 @@ def test_asked_twice_answered_from_the_store(tmp_path):
 
 def test_another_version_of_the_code_computes_anew(tmp_path, monkeypatch):
     fs.run(Toy(), store=tmp_path)
-    monkeypatch.setattr("festina.lab.run.code_digest", lambda: "another")
+    monkeypatch.setattr("festina.lab.run.experiment_digest", lambda experiment: "another")
     assert not fs.run(Toy(), store=tmp_path).from_store
 
 
@@ -150,3 +150,35 @@ def test_a_run_cut_short_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     assert len(calls) == 20 + 21
     np.testing.assert_array_equal(result["level"], whole["level"])
     assert not list(tmp_path.rglob("checkpoint.npz"))
+
+
+@pytest.mark.parametrize("card", ["[]", "null", '{"files": {}}'])
+def test_a_card_that_is_no_card_is_damage(tmp_path, card):
+    folder = fs.run(Toy(), store=tmp_path).path
+    (folder / stores.CARD).write_text(card)
+    with pytest.warns(FestinaWarning, match="result.json is not readable"):
+        assert not fs.run(Toy(), store=tmp_path).from_store
+
+
+def test_a_changed_verdict_is_noticed(tmp_path):
+    path = fs.run(Toy(), store=tmp_path).path / stores.CARD
+    path.write_text(path.read_text().replace('"not reproduced"', '"reproduced"'))
+    with pytest.warns(FestinaWarning, match="result.json was changed"):
+        assert fs.run(Toy(), store=tmp_path).verdicts[2].outcome == "not reproduced"
+
+
+def test_no_claim_is_reproduced_on_the_runs_that_are_left():
+    result = fs.run(Toy(), budget="quick", speed=-1.0, explode=True)
+    claim = Claim("c", Toy.sources[0], "s", quantity=lambda r: 0.0, expect=below(1.0))
+    assert claim.judge(result, "quick").outcome == "not reproduced"
+
+
+def test_an_experiment_is_known_by_its_name_itself_or_its_class():
+    assert fs.run(Toy, budget="quick").experiment.name == "toy/decay"
+    with pytest.raises(ArgumentError, match="`experiment` must be a name or an Experiment, but is None"):
+        fs.run(None)
+
+
+def test_infinite_values_are_refused():
+    with pytest.raises(ArgumentError, match="`speed` must be a finite number"):
+        fs.run(Toy(), speed=float("inf"))

@@ -122,3 +122,20 @@ def test_bad_arguments_are_refused(network, teacher):
         fs.descent(network, teacher, until=0.001, step_size=0.01)
     with pytest.raises(ArgumentError, match="`records` must be at least 1"):
         fs.descent(network, teacher, until=1.0, records=0)
+
+
+@pytest.mark.parametrize(("until", "records"), [(1.0, 7), (3.99, 150), (0.997, 200)])
+def test_no_step_is_lost_to_the_recordings(network, teacher, until, records):
+    run = fs.descent(network, teacher, until=until, step_size=0.001 if until < 2 else 0.01, records=records)
+    assert until - 1e-9 <= run.time[-1] < until * 1.01
+    assert records / 2 < len(run.time) - 1 <= records
+
+
+def test_a_switch_is_recorded_in_the_new_world(network):
+    worlds = (Teacher(np.eye(3, 4)), Teacher(-9.0 * np.eye(3, 4)))
+    curriculum = Curriculum.of(worlds, [0.33])
+    losses = [
+        fs.descent(network, curriculum, until=0.66, step_size=0.03, records=22)["loss"].values[11],
+        fs.flow(network, curriculum, times=[0.0, 0.33, 0.66])["loss"].values[1],
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=0.05)

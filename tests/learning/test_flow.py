@@ -1,5 +1,7 @@
 """Gradient flow against an independent integrator, and its invariants."""
 
+import diffrax
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -8,8 +10,9 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import festina as fs
-from festina.errors import ArgumentError
-from festina.learning import Diverged
+from festina.errors import ArgumentError, Interrupted, StoreError
+from festina.learning import Diverged, Tolerance
+from festina.learning.learn import _checkpoint, _Flow
 from festina.networks import DeepLinear
 from festina.worlds import Curriculum, Dataset, Teacher
 
@@ -132,12 +135,15 @@ def test_a_run_that_blows_up_says_where_and_keeps_what_it_has():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"until": -1.0}, r"`until` must be positive, but is -1.0"),
+        ({"until": -1.0}, r"`until` must be positive and finite, but is -1.0"),
         ({}, "`until` or `times` must be given"),
         ({"until": 1.0, "times": [0.0, 1.0]}, "`until` or `times` must be given, and not both"),
         ({"times": [0.0, 0.0]}, "`times` must be at least two finite numbers that rise"),
         ({"times": [0.0, np.nan]}, "`times` must be at least two finite numbers that rise"),
+        ({"until": np.inf}, r"`until` must be positive and finite, but is inf"),
         ({"until": 1.0, "timescale": -2.0}, "`timescale` must be positive, but is -2.0"),
+        ({"until": 1.0, "timescale": (1.0, 2.0)}, "`timescale` must be one number, or a tree with the network's"),
+        ({"until": 1.0, "timescale": "x"}, "`timescale` must be positive, but is 'x'"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_sentence(world, arguments, message):
@@ -148,3 +154,42 @@ def test_bad_arguments_are_refused_in_one_sentence(world, arguments, message):
 def test_a_network_that_does_not_fit_its_world_is_refused(world):
     with pytest.raises(ArgumentError, match=r"`network` must map 4 inputs to 3 outputs"):
         fs.flow(DeepLinear.init(jax.random.key(0), (5, 3)), world, until=1.0)
+
+
+def test_negative_times_are_times_too(world):
+    network = DeepLinear.init(jax.random.key(1), (4, 3), 0.5)
+    early, late = (fs.flow(network, world, times=times) for times in ([-2.0, -1.0, 0.5], [0.0, 1.0, 2.5]))
+    np.testing.assert_allclose(early["map"], late["map"], atol=1e-9)
+
+
+def test_any_equinox_module_flows(world):
+    network = eqx.nn.MLP(4, 3, 5, 1, activation=jax.nn.tanh, key=jax.random.key(0))
+    run = fs.flow(network, world, until=1.0)
+    assert np.all(np.diff(run["loss"].values) <= 0)
+    assert run.final(world.inputs[0]).shape == (3,)
+
+
+WATCHES = (lambda network, data: {"loss": data.loss(network)}, lambda network, data: {"map": network.map})
+
+
+def test_a_checkpoint_is_known_by_its_question_and_never_takes_another_file(world, tmp_path):
+    network = DeepLinear.init(jax.random.key(1), (4, 3), 0.5)
+    builds = (_Flow(watch, Tolerance(), diffrax.Dopri8(), None) for watch in WATCHES)
+    one, two = (_checkpoint(tmp_path / "c.npz", build).mark for build in builds)
+    assert one != two and "0x" not in one  # no address: another process finds it again
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "data.csv").write_text("mine")
+    for name in ("folder", "data.csv"):
+        with pytest.raises(StoreError, match="is no checkpoint; it is left alone"):
+            fs.flow(network, world, until=1.0, checkpoint=tmp_path / name)
+    assert (tmp_path / "data.csv").read_text() == "mine"
+
+
+def test_control_c_is_not_swallowed(world, monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("festina.learning.loop._advance_journey", interrupt)
+    with pytest.raises(Interrupted, match="interrupted at t = 0") as caught:
+        fs.flow(DeepLinear.init(jax.random.key(1), (4, 3), 0.5), world, until=1.0)
+    assert caught.value.trajectory["loss"].size == 1

@@ -127,8 +127,8 @@ def test_killed_in_the_middle_and_resumed_to_the_last_bit(tmp_path):
 
 def test_a_damaged_or_foreign_checkpoint_is_named_and_not_trusted(tmp_path):
     path = tmp_path / "state.npz"
-    path.write_bytes(b"no checkpoint at all")
-    with pytest.warns(FestinaWarning, match="is damaged; moved to state.npz.unusable"):
+    path.write_bytes(b"PK, but no checkpoint at all")
+    with pytest.warns(FestinaWarning, match="is damaged; moved to state.npz.unusable-1"):
         outcome = drive(noisy, batch(), checkpoint=Checkpoint(path, every=0.0))
     assert outcome.resumed_from == 0
     other = batch() | {"stiffness": jnp.ones(RUNS)}

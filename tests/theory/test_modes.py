@@ -47,3 +47,23 @@ def test_compare_needs_something_in_common():
         fs.compare(run, lambda time: {"x": time})
     figure = fs.compare(run, fs.theory.modes(teacher, initial=run.initial)).plot()
     assert len(figure.axes) == 2
+
+
+def test_modes_without_strength_decay_exactly():
+    teacher = Teacher(np.diag([2.0, 1.0, 0.0]))
+    network = DeepLinear.aligned(np.eye(3), np.full(3, 0.3), np.eye(3), (3,))
+    run = fs.flow(network, teacher, until=5.0)
+    assert fs.compare(run, fs.theory.modes(teacher, initial=network)).max_error < 1e-8
+
+
+def test_compare_does_not_look_past_nan():
+    run = fs.flow(DeepLinear.init(jax.random.key(0), (2, 2)), Teacher(np.eye(2)), until=1.0)
+    comparison = fs.compare(run, lambda time: {"loss": np.where(time > 0.5, np.nan, run["loss"].values)})
+    assert np.isnan(comparison.max_error)
+    with pytest.raises(ArgumentError, match=r"must give `loss` with shape \(201,\)"):
+        fs.compare(run, lambda time: {"loss": np.zeros(3)})
+
+
+def test_a_network_that_does_not_fit_is_refused():
+    with pytest.raises(ArgumentError, match="`initial` must map 2 inputs to 2 outputs"):
+        fs.theory.modes(Teacher(np.eye(2)), initial=DeepLinear.init(jax.random.key(0), (3, 2)))

@@ -31,8 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return _complain("interrupted; results that were finished are kept", INTERRUPTED, debug)
+    except Interrupted as error:
+        return _complain(str(error), INTERRUPTED, debug)
     except FestinaError as error:
-        return _complain(str(error), INTERRUPTED if isinstance(error, Interrupted) else WRONG, debug)
+        return _complain(str(error), WRONG, debug)
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         return _complain(f"{named}{error.strerror or error}", WRONG, debug)

@@ -7,6 +7,7 @@ import subprocess
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
+from inspect import getfile
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +26,29 @@ def code_digest() -> str:
     return digest.hexdigest()[:16]
 
 
+def experiment_digest(experiment: object) -> str:
+    """The code an experiment depends on: festina's, and that of its own file if it lives elsewhere."""
+    try:
+        path = Path(getfile(type(experiment))).resolve()
+        own = "" if PACKAGE in path.parents else hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    except (OSError, TypeError):  # typed in at a prompt: there is no file to tell one version from another
+        own = str(id(type(experiment)))
+    return code_digest() + own
+
+
 @cache
 def commit() -> str:
     """The commit of the checkout festina runs from; empty if it is installed without one."""
+    if not _git("ls-files", "--error-unmatch", Path(__file__).name):
+        return ""
+    return _git("rev-parse", "--short=12", "HEAD")
+
+
+def _git(*words: str) -> str:
+    """What git answers about the folder of this file; empty if it is not git's."""
+    command = ["git", "-C", str(Path(__file__).resolve().parent), *words]
     try:
-        done = subprocess.run(
-            ["git", "-C", str(PACKAGE), "rev-parse", "--short=12", "HEAD"],
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=False,
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

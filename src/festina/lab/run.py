@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from festina.errors import Interrupted, StoreError, require
+from festina.errors import ArgumentError, Interrupted, StoreError, require
 from festina.experiment import Budget, Experiment, Result
 from festina.lab import store as stores
 from festina.lab.batch import Run, dataset, simulate, theory
-from festina.lab.provenance import code_digest, digest, provenance
+from festina.lab.provenance import digest, experiment_digest, provenance
 from festina.lab.registry import find
 from festina.learning.loop import Checkpoint
 
@@ -33,7 +33,7 @@ def run(
         fresh: compute even if the store has the answer.
         **fields: configuration fields that differ from the budget's defaults.
     """
-    experiment = find(experiment) if isinstance(experiment, str) else experiment
+    experiment = as_experiment(experiment)
     require(budget in ("quick", "full"), "budget", "be 'quick' or 'full'", budget)
     count = experiment.seeds_at(budget) if seeds is None else seeds
     require(count >= 1, "seeds", "be at least 1", count)
@@ -42,11 +42,24 @@ def run(
     runs = [Run(config, first_seed + k) for k in range(count)]
     if store is None:
         return _compute(experiment, config, runs, budget, None)
-    key = digest(experiment.name, config.model_dump(mode="json"), count, first_seed, budget, code_digest())
+    question = (experiment.name, config.model_dump(mode="json"), count, first_seed, budget)
+    key = digest(*question, experiment_digest(experiment))
     folder = stores.result_folder(Path(store), experiment, key)
     stores.check_writable(Path(store))
-    known = None if fresh else stores.load(folder, experiment)
-    return known or _compute(experiment, config, runs, budget, folder)
+    with stores.locked(folder):
+        known = None if fresh else stores.load(folder, experiment)
+        return known or _compute(experiment, config, runs, budget, folder)
+
+
+def as_experiment(experiment: Any) -> Experiment:
+    """An experiment from its name, from itself, or from its class."""
+    if isinstance(experiment, str):
+        return find(experiment)
+    if isinstance(experiment, type) and issubclass(experiment, Experiment):
+        return experiment()
+    if not isinstance(experiment, Experiment):
+        raise ArgumentError(f"Argument `experiment` must be a name or an Experiment, but is {experiment!r}.")
+    return experiment
 
 
 def _compute(experiment: Experiment, config: Any, runs: list[Run], budget: Budget, folder: Path | None) -> Result:

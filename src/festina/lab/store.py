@@ -1,15 +1,19 @@
 """Results on disk: whole or not at all, checked before they are trusted.
 
 A result is a folder `<store>/<family>/<experiment>/<hash>/` with the data (zarr), the figure, and `result.json`,
-which is written last and lists the hash of every other file. A folder without it is half-written; a folder whose
-files do not match it is damaged. Neither is trusted: it is set aside, named, and computed again.
+which is written last, lists the hash of every data file, and is sealed by a hash of its own. A folder without it is
+half-written; a folder whose files do not match it is damaged. Neither is trusted: it is set aside, named, and computed
+again.
 """
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +55,7 @@ def save(folder: Path, result: Result, card: dict[str, Any]) -> None:
     except OSError as error:
         raise StoreError(f"cannot write {folder}: {error.strerror or error}") from error
     card = card | {"verdicts": [verdict.as_dict() for verdict in result.verdicts], "files": manifest(folder)}
-    write_json(folder / CARD, card)
+    write_json(folder / CARD, card | {"seal": seal(card)})
 
 
 def write_zarr(data: xr.Dataset, path: Path, group: str) -> None:
@@ -102,12 +106,32 @@ def find_trouble(folder: Path) -> str:
         return "unfinished"
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
-        listed = card["files"]
-    except (OSError, ValueError, KeyError):
+        listed, sealed = card["files"], card.pop("seal")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return f"damaged ({CARD} is not readable)"
+    if sealed != seal(card):
+        return f"damaged ({CARD} was changed)"
     found = manifest(folder)
     changed = sorted(name for name in listed if found.get(name) != listed[name])
     return f"damaged ({changed[0]} is missing or changed)" if changed else ""
+
+
+def seal(card: dict[str, Any]) -> str:
+    """A hash of a card's content, so that a changed verdict is noticed."""
+    return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time work on a folder; others wait. A process that dies lets go."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        stream = folder.with_name(f".{folder.name}.lock").open("w")
+    except OSError as error:
+        raise StoreError(f"cannot write {folder}: {error.strerror or error}") from error
+    with stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
 
 
 def manifest(folder: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from festina.errors import FestinaWarning, StoreError
+
+ARCHIVE = b"PK"  # how a NumPy archive begins
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -69,6 +72,8 @@ def load(path: Path, mark: str) -> tuple[int, dict[str, np.ndarray], dict[str, A
     """Read a checkpoint; None if there is none that can be trusted."""
     if not path.exists():
         return None
+    if path.is_dir() or path.read_bytes()[:2] != ARCHIVE:
+        raise StoreError(f"{path} is no checkpoint; it is left alone, choose another path")
     try:
         with np.load(path) as stored:
             header = json.loads(stored["header"].tobytes())
@@ -82,6 +87,6 @@ def load(path: Path, mark: str) -> tuple[int, dict[str, np.ndarray], dict[str, A
 
 def _refuse(path: Path, why: str) -> None:
     """Set a checkpoint aside, say why, and let the run start anew."""
-    aside = path.with_name(f"{path.name}.unusable")
+    aside = next(name for k in count(1) if not (name := path.with_name(f"{path.name}.unusable-{k}")).exists())
     path.replace(aside)
     warnings.warn(f"checkpoint {path} {why}; moved to {aside.name}, starting anew", FestinaWarning, stacklevel=4)

@@ -15,7 +15,7 @@ Rate = Callable[[Any, Int[Array, ""]], Any]
 
 SAFETY = 0.9
 SMALLEST_FACTOR, LARGEST_FACTOR = 0.2, 10.0
-SMALLEST_STEP = 1e-13  # relative to the time reached: a step below it no longer moves the clock
+SMALLEST_STEP = 1e-13  # relative to the time reached: a step below it hardly moves the clock
 MOST_STEPS = 1_000_000  # between two recordings
 
 
@@ -53,7 +53,7 @@ def flow_process(
         most = state.step + MOST_STEPS
 
         def unfinished(current: State) -> Array:
-            moves = current.memory > SMALLEST_STEP * jnp.maximum(jnp.abs(current.time), times[-1] - times[0])
+            moves = current.memory > SMALLEST_STEP * jnp.abs(current.time) + 1e-290
             return (current.time < target) & moves & (current.step < most)
 
         def attempt(current: State) -> State:

@@ -1,18 +1,19 @@
 """The two verbs for one network in one world: `flow` and `descent`."""
 
-import warnings
+import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import diffrax
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from festina.errors import ArgumentError, FestinaWarning, require
+from festina.errors import ArgumentError, Interrupted, require
 from festina.learning.descent import descent_process, scaled_by
 from festina.learning.flow import Tolerance, flow_process
 from festina.learning.loop import Checkpoint, Outcome, drive
@@ -41,6 +42,7 @@ class _Flow:
     observe: Observe
     tolerance: Tolerance
     solver: diffrax.AbstractERK
+    static: Any  # what of the network is no weight: activation functions, sizes
     dense: bool = False
 
     def __call__(self, inputs: dict[str, Any]) -> Process:
@@ -49,11 +51,16 @@ class _Flow:
         def data(network: Any, stage: Array) -> Any:
             return Population()(world.at(stage), network, jax.random.key(0))
 
-        def rate(network: Any, stage: Array) -> Any:
-            return scaled_by(timescale, jax.grad(lambda net: data(net, stage).loss(net))(network))
+        def loss(parameters: Any, stage: Array) -> Array:
+            network = eqx.combine(parameters, self.static)
+            return data(network, stage).loss(network)
+
+        def rate(parameters: Any, stage: Array) -> Any:
+            return scaled_by(timescale, jax.grad(loss)(parameters, stage))
 
         def observe(state: State) -> Observed:
-            seen = self.observe(state.parameters, data(state.parameters, world.stage_at(state.time)))
+            network = eqx.combine(state.parameters, self.static)
+            seen = self.observe(network, data(network, world.stage_at(state.time)))
             return seen | (_snapshot(state.parameters) if self.dense else {})
 
         return flow_process(
@@ -69,17 +76,21 @@ class _Descent:
     statistics: Statistics
     records: int
     steps_per_record: int
+    static: Any
 
     def __call__(self, inputs: dict[str, Any]) -> Process:
         world, timescale = inputs["world"], inputs["timescale"]
 
-        def rate(network: Any, key: Array, stage: Array) -> Any:
-            data = self.statistics(world.at(stage), network, key)
-            return scaled_by(timescale, jax.grad(data.loss)(network))
+        def rate(parameters: Any, key: Array, stage: Array) -> Any:
+            data = self.statistics(world.at(stage), eqx.combine(parameters, self.static), key)
+            slope = jax.grad(lambda params: data.loss(eqx.combine(params, self.static)))(parameters)
+            return scaled_by(timescale, slope)
 
         def observe(state: State) -> Observed:
-            here = world.at(world.stage_at(state.time))
-            return self.observe(state.parameters, Population()(here, state.parameters, inputs["key"]))
+            # as the steps do, a switch that is a whole number of steps away up to rounding has happened
+            here = world.at(world.stage_at(state.time + 1e-9 * inputs["step_size"]))
+            network = eqx.combine(state.parameters, self.static)
+            return self.observe(network, Population()(here, network, inputs["key"]))
 
         return descent_process(
             rate,
@@ -121,13 +132,15 @@ def flow(
         checkpoint: a file to keep the state in; a run that finds its own state there goes on from it.
     """
     grid = _times(until, times)
-    build = _Flow(observe, tolerance or Tolerance(), solver or diffrax.Dopri8(), dense)
+    weights, static = split(network)
+    build = _Flow(observe, tolerance or Tolerance(), solver or diffrax.Dopri8(), static, dense)
     with double():
-        inputs = _inputs(network, world, timescale) | {"times": jnp.asarray(grid)}
+        _check_fit(network, world)
+        inputs = _inputs(weights, world, timescale) | {"times": jnp.asarray(grid)}
         outcome = drive(build, _batch_of_one(inputs), label="flow", checkpoint=_checkpoint(checkpoint, build))
     at = None
     if dense:
-        snapshots = _split_snapshots(outcome, network)
+        snapshots = _split_snapshots(outcome, weights)
         at = _Between(build, inputs, snapshots, grid)
     return _trajectory(outcome, network, f"flow, {type(build.solver).__name__}", at)
 
@@ -150,7 +163,8 @@ def descent(
     Args:
         network: any Equinox module.
         world: a world, or a `Curriculum` of them.
-        until: when to stop, in units of time: until/step_size steps are taken.
+        until: when to stop, in units of time: until/step_size steps are taken, or as many more as it takes to fill the
+            last recording.
         step_size: dt.
         statistics: what is seen in one step: `Population()` (default), `Sampled(batch)` or `Wishart(batch)`.
         seed: of all random numbers.
@@ -160,14 +174,16 @@ def descent(
         checkpoint: a file to keep the state in.
     """
     require(step_size > 0, "step_size", "be positive", step_size)
-    require(until > 0, "until", "be positive", until)
+    require(0 < until < np.inf, "until", "be positive and finite", until)
     require(records >= 1, "records", "be at least 1", records)
     steps = round(until / step_size)
     require(steps >= 1, "until", f"hold at least one step of {step_size}", until)
-    per_record = max(1, steps // records)
-    build = _Descent(observe, statistics or Population(), max(1, steps // per_record), per_record)
+    count, per_record = _recordings(steps, records)
+    weights, static = split(network)
+    build = _Descent(observe, statistics or Population(), count, per_record, static)
     with double():
-        inputs = _inputs(network, world, timescale)
+        _check_fit(network, world)
+        inputs = _inputs(weights, world, timescale)
         inputs |= {"key": jax.random.key(seed), "step_size": jnp.asarray(float(step_size))}
         outcome = drive(build, _batch_of_one(inputs), label="descent", checkpoint=_checkpoint(checkpoint, build))
     return _trajectory(outcome, network, f"descent, dt = {step_size:g}")
@@ -194,14 +210,17 @@ class _Between:
             )
             networks = jax.tree.map(lambda leaf: jnp.asarray(leaf[before]), self.snapshots)
             outcome = drive(self.build, shared | {"network": networks, "times": grids}, label="dense")
-        return jax.tree.map(lambda leaf: np.reshape(leaf, (*wanted.shape, *leaf.shape[1:])), outcome.state.parameters)
+        weights = jax.tree.map(
+            lambda leaf: np.reshape(leaf, (*wanted.shape, *leaf.shape[1:])), outcome.state.parameters
+        )
+        return eqx.combine(weights, self.build.static)
 
 
 def _times(until: float | None, times: Any) -> np.ndarray:
     if (until is None) == (times is None):
         raise ArgumentError("Argument `until` or `times` must be given, and not both.")
     if times is None:
-        require(until is not None and until > 0, "until", "be positive", until)
+        require(until is not None and 0 < until < np.inf, "until", "be positive and finite", until)
         return np.linspace(0.0, float(until or 0.0), RECORDS + 1)
     grid = np.asarray(times, dtype=float)
     rising = grid.ndim == 1 and len(grid) >= 2 and np.all(np.diff(grid) > 0) and np.all(np.isfinite(grid))
@@ -210,8 +229,7 @@ def _times(until: float | None, times: Any) -> np.ndarray:
 
 
 def _inputs(network: Any, world: Any, timescale: Any) -> dict[str, Any]:
-    _check_timescale(timescale)
-    _check_fit(network, world)
+    _check_timescale(timescale, network)
     return to_double(
         {
             "network": jax.tree.map(jnp.asarray, network),
@@ -221,10 +239,33 @@ def _inputs(network: Any, world: Any, timescale: Any) -> dict[str, Any]:
     )
 
 
-def _check_timescale(timescale: Any) -> None:
+def split(network: Any) -> tuple[Any, Any]:
+    """The weights of a network (its real arrays), and everything else in it."""
+    weights, static = eqx.partition(network, eqx.is_inexact_array)
+    require(len(jax.tree.leaves(weights)) > 0, "network", "hold at least one real array", type(network).__name__)
+    return weights, static
+
+
+def _recordings(steps: int, records: int) -> tuple[int, int]:
+    """How many recordings to make and how many steps apart: exactly ``steps`` in all, if that costs few recordings."""
+    apart = -(-steps // records)
+    even = next(count for count in range(apart, steps + 1) if steps % count == 0)
+    apart = even if even <= 2 * apart else apart
+    return -(-steps // apart), apart
+
+
+def _check_timescale(timescale: Any, network: Any) -> None:
+    try:
+        jax.tree.map(lambda tau, part: None, timescale, network)
+    except (ValueError, TypeError):
+        raise ArgumentError(
+            "Argument `timescale` must be one number, or a tree with the network's structure "
+            f"{jax.tree.structure(network)}, but is {timescale!r}."
+        ) from None
     for path, leaf in jax.tree_util.tree_leaves_with_path(timescale):
         name = f"timescale{jax.tree_util.keystr(path)}"
-        require(bool(np.all(np.asarray(leaf) > 0)), name, "be positive", np.asarray(leaf).tolist())
+        number = isinstance(leaf, int | float | np.ndarray | np.generic | jax.Array)
+        require(number and bool(np.all(np.asarray(leaf) > 0)), name, "be positive", leaf)
 
 
 def _check_fit(network: Any, world: Any) -> None:
@@ -241,7 +282,16 @@ def _batch_of_one(inputs: Any) -> Any:
 
 
 def _checkpoint(path: str | Path | None, build: Any) -> Checkpoint | None:
-    return None if path is None else Checkpoint(Path(path), mark=repr(build))
+    """Where to keep the state; the mark must be the same in another process, and another for another question."""
+    if path is None:
+        return None
+    watched = build.observe
+    code = getattr(watched, "__code__", None)
+    name = f"{watched.__module__}.{getattr(watched, '__qualname__', watched)}"
+    compiled = "" if code is None else hashlib.sha256(code.co_code).hexdigest()
+    settings = {field.name: getattr(build, field.name) for field in fields(build)}
+    told = {key: repr(value) for key, value in settings.items() if key not in ("observe", "static")}
+    return Checkpoint(Path(path), mark=repr((name, compiled, told)))
 
 
 def _snapshot(network: Any) -> Observed:
@@ -258,11 +308,14 @@ def _split_snapshots(outcome: Outcome, network: Any) -> Any:
 def _trajectory(outcome: Outcome, network: Any, method: str, at: Any = None) -> Trajectory:
     done = slice(0, outcome.records)
     data = as_dataset(outcome.times[0, done], {name: values[0, done] for name, values in outcome.observed.items()})
-    final = jax.tree.map(lambda leaf: np.asarray(leaf[0]), outcome.state.parameters)
+    weights = jax.tree.map(lambda leaf: np.asarray(leaf[0]), outcome.state.parameters)
+    final = eqx.combine(weights, split(network)[1])
     run = Trajectory(data, to_numpy(network), final, method, outcome.steps, outcome.seconds, outcome.interrupted, at)
     if outcome.failures:
         raise Diverged(f"{outcome.failures[0]}; what was recorded before is in `.trajectory`", run)
     if run.interrupted:
         reached = outcome.times[0, outcome.records - 1]
-        warnings.warn(f"interrupted at t = {reached:g}; what was done is kept", FestinaWarning, stacklevel=3)
+        interrupted = Interrupted(f"interrupted at t = {reached:g}; what was recorded is in `.trajectory`")
+        interrupted.trajectory = run
+        raise interrupted
     return run

@@ -176,7 +176,7 @@ def _chunk(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarra
 
         def to_next(state: State, index: Int[Array, ""]) -> tuple:
             state = process.advance(state, index)
-            arrived = state.time >= process.times[index] * (1.0 - 1e-14)  # up to rounding
+            arrived = state.time >= process.times[index] - 1e-14 * jnp.abs(process.times[index])  # up to rounding
             return state, (process.observe(state), _finite(state.parameters), arrived)
 
         state, (observed, finite, arrived) = jax.lax.scan(to_next, state, jnp.asarray(first) + jnp.arange(count))
@@ -219,7 +219,7 @@ def _diagnose(build: Build, run: int, inputs: Any, before: State, end: State, fi
     time, step = end.time, end.step
     if found["known"]:
         finite, time, step = found["finite"], found["time"], found["step"]
-    cause = "a non-finite value" if not finite.all() else "growth that no step size can follow"
+    cause = "a non-finite value" if not finite.all() else "growth or stiffness that no step size can follow"
     return Failure(run, float(time), int(step), _name_parameter(end.parameters, finite), cause)
 
 

@@ -21,7 +21,8 @@ class Comparison:
 
     @property
     def errors(self) -> dict[str, float]:
-        return {str(name): float(abs(self.run[name] - self.theory[name]).max()) for name in self.theory.data_vars}
+        gaps = {str(name): abs(self.run[name] - self.theory[name]) for name in self.theory.data_vars}
+        return {name: float(gap.max(skipna=False)) for name, gap in gaps.items()}
 
     @property
     def max_error(self) -> float:
@@ -63,5 +64,11 @@ def compare(run: Any, theory: Callable[[np.ndarray], dict[str, Any]]) -> Compari
             f"Argument `theory` must give a variable the run recorded ({', '.join(map(str, data.data_vars))}), "
             f"but gives {', '.join(answer)}."
         )
+    for name in shared:
+        shape = np.shape(answer[name])
+        if shape != data[name].shape:
+            raise ArgumentError(
+                f"Argument `theory` must give `{name}` with shape {data[name].shape}, but gives it with shape {shape}."
+            )
     predicted = xr.Dataset({name: (data[name].dims, np.asarray(answer[name])) for name in shared})
     return Comparison(data[shared], predicted.assign_coords(time=data["time"]))

@@ -30,6 +30,7 @@ class DeepLinear(eqx.Module):
     def __check_init__(self) -> None:
         require(len(self.weights) >= 1, "weights", "hold at least one matrix", self.weights)
         shapes = [tuple(np.shape(weight)[-2:]) for weight in self.weights]
+        require(all(len(shape) == 2 for shape in shapes), "weights", "be matrices", f"of shapes {shapes}")
         fit = all(after[1] == before[0] for before, after in itertools.pairwise(shapes))
         require(fit, "weights", "fit together (columns of each = rows of the one before)", shapes)
 
@@ -63,6 +64,8 @@ class DeepLinear(eqx.Module):
     def init(cls, key: Array, sizes: tuple[int, ...], scale: Any = 1e-3) -> "DeepLinear":
         """Independent normal weights with standard deviation ``scale``/√(inputs of the layer)."""
         check_sizes(sizes)
+        if not is_traced(scale):
+            require(bool(np.isfinite(scale)), "scale", "be finite", scale)
         return _in_double(
             cls,
             lambda: [
@@ -117,6 +120,8 @@ class DeepLinear(eqx.Module):
             hidden: widths of the hidden layers, each at least the number of modes.
         """
         modes = np.shape(strengths)[-1]
+        if not is_traced(strengths):
+            require(bool(np.all(np.asarray(strengths) >= 0)), "strengths", "not be negative", strengths)
         require(all(width >= modes for width in hidden), "hidden", f"be at least the {modes} modes", hidden)
 
         def layers() -> list[Array]:

@@ -18,6 +18,7 @@ import warnings
 from functools import partial
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Float, Shaped
@@ -73,7 +74,7 @@ class Balanced(eqx.Module):
         values = np.asarray(time, dtype=float)
         require(bool(np.all(np.isfinite(values) & (values >= 0))), "time", "be finite and not negative", values)
         with double():  # what `precise` does, without its cost of moving each array, which a small network feels
-            arrays = (np.asarray(argument, dtype=float) for argument in arguments)
+            arrays = (jnp.asarray(argument, dtype=jnp.float64) for argument in arguments)
             found = evaluate(*arrays, self.gradient_steps)
         return found if is_traced(found) else to_numpy(found)  # traced: constants inside a compiled function
 

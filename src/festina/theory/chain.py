@@ -246,6 +246,9 @@ def _arrays(*values: ArrayLike) -> tuple[Array, ...]:
 
 def _over_time(time: ArrayLike, *modes: Array) -> tuple[Array, ...]:
     """Time first, then the modes, all of shape ``time.shape + modes.shape``."""
+    if not is_traced(time):
+        fine = np.isfinite(np.asarray(time, dtype=float)) & (np.asarray(time, dtype=float) >= 0)
+        require(bool(np.all(fine)), "time", "be finite and not negative", time)
     times, modes = jnp.asarray(time, dtype=jnp.result_type(float)), _arrays(*modes)
     return _arrays(times.reshape(times.shape + (1,) * modes[0].ndim), *modes)
 
@@ -259,6 +262,8 @@ def _depth(depth: Any) -> float:
 
 def _check(depth: float, strength: Array, initial: Array, input_variance: Array, timescale: Array) -> None:
     """Refuse what has no solution; traced values are taken on trust."""
+    for name, value in (("strength", strength), ("initial", initial)):
+        require(is_traced(value) or bool(np.all(np.isfinite(np.asarray(value)))), name, "be finite", value)
     for name, value in (("input_variance", input_variance), ("timescale", timescale)):
         require(is_traced(value) or bool(np.all(np.asarray(value) > 0)), name, "be positive", value)
     if 1 < depth < 2 and not is_traced((strength, initial)):

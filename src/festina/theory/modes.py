@@ -14,7 +14,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from festina.errors import ArgumentError
+from festina.errors import ArgumentError, require
 from festina.theory.chain import Chain, chain
 
 WHITE = 1e-9
@@ -50,6 +50,9 @@ def modes(world: Any, initial: Any) -> Modes:
         initial: the network at t = 0.
     """
     moments = world.moments
+    outputs, inputs = np.shape(moments.cross)
+    fits = (initial.sizes[0], initial.sizes[-1]) == (inputs, outputs)
+    require(fits, "initial", f"map {inputs} inputs to {outputs} outputs, as the world does", initial.sizes)
     variance = _white_variance(np.asarray(moments.inputs, float))
     left, strengths, right = singular_modes(np.asarray(moments.cross, float))
     weights = [np.asarray(weight, float) for weight in initial.weights]
@@ -62,10 +65,10 @@ def modes(world: Any, initial: Any) -> Modes:
 def singular_modes(
     cross: Float[np.ndarray, "o i"],
 ) -> tuple[Float[np.ndarray, "o modes"], Float[np.ndarray, " modes"], Float[np.ndarray, "i modes"]]:
-    """The modes with a singular value above rounding: U, s, V, strongest first."""
+    """U, s, V, strongest first; singular values that are rounding errors are zeros."""
     left, strengths, right = np.linalg.svd(cross, full_matrices=False)
-    kept = strengths > strengths[0] * max(cross.shape) * np.finfo(float).eps
-    return left[:, kept], strengths[kept], right[kept].T
+    rounding = strengths[0] * max(cross.shape) * np.finfo(float).eps
+    return left, np.where(strengths > rounding, strengths, 0.0), right.T
 
 
 def _white_variance(inputs: Float[np.ndarray, "i i"]) -> float:

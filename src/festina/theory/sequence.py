@@ -62,7 +62,7 @@ class Sequence(eqx.Module):
         require(bool(np.all(np.isfinite(values) & (values >= 0))), "time", "be finite and not negative", values)
         flat = values.ravel()
         with double():
-            arrays = (np.asarray(argument, dtype=float) for argument in arguments)
+            arrays = (jnp.asarray(argument, dtype=jnp.float64) for argument in arguments)
             found = _course(*arrays, flat, _by_stage(flat, np.asarray(self.switches)))
         return _shaped(found if is_traced(found) else to_numpy(found), values.shape)
 

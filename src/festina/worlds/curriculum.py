@@ -46,6 +46,7 @@ class Curriculum(eqx.Module):
     def blocked(cls, worlds: tuple[World, ...], block_length: Any, blocks: int) -> "Curriculum":
         """``blocks`` blocks of one length that go through the worlds in turn, over and over."""
         require(blocks >= 1, "blocks", "be at least 1", blocks)
+        require(len(worlds) >= 1, "worlds", "name at least one world", worlds)
         order = tuple(worlds[k % len(worlds)] for k in range(blocks))
         return cls.of(order, block_length * np.arange(1, blocks))
 

@@ -27,6 +27,14 @@ class World(Protocol):
         ...
 
 
+def as_array(values: Any) -> Any:
+    """Lists and integers as real NumPy arrays; arrays as they are."""
+    if isinstance(values, jax.Array):
+        return values
+    array = np.asarray(values)
+    return array if np.issubdtype(array.dtype, np.floating) else array.astype(float)
+
+
 def check_finite(name: str, values: Any) -> None:
     """Refuse NaN and infinity in data, saying where the first one stands."""
     if is_traced(values):
@@ -44,10 +52,13 @@ class Dataset(eqx.Module):
         targets: what to answer, one example a row.
     """
 
-    inputs: Float[Any, "n i"]
-    targets: Float[Any, "_ o"]
+    inputs: Float[Any, "n i"] = eqx.field(converter=as_array)
+    targets: Float[Any, "_ o"] = eqx.field(converter=as_array)
 
     def __check_init__(self) -> None:
+        for name, values in (("inputs", self.inputs), ("targets", self.targets)):
+            fits = values.ndim == 2 and min(values.shape) >= 1
+            require(fits, name, "be a matrix with one example a row", f"of shape {tuple(values.shape)}")
         require(
             self.inputs.shape[0] == self.targets.shape[0],
             "targets",
@@ -80,10 +91,12 @@ class Teacher(eqx.Module):
         noise: standard deviation of the noise on each output.
     """
 
-    map: Float[Any, "o i"]
+    map: Float[Any, "o i"] = eqx.field(converter=as_array)
     noise: Any = 0.0
 
     def __check_init__(self) -> None:
+        fits = self.map.ndim == 2 and min(self.map.shape) >= 1
+        require(fits, "map", "be a matrix", f"of shape {tuple(self.map.shape)}")
         check_finite("map", self.map)
         if not is_traced(self.noise):
             require(float(self.noise) >= 0.0, "noise", "be zero or positive", self.noise)

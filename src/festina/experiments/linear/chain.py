@@ -153,7 +153,7 @@ def _final(result: Any) -> float:
 
 def _relative_errors(result: Any) -> Any:
     """Largest |simulation − theory| of each depth, relative to the final value."""
-    return abs(result["product"] - result.theory["product"]).max(["run", "time"]).values / _final(result)
+    return abs(result["product"] - result.theory["product"]).max(["run", "time"], skipna=False).values / _final(result)
 
 
 def _stage_indices(result: Any, needs: float | None = None) -> Any:

@@ -302,7 +302,7 @@ def _errors(result: Any, network: str) -> Any:
     """Largest |simulation − theory| of the shares and of the loss relative to its start, for each run."""
     gaps = [abs(result[name] - result.theory[name]).sel(network=network) for name in ("learned", "loss")]
     start = result["loss"].sel(network=network).isel(time=0)
-    return np.maximum(gaps[0].max(["time", "level"]), (gaps[1] / start).max("time")).values
+    return np.maximum(gaps[0].max(["time", "level"], skipna=False), (gaps[1] / start).max("time", skipna=False)).values
 
 
 def _curves(result: Any, network: str) -> Any:
