@@ -1,30 +1,50 @@
 """Sweeps: axes, batches, kills, failures, and how often they compile."""
 
+import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
 
 import festina as fs
-from festina.errors import ArgumentError, StoreError, UnknownName
+from festina.errors import ArgumentError, FestinaWarning, StoreError, UnknownName
+from festina.experiment import Variable, continuous, structural
 from festina.lab.axes import parse_axis
 from festina.lab.grid import open_sweep
 from festina.lab.plan import make_plan
 from toy import Toy
 
 
-@pytest.fixture(autouse=True)
-def known_toy(monkeypatch):
-    """A sweep is opened again through the registry: let it know the toy."""
-    find = lambda name: Toy()  # noqa: E731
-    monkeypatch.setattr("festina.lab.grid.find", find)
+class Timed(Toy):
+    """The toy with an end that can be swept, and levels measured at chosen places."""
+
+    variables = Toy.variables | {"probe": Variable("level at a place", ("place",))}
+
+    class Config(Toy.Config):
+        until: float = continuous(2.0, gt=0, help="when to stop")
+        place: tuple[float, ...] = structural((1.0,), min_length=1, help="where to look")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"place": list(config.place)}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        def observe(state: Any) -> dict[str, Any]:
+            level = state.parameters
+            return {"level": level, "total": jnp.sum(level), "probe": jnp.asarray(config.place) * level[0]}
+
+        times = config.until * jnp.linspace(0.0, 1.0, config.records + 1)
+        return fs.learning.flow_process(lambda level, _: -config.speed * level, jnp.ones(config.units), times, observe)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +62,9 @@ def test_axes_as_people_write_them(text, values):
     assert all(a == b or np.isclose(a, b) for a, b in zip(axis.values, values, strict=True))
 
 
-@pytest.mark.parametrize("text", ["speed", "speed=", "=1", "speed=lin:0:1", "speed=log:0:1:5", "speed=lin:0:1:0"])
+@pytest.mark.parametrize(
+    "text", ["speed", "speed=", "=1", "speed=lin:0:1", "speed=log:0:1:5", "speed=lin:0:1:0", "speed=lin:0:inf:3"]
+)
 def test_bad_axes_say_what_an_axis_looks_like(text):
     with pytest.raises(ArgumentError, match="`over` must"):
         parse_axis(text)
@@ -71,8 +93,23 @@ def test_a_hundred_points_compile_once(tmp_path, monkeypatch):
 def test_variables_can_be_chosen(tmp_path):
     data = fs.sweep(Toy(), ["speed=1,2"], store=tmp_path, variables=["final"])
     assert set(data.data_vars) == {"final", "done", "failed"}
-    with pytest.raises(ArgumentError, match="`variables` must name some of final, level, total, but names nothing"):
-        fs.sweep(Toy(), ["speed=1,2"], store=tmp_path, variables=["nothing"])
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ({"variables": ["nothing"]}, "`variables` must name some of final, level, total, but names nothing"),
+        ({"variables": []}, "`variables` must name some of final, level, total, but is empty"),
+        ({"speed": 3.0}, "`over` must not name `speed`, which is also fixed to 3.0"),
+        ({"budget": "huge"}, "`budget` must be 'quick' or 'full', but is 'huge'"),
+        ({"first_seed": -1}, "`first_seed` must be zero or positive, but is -1"),
+        ({"seeds": 1_000_001}, "`seeds` must be at least 1 and at most 1_000_000, but is 1000001"),
+    ],
+)
+def test_bad_questions_are_refused_before_anything_runs(tmp_path, question, message):
+    with pytest.raises(ArgumentError, match=message):
+        fs.sweep(Toy(), "speed=1,2", store=tmp_path, **question)
+    assert not list(tmp_path.iterdir())
 
 
 def test_failed_runs_are_kept_and_the_others_go_on(tmp_path):
@@ -80,6 +117,7 @@ def test_failed_runs_are_kept_and_the_others_go_on(tmp_path):
     assert data["failed"].values.tolist() == [[True, False, True]]
     assert data["done"].all()
     assert len(data.attrs["failures"]) == 2 and "run 2 failed" in data.attrs["failures"][1]
+    assert data.attrs["failures"][1].startswith("speed=-2, seed 0: run 2 failed")
     assert np.isfinite(data["final"].sel(speed=1.0)).all()
 
 
@@ -106,7 +144,7 @@ def test_an_interrupted_sweep_goes_on_and_ends_bit_identical(tmp_path, monkeypat
     with pytest.raises(KeyboardInterrupt):
         fs.sweep(Toy(), store=tmp_path / "cut", **question)
     folder = next((tmp_path / "cut").glob("toy/decay/sweep-*"))
-    assert open_sweep(folder)["done"].sum() == 8
+    assert open_sweep(folder, Toy())["done"].sum() == 8
     monkeypatch.setattr("festina.lab.sweep.simulate", simulate)
     assert_same(fs.sweep(Toy(), store=tmp_path / "cut", **question), whole)
 
@@ -120,9 +158,8 @@ def assert_same(one: xr.Dataset, other: xr.Dataset) -> None:
 KILLED = """
 import sys
 sys.path[:0] = [{tests!r}]
-import conftest, jax, festina as fs, festina.lab.grid
+import conftest, jax, festina as fs
 from toy import Toy
-festina.lab.grid.find = lambda name: Toy()
 with jax.enable_x64(True):
     fs.sweep(Toy(), ["speed=lin:0.1:3:60"], store={store!r}, tile=2, spread=0.3)
 """
@@ -153,9 +190,10 @@ def test_a_store_of_another_version_is_not_gone_on_with(tmp_path, monkeypatch):
 
 def test_a_damaged_card_is_named(tmp_path):
     data = fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
-    (Path(data.attrs["store"]) / "sweep.json").write_text("{")
-    with pytest.raises(StoreError, match=r"sweep.json is damaged; remove"):
-        fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
+    for text in ("{", "[]", "{}", '{"question": 1, "version": "", "code": ""}'):
+        (Path(data.attrs["store"]) / "sweep.json").write_text(text)
+        with pytest.raises(StoreError, match=r"sweep.json is damaged; remove .* to start the sweep anew"):
+            fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
     with pytest.raises(StoreError, match="holds no readable sweep"):
         open_sweep(tmp_path)
 
@@ -181,3 +219,131 @@ def test_tiles_keep_memory_bounded():
     assert small == 128
     huge = make_plan(Toy(), [], tuple(range(1000)), "full", {"units": 64, "records": 50_000}).groups[0].tile
     assert huge == 256 * 2**20 // ((64 + 1) * 8 * 50_001) < large
+
+
+def test_runs_that_end_at_different_times_keep_their_clocks(tmp_path):
+    """Tiles of equal and of unequal ends make no difference."""
+    over = {"until": [1.0, 2.0, 4.0], "units": [1, 2]}
+    for tile in (1, 2):
+        data = fs.sweep(Timed(), over, store=tmp_path, tile=tile)
+        assert data["clock"].dims == ("units", "seed", "until", "time") and data["clock"].attrs["units"] == "τ"
+        assert data["time"].values.tolist() == list(range(41)) and "clock" in data.coords
+        np.testing.assert_allclose(data["clock"].isel(time=-1, seed=0, units=0), [1.0, 2.0, 4.0])
+        np.testing.assert_allclose(data["level"].isel(unit=0, seed=0, units=1), np.exp(-data["clock"][1, 0]), atol=1e-7)
+
+
+def test_runs_that_share_their_times_have_one_clock(tmp_path):
+    data = fs.sweep(Timed(), "speed=1,2,3", store=tmp_path, tile=2, until=3.0)
+    alone = fs.run(Timed(), until=3.0)
+    assert "clock" not in data.variables
+    np.testing.assert_array_equal(data["time"].values, alone["time"].values)
+    assert data["time"].attrs == alone["time"].attrs
+
+
+@pytest.mark.parametrize(
+    ("places", "sizes"),
+    [
+        ([(1.0,), (2.0,)], {"place": 2}),
+        ([(1.0, 2.0), (2.0, 3.0)], {"place_swept": 2, "place": 3}),
+        ([(1.0,), (2.0, 3.0)], {"place_swept": 2, "place": 3}),
+    ],
+)
+def test_a_swept_field_gives_way_to_a_dimension_of_its_name(tmp_path, places, sizes):
+    data = fs.sweep(Timed(), {"place": places}, store=tmp_path)
+    assert {name: size for name, size in data.sizes.items() if str(name).startswith("place")} == sizes
+    assert data["probe"].isel(time=0).notnull().sum() == sum(map(len, places))
+
+
+def test_a_sweep_cut_between_structures_opens(tmp_path, monkeypatch):
+    from festina.lab import sweep as module
+
+    simulate, calls = module.simulate, []
+
+    def interrupted(*args, **kwargs):
+        calls.append(1)
+        if len(calls) in (1, 3):
+            raise KeyboardInterrupt
+        return simulate(*args, **kwargs)
+
+    monkeypatch.setattr("festina.lab.sweep.simulate", interrupted)
+    question = {"over": {"units": [1, 2], "speed": [1.0, 2.0]}, "store": tmp_path}
+    with pytest.raises(KeyboardInterrupt):
+        fs.sweep(Toy(), **question)
+    folder = next(tmp_path.glob("toy/decay/sweep-*"))
+    with pytest.raises(StoreError, match="holds no finished batch yet"):
+        open_sweep(folder, Toy())
+    with pytest.raises(KeyboardInterrupt):
+        fs.sweep(Toy(), **question)
+    data = open_sweep(folder, Toy())
+    assert data["done"].sel(units=1).all() and not data["done"].sel(units=2).any()
+    assert data["final"].sel(units=2).isnull().all() and data["time"][-1] == 2.0
+    assert fs.sweep(Toy(), **question)["done"].all()
+
+
+SMALL = {"over": {"units": [1, 2], "speed": [-1.0, 1.0, 2.0]}, "tile": 2, "explode": True}
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory):
+    """A finished sweep in two groups of two tiles each, with failures."""
+    with jax.enable_x64(True):
+        return fs.sweep(Toy(), store=tmp_path_factory.mktemp("healthy"), **SMALL)
+
+
+def copy_of(healthy: xr.Dataset, store: Path) -> Path:
+    folder = store / Path(healthy.attrs["store"]).relative_to(Path(healthy.attrs["store"]).parents[2])
+    shutil.copytree(healthy.attrs["store"], folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "computed"),
+    [
+        ("data.zarr/group-1/level/c/1/0/0", [(1, 2, 3)]),
+        ("data.zarr/group-0/done/c/0", [(0, 0, 2)]),
+        ("data.zarr/group-0/clock/c/0/0", [(0, 0, 2)]),
+        ("failures/1-0.json", [(1, 0, 2)]),
+        ("tiles/0-2.json", [(0, 2, 3)]),
+        ("tiles/group-0.json", [(0, 0, 2), (0, 2, 3)]),
+        ("data.zarr/group-1/done/zarr.json", [(1, 0, 2), (1, 2, 3)]),
+        ("data.zarr/group-1/time/c/0", [(1, 0, 2), (1, 2, 3)]),
+    ],
+)
+@pytest.mark.parametrize("harm", ["changed", "removed"])
+def test_what_is_damaged_is_named_and_computed_again(tmp_path, monkeypatch, healthy, name, computed, harm):
+    from festina.lab import sweep as module
+
+    folder, compute, calls = copy_of(healthy, tmp_path), module._compute_tile, []
+    monkeypatch.setattr(module, "_compute_tile", lambda *args: calls.append(args[2:5]) or compute(*args))
+    if harm == "changed":
+        (folder / name).write_bytes(b"\x00damaged")
+    else:
+        (folder / name).unlink()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FestinaWarning)
+        mended = fs.sweep(Toy(), store=tmp_path, **SMALL)
+    said = [str(warning.message) for warning in caught if warning.category is FestinaWarning]
+    silent = name.endswith("done/c/0") and harm == "removed"  # no mark: a tile not done yet
+    assert silent or (len(said) == 1 and name in said[0] and "computed again" in said[0])
+    assert calls == computed
+    assert_same(mended, healthy)
+    assert mended.attrs["failures"] == healthy.attrs["failures"] and len(mended.attrs["failures"]) == 2
+    assert len(list((folder / "data.zarr").glob("group-?.damaged-1"))) == (len(computed) == 2)
+
+
+def test_a_missing_group_is_computed_again(tmp_path, healthy):
+    folder = copy_of(healthy, tmp_path)
+    shutil.rmtree(folder / "data.zarr" / "group-1")
+    with pytest.raises(StoreError, match="group-1 is damaged"):
+        open_sweep(folder, Toy())
+    with pytest.warns(FestinaWarning, match=r"group-1 is damaged .* computed again"):
+        assert_same(fs.sweep(Toy(), store=tmp_path, **SMALL), healthy)
+
+
+def test_two_processes_do_not_work_on_one_sweep(tmp_path, healthy):
+    folder = copy_of(healthy, tmp_path)
+    with (folder / ".lock").open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        with pytest.raises(StoreError, match=r"another process is working on .*; wait for it, or choose another store"):
+            fs.sweep(Toy(), store=tmp_path, **SMALL)
+    assert_same(fs.sweep(Toy(), store=tmp_path, **SMALL), healthy)

@@ -35,13 +35,32 @@ def _spaced(text: str, kind: str, rest: str) -> tuple[float, ...]:
     try:
         first, last, count = float(parts[0]), float(parts[1]), int(parts[2])
     except (ValueError, IndexError):
-        count = 0
-    if len(parts) != 3 or count < 1:
-        raise ArgumentError(f"Argument `over` must look like {FORMS} with a count of at least 1, but is {text!r}.")
+        first, last, count = 0.0, 0.0, 0
+    if len(parts) != 3 or count < 1 or not np.isfinite([first, last]).all():
+        raise ArgumentError(
+            f"Argument `over` must look like {FORMS} with finite ends and a count of at least 1, but is {text!r}."
+        )
     if kind == "log" and not (first > 0 and last > 0):
         raise ArgumentError(f"Argument `over` must go from and to positive values on a log axis, but is {text!r}.")
     spaced = np.linspace(first, last, count) if kind == "lin" else np.geomspace(first, last, count)
     return tuple(float(value) for value in spaced)
+
+
+def plain(value: Any) -> Any:
+    """A field's value as a coordinate: a tuple of one is its one value, a longer one is text."""
+    if not isinstance(value, tuple):
+        return value
+    return value[0] if len(value) == 1 else ",".join(_short(part) for part in value)
+
+
+def described(name: str, value: Any) -> str:
+    """A field and its value as one reads them."""
+    return f"{name}={_short(plain(value))}"
+
+
+def _short(value: Any) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:g}" if is_number else str(value)
 
 
 def checked(experiment: Experiment, axes: list[Axis], budget: Any, fields: dict[str, Any]) -> list[Axis]:
@@ -53,6 +72,10 @@ def checked(experiment: Experiment, axes: list[Axis], budget: Any, fields: dict[
             raise UnknownName(f"field of {experiment.name}", axis.name, experiment.Config.model_fields)
         if axis.name in seen:
             raise ArgumentError(f"Argument `over` must name each field once, but names {axis.name!r} twice.")
+        if axis.name in fields:
+            raise ArgumentError(
+                f"Argument `over` must not name `{axis.name}`, which is also fixed to {fields[axis.name]}."
+            )
         if not axis.values:
             raise ArgumentError(f"Argument `over` must give {axis.name!r} at least one value, but gives none.")
         seen.add(axis.name)

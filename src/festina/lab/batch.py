@@ -76,6 +76,13 @@ def dataset(experiment: Experiment, runs: Sequence[Run], outcome: Outcome) -> xr
     return data.assign(experiment.measure(data))
 
 
+def on_own_clocks(experiment: Experiment, data: xr.Dataset, times: np.ndarray) -> xr.Dataset:
+    """The same data with the recordings numbered, and each run's times beside them, whether or not runs share them."""
+    numbers = ("time", np.arange(times.shape[1]), {"units": "recording"})
+    clock = (("run", "time"), times, {"units": experiment.time_unit})
+    return data.drop_vars("clock", errors="ignore").assign_coords(time=numbers, clock=clock)
+
+
 def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr.Dataset | None:
     """What theory says of each run, at the recordings' times."""
     answers: list[Mapping[str, Any]] = []

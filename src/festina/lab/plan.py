@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from festina.experiment import Budget, Experiment
-from festina.lab.axes import Axis
+from festina.lab.axes import Axis, described
 from festina.lab.batch import Run, bytes_per_run
 
 LARGEST_TILE = 128
@@ -54,6 +54,12 @@ class Plan:
     @property
     def runs(self) -> int:
         return sum(len(group.runs) for group in self.groups)
+
+    def point(self, number: int, run: int) -> str:
+        """Where in the sweep a run of a group is: its values on the axes, and its seed."""
+        here = self.groups[number].runs[run]
+        values = [described(axis.name, getattr(here.config, axis.name)) for axis in self.axes]
+        return ", ".join([*values, f"seed {here.seed}"])
 
     def question(self) -> dict[str, Any]:
         """The sweep as data: what decides whether a store belongs to it."""

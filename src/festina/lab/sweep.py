@@ -1,7 +1,7 @@
 """Sweeps: any number of axes × seeds, in compiled batches, into a store that survives a kill at any moment."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,22 @@ import xarray as xr
 from festina.errors import ArgumentError, Interrupted, StoreError, require
 from festina.experiment import Budget, Experiment
 from festina.lab.axes import Axis, checked, parse_axis
-from festina.lab.batch import dataset, simulate
-from festina.lab.grid import CARD, open_sweep, read_done, write_tile
+from festina.lab.batch import dataset, on_own_clocks, simulate
+from festina.lab.grid import CARD, damaged_card, open_sweep, read_card, write_tile
 from festina.lab.plan import Plan, make_plan
 from festina.lab.provenance import code_digest, digest, provenance
 from festina.lab.registry import find
 from festina.lab.store import check_writable
+from festina.lab.tiles import alone, unfinished
 from festina.learning.checkpoint import write_json
 from festina.learning.progress import Progress
+
+MOST_SEEDS = 1_000_000
 
 
 def sweep(
     experiment: str | Experiment,
-    over: Mapping[str, Sequence[Any]] | Sequence[str],
+    over: Mapping[str, Sequence[Any]] | Sequence[str] | str,
     *,
     store: str | Path,
     seeds: int | None = None,
@@ -47,16 +50,34 @@ def sweep(
         **fields: configuration fields that stay fixed.
     """
     experiment = find(experiment) if isinstance(experiment, str) else experiment
+    require(budget in ("quick", "full"), "budget", "be 'quick' or 'full'", budget)
     count = experiment.seeds_at(budget) if seeds is None else seeds
-    require(count >= 1, "seeds", "be at least 1", count)
+    require(1 <= count <= MOST_SEEDS, "seeds", f"be at least 1 and at most {MOST_SEEDS:_}", count)
+    require(first_seed >= 0, "first_seed", "be zero or positive", first_seed)
     require(tile is None or tile >= 1, "tile", "be at least 1", tile)
-    axes = [Axis(k, tuple(v)) for k, v in over.items()] if isinstance(over, Mapping) else [parse_axis(o) for o in over]
-    axes = checked(experiment, axes, budget, fields)
+    variables = [variables] if isinstance(variables, str) else variables
+    _check_names(variables, experiment.variables)
+    axes = checked(experiment, _axes(over), budget, fields)
     plan = make_plan(experiment, axes, tuple(range(first_seed, first_seed + count)), budget, fields, tile)
     folder = sweep_folder(Path(store), plan, variables)
     prepare(folder, plan)
     work(folder, plan, variables)
-    return open_sweep(folder)
+    return open_sweep(folder, experiment)
+
+
+def _axes(over: Mapping[str, Sequence[Any]] | Sequence[str] | str) -> list[Axis]:
+    if isinstance(over, Mapping):
+        return [Axis(name, tuple(values)) for name, values in over.items()]
+    return [parse_axis(text) for text in ([over] if isinstance(over, str) else over)]
+
+
+def _check_names(variables: Sequence[str] | None, known: Collection[str]) -> None:
+    if variables is None:
+        return
+    unknown = [name for name in variables if name not in known]
+    if unknown or not variables:
+        names = f"names {', '.join(unknown)}" if unknown else "is empty"
+        raise ArgumentError(f"Argument `variables` must name some of {', '.join(sorted(known))}, but {names}.")
 
 
 def sweep_folder(store: Path, plan: Plan, variables: Sequence[str] | None) -> Path:
@@ -69,39 +90,35 @@ def prepare(folder: Path, plan: Plan) -> None:
     """Start a sweep's folder, or make sure that the one that is there may be gone on with."""
     check_writable(folder)
     card = {"question": plan.question(), **provenance()}
-    path = folder / CARD
-    if path.exists():
-        try:
-            known = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            raise StoreError(f"{path} is damaged; remove {folder} to start the sweep anew") from None
-        if known["code"] != code_digest():
-            raise StoreError(
-                f"{folder} was begun by festina {known['version']} (code {known['code']}), this is "
-                f"{card['version']} (code {card['code']}); finish it with that version, or choose another store"
-            )
+    if not (folder / CARD).exists():
+        write_json(folder / CARD, card)
         return
-    write_json(path, card)
+    known = read_card(folder)
+    if known["code"] != code_digest():
+        raise StoreError(
+            f"{folder} was begun by festina {known['version']} (code {known['code']}), this is "
+            f"{card['version']} (code {card['code']}); finish it with that version, or choose another store"
+        )
+    if json.dumps(known["question"]) != json.dumps(card["question"]):
+        raise damaged_card(folder)
 
 
 def work(folder: Path, plan: Plan, variables: Sequence[str] | None = None) -> None:
-    """Compute every tile that is not done yet."""
-    pending = list(_pending(folder, plan))
-    total = plan.runs
-    left = sum(stop - start for _, start, stop in pending)
-    with Progress(f"sweep {plan.experiment.name}", total=total, unit="run") as progress:
-        progress.advance(total - left)
+    """Compute every tile that is not done yet, or that cannot be trusted."""
+    with alone(folder), Progress(f"sweep {plan.experiment.name}", total=plan.runs, unit="run") as progress:
+        pending = _pending(folder, plan)
+        progress.advance(plan.runs - sum(stop - start for _, start, stop in pending))
         for number, start, stop in pending:
             _compute_tile(folder, plan, number, start, stop, variables)
             progress.advance(stop - start)
 
 
-def _pending(folder: Path, plan: Plan) -> Iterator[tuple[int, int, int]]:
-    for number, group in enumerate(plan.groups):
-        done = read_done(folder, number, len(group.runs))
-        for start, stop in group.tiles():
-            if not done[start:stop].all():
-                yield number, start, stop
+def _pending(folder: Path, plan: Plan) -> list[tuple[int, int, int]]:
+    return [
+        (number, start, stop)
+        for number, group in enumerate(plan.groups)
+        for start, stop in unfinished(folder, number, group)
+    ]
 
 
 def _compute_tile(
@@ -112,14 +129,13 @@ def _compute_tile(
     outcome = simulate(plan.experiment, runs, label=f"runs {start + 1}–{stop}")
     if outcome.interrupted:
         raise Interrupted(f"sweep interrupted; finished batches are kept in {folder}, ask again to go on")
-    data = _select(dataset(plan.experiment, runs, outcome), variables).isel(run=slice(0, stop - start))
+    data = on_own_clocks(plan.experiment, dataset(plan.experiment, runs, outcome), outcome.times)
+    data = _select(data, variables).isel(run=slice(0, stop - start))
     failures = [replace(f, run=f.run + start) for f in outcome.failures if f.run < stop - start]
-    write_tile(folder, number, group, start, data, failures)
+    reasons = {failure.run: f"{plan.point(number, failure.run)}: {failure}" for failure in failures}
+    write_tile(folder, number, group, start, data, reasons)
 
 
 def _select(data: xr.Dataset, variables: Sequence[str] | None) -> xr.Dataset:
-    unknown = [name for name in variables or () if name not in data]
-    if unknown:
-        known = ", ".join(sorted(map(str, data.data_vars)))
-        raise ArgumentError(f"Argument `variables` must name some of {known}, but names {', '.join(unknown)}.")
+    _check_names(variables, [str(name) for name in data.data_vars])
     return data if variables is None else data[list(variables)]

@@ -247,8 +247,7 @@ def _arrays(*values: ArrayLike) -> tuple[Array, ...]:
 def _over_time(time: ArrayLike, *modes: Array) -> tuple[Array, ...]:
     """Time first, then the modes, all of shape ``time.shape + modes.shape``."""
     if not is_traced(time):
-        fine = np.isfinite(np.asarray(time, dtype=float)) & (np.asarray(time, dtype=float) >= 0)
-        require(bool(np.all(fine)), "time", "be finite and not negative", time)
+        require(bool(np.all(np.asarray(time, dtype=float) >= 0)), "time", "be a number and not negative", time)
     times, modes = jnp.asarray(time, dtype=jnp.result_type(float)), _arrays(*modes)
     return _arrays(times.reshape(times.shape + (1,) * modes[0].ndim), *modes)
 
