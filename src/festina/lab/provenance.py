@@ -26,14 +26,13 @@ def code_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def experiment_digest(experiment: object) -> str:
-    """The code an experiment depends on: festina's, and that of its own file if it lives elsewhere."""
+def own_code(experiment: object) -> str:
+    """A hash of an experiment's own file if it is none of festina's, which `code_digest` covers."""
     try:
         path = Path(getfile(type(experiment))).resolve()
-        own = "" if PACKAGE in path.parents else hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        return "" if PACKAGE in path.parents else hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     except (OSError, TypeError):  # typed in at a prompt: there is no file to tell one version from another
-        own = str(id(type(experiment)))
-    return code_digest() + own
+        return str(id(type(experiment)))
 
 
 @cache

@@ -7,7 +7,7 @@ from festina.errors import ArgumentError, Interrupted, StoreError, require
 from festina.experiment import Budget, Experiment, Result
 from festina.lab import store as stores
 from festina.lab.batch import Run, dataset, simulate, theory
-from festina.lab.provenance import digest, experiment_digest, provenance
+from festina.lab.provenance import code_digest, digest, own_code, provenance
 from festina.lab.registry import find
 from festina.learning.loop import Checkpoint
 
@@ -43,7 +43,7 @@ def run(
     if store is None:
         return _compute(experiment, config, runs, budget, None)
     question = (experiment.name, config.model_dump(mode="json"), count, first_seed, budget)
-    key = digest(*question, experiment_digest(experiment))
+    key = digest(*question, code_digest(), own_code(experiment))
     folder = stores.result_folder(Path(store), experiment, key)
     stores.check_writable(Path(store))
     with stores.locked(folder):

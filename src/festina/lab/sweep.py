@@ -14,7 +14,7 @@ from festina.lab.axes import Axis, checked, parse_axis
 from festina.lab.batch import dataset, on_own_clocks, simulate
 from festina.lab.grid import CARD, damaged_card, open_sweep, read_card, write_tile
 from festina.lab.plan import Plan, make_plan
-from festina.lab.provenance import code_digest, digest, provenance
+from festina.lab.provenance import code_digest, digest, own_code, provenance
 from festina.lab.registry import find
 from festina.lab.store import check_writable
 from festina.lab.tiles import alone, unfinished
@@ -82,7 +82,7 @@ def _check_names(variables: Sequence[str] | None, known: Collection[str]) -> Non
 
 def sweep_folder(store: Path, plan: Plan, variables: Sequence[str] | None) -> Path:
     """Where a sweep lives: the same question always in the same folder."""
-    key = digest(plan.question(), sorted(variables) if variables else None)
+    key = digest(plan.question(), sorted(variables) if variables else None, own_code(plan.experiment))
     return store / plan.experiment.name / f"sweep-{key}"
 
 

@@ -51,10 +51,11 @@ def flow_process(
     def advance(state: State, index: Int[Array, ""]) -> State:
         target = times[index]
         most = state.step + MOST_STEPS
+        on_course = state.time >= times[index - 1]  # a run that was given up at the last recording stays there
 
         def unfinished(current: State) -> Array:
             moves = current.memory > SMALLEST_STEP * jnp.abs(current.time) + 1e-290
-            return (current.time < target) & moves & (current.step < most)
+            return (current.time < target) & moves & (current.step < most) & on_course
 
         def attempt(current: State) -> State:
             return _attempt(solver, term, tolerance, switches, target, current)
