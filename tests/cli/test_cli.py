@@ -203,7 +203,9 @@ def test_a_small_sweep(festina: Any, store: Path) -> None:
     assert answer["done"] == 2 and answer["failed"] == 0 and answer["sizes"]["initial"] == 2
     assert answer["variables"] == ["product"]
     assert "2 runs done (seed 1 × initial 2)." in festina(*words).stdout
-    assert "'minus'" in complaint(festina("sweep", NAME, *SMALL, "--over", "depth=1,minus", "--out", store))
+    assert "'minus'" in complaint(festina("sweep", NAME, "--over", "depth=1,minus", "--out", store))
+    fixed = complaint(festina("sweep", NAME, *SMALL, "--over", "depth=1,2", "--out", store))
+    assert "must not name `depth`, which is also fixed to" in fixed
 
 
 def test_reproduce_writes_one_self_contained_report(festina: Any, first_run: Any, store: Path) -> None:
