@@ -147,8 +147,8 @@ def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int) -
     """One chunk, taken over into the journey only when all of it is there."""
     state, observed, health = _chunk(build, inputs, journey.state, np.asarray(journey.records), count)
     for name, values in observed.items():
-        journey.observed[name][:, journey.records : journey.records + count] = values
-    if not health["sound"].all():
+        journey.observed[name][:, journey.records : journey.records + count] = np.asarray(values)
+    if not np.asarray(health["sound"]).all():
         _note_failures(build, inputs, journey, to_numpy(health), state)
     journey.state, journey.records = state, journey.records + count
 
