@@ -21,8 +21,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from festina.networks.balanced import balanced_weights
 from festina.precision import double
-from festina.theory.balanced import balanced, balanced_weights
+from festina.theory.balanced import balanced
 
 TARGET = 1e-9
 TOLERANCES = [10.0**power for power in np.arange(-7, -13.5, -0.5)]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from festina.errors import ArgumentError, FestinaWarning
-from festina.theory.balanced import balanced, balanced_weights, determinant_obstruction, feasible
+from festina.networks.balanced import balanced_weights, feasible
+from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import ACCURATE_UNTIL, literal
 
 TIMES = np.array([0.0, 0.1, 0.7, 2.0, 6.0])

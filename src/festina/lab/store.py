@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -136,7 +136,12 @@ def locked(folder: Path) -> Iterator[None]:
 
 def manifest(folder: Path) -> dict[str, str]:
     """The hash of every data file in a folder."""
-    files = sorted(path for path in (folder / DATA).rglob("*") if path.is_file())
+    return hashes(folder, (folder / DATA).rglob("*"))
+
+
+def hashes(folder: Path, paths: Iterable[Path]) -> dict[str, str]:
+    """The hash of every file among ``paths``, by its name within a folder."""
+    files = sorted(path for path in paths if path.is_file())
     return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 

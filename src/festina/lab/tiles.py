@@ -5,7 +5,6 @@ What does not match its card is named, and computed again.
 """
 
 import fcntl
-import hashlib
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +15,7 @@ import zarr
 
 from festina.errors import FestinaWarning, StoreError
 from festina.lab.plan import Group
-from festina.lab.store import set_aside
+from festina.lab.store import hashes, set_aside
 from festina.learning.checkpoint import write_json
 
 CARDS = "tiles"
@@ -63,12 +62,12 @@ def alone(folder: Path) -> Iterator[None]:
 def write_group_card(folder: Path, number: int) -> None:
     """Keep the hashes of a group just allocated: its metadata and the arrays that no run changes."""
     files = (path for path in group_path(folder, number).rglob("*") if path.is_file())
-    write_json(group_card(folder, number), {"files": _hashes(folder, files)})
+    write_json(group_card(folder, number), {"files": hashes(folder, files)})
 
 
 def write_tile_card(folder: Path, number: int, start: int, tile: int, arrays: Sequence[str]) -> None:
     """Keep the hashes of a tile just written; zarr writes no chunk that equals the fill value."""
-    files = _hashes(folder, _tile_files(folder, number, start, tile, arrays))
+    files = hashes(folder, _tile_files(folder, number, start, tile, arrays))
     write_json(tile_card(folder, number, start), {"arrays": list(arrays), "files": files})
 
 
@@ -107,7 +106,7 @@ def _group_trouble(folder: Path, number: int) -> str:
         return f"{path.relative_to(folder)} is missing" if begun else ""
     try:
         listed = json.loads(path.read_text(encoding="utf-8"))["files"]
-        found = _hashes(folder, (folder / name for name in listed))
+        found = hashes(folder, (folder / name for name in listed))
         return _difference(listed, found)
     except Exception:  # whatever a damaged card holds: it is damaged
         return f"{path.relative_to(folder)} is not readable"
@@ -139,7 +138,7 @@ def _tile_state(folder: Path, number: int, start: int, stop: int, tile: int) -> 
     path = tile_card(folder, number, start)
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
-        found = _hashes(folder, _tile_files(folder, number, start, tile, card["arrays"]))
+        found = hashes(folder, _tile_files(folder, number, start, tile, card["arrays"]))
         return True, _difference(card["files"], found)
     except Exception:  # missing, or whatever a damaged card holds
         return True, f"{path.relative_to(folder)} is not readable"
@@ -153,11 +152,6 @@ def _tile_files(folder: Path, number: int, start: int, tile: int, arrays: Iterab
         result += [chunk] if chunk.is_file() else [path for path in chunk.rglob("*") if path.is_file()]
     reasons = failures_path(folder, number, start)
     return [*result, reasons] if reasons.is_file() else result
-
-
-def _hashes(folder: Path, paths: Iterable[Path]) -> dict[str, str]:
-    files = sorted(path for path in paths if path.is_file())
-    return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def _difference(listed: dict[str, str], found: dict[str, str]) -> str:

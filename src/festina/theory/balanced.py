@@ -24,8 +24,6 @@ from jax.typing import ArrayLike
 from jaxtyping import Float, Shaped
 
 from festina.errors import ArgumentError, FestinaWarning, require
-from festina.networks.balanced import balanced_weights as balanced_weights
-from festina.networks.balanced import feasible as feasible
 from festina.precision import double, is_traced, precise, to_numpy
 from festina.theory._riccati import (
     Correlation,

@@ -55,8 +55,8 @@ class Sequence(eqx.Module):
         """
         arguments = self.first, self.second, self.correlations, self.switches, self.timescale, self.input_variance
         if is_traced((arguments, time)):
-            flat = _real(time).ravel()
-            found = _course(*map(_real, arguments), flat, _everywhere(flat, len(self.correlations)))
+            flat = _riccati.real(time).ravel()
+            found = _course(*map(_riccati.real, arguments), flat, _everywhere(flat, len(self.correlations)))
             return _shaped(found, jnp.shape(time))
         values = np.asarray(time, dtype=float)
         require(bool(np.all(np.isfinite(values) & (values >= 0))), "time", "be finite and not negative", values)
@@ -92,7 +92,7 @@ def sequence(
     """
     given = first, second, correlations, switches, timescale, input_variance
     traced = is_traced(given)
-    convert = _real if traced else partial(np.asarray, dtype=float)
+    convert = _riccati.real if traced else partial(np.asarray, dtype=float)
     one, two, tasks, times, clock, variance = map(convert, given)
     shape = np.shape(tasks)
     require(len(shape) == 3 and shape[0] > 0, "correlations", "have shape (tasks, outputs, inputs)", shape)
@@ -191,7 +191,3 @@ def _named(into: Array, out: Array, correlations: Array, variance: Array, number
 
 def _shaped(found: Named, shape: tuple[int, ...]) -> Named:
     return {name: values.reshape((*shape, *values.shape[1:])) for name, values in found.items()}
-
-
-def _real(value: Any) -> Float[Array, "..."]:
-    return jnp.asarray(value, dtype=jnp.result_type(float))
