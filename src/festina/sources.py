@@ -65,3 +65,15 @@ LIEBANA_2025 = Source(
     "Liebana Garcia et al. (2025). Dopamine encodes deep network teaching signals for individual learning "
     "trajectories. Cell.",
 )
+SANDBRINK_2024 = Source(
+    "sandbrink2024",
+    "Sandbrink et al. 2024",
+    "Sandbrink, Bauer, Proca, Saxe, Summerfield & Hummos (2024). Flexible task abstractions emerge in linear networks "
+    "with fast and bounded units. NeurIPS.",
+)
+STEYVERS_2019 = Source(
+    "steyvers2019",
+    "Steyvers et al. 2019",
+    "Steyvers, Hawkins, Karayanidis & Brown (2019). A large-scale analysis of task switching practice effects across "
+    "the lifespan. PNAS 116, 17735–17740.",
+)

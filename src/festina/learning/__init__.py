@@ -1,25 +1,36 @@
 """How a network learns: flow and descent, and the one loop that drives them."""
 
-from festina.learning.descent import descent_process, scaled_by
+from festina.learning.closure import closed_process, compressed, compressed_by_row
+from festina.learning.descent import descent_process, scaled_by, stages_by_time
 from festina.learning.flow import Tolerance, flow_process
+from festina.learning.joint import Arm, JointDescent, View, joint_process, stacked
 from festina.learning.learn import descent, flow
 from festina.learning.loop import Checkpoint, Failure, Outcome, drive
 from festina.learning.process import Process, State
 from festina.learning.trajectory import Diverged, Trajectory
 
 __all__ = [
+    "Arm",
     "Checkpoint",
     "Diverged",
     "Failure",
+    "JointDescent",
     "Outcome",
     "Process",
     "State",
     "Tolerance",
     "Trajectory",
+    "View",
+    "closed_process",
+    "compressed",
+    "compressed_by_row",
     "descent",
     "descent_process",
     "drive",
     "flow",
     "flow_process",
+    "joint_process",
     "scaled_by",
+    "stacked",
+    "stages_by_time",
 ]

@@ -10,7 +10,9 @@ from jaxtyping import Array, Float, Int
 from festina.errors import require
 from festina.learning.process import Observed, Process, State
 
-Update = Callable[[Any, Array, Int[Array, ""]], Any]
+Update = Callable[[Any, Any, Any], Any]
+
+BULK = 64  # steps whose data are drawn together: random numbers are cheaper by the thousand
 
 
 def descent_process(
@@ -21,34 +23,68 @@ def descent_process(
     records: int,
     steps_per_record: int,
     observe: Callable[[State], Observed],
-    switches: Float[Array, " switches"] | None = None,
+    stage_at: Callable[[Int[Array, ""], Any], Any] = lambda step, memory: jnp.asarray(0),
+    draw: Callable[[Array], Any] | None = None,
+    memory: Any = None,
 ) -> Process:
-    """θ ← θ + dt · rate(θ, key of the step, stage): Euler's method, or stochastic gradient descent.
+    """θ ← θ + dt · rate(θ, data of the step, stage): Euler's method, or stochastic gradient descent.
 
     The key of step n is fold_in(key of the run, n), so that a run draws the same numbers alone, in a batch, or
-    resumed. A switch takes effect at the first step that begins at or after it.
+    resumed.
+
+    Args:
+        rate: dθ/dt, given θ, what is seen in a step, and what ``stage_at`` says of it.
+        parameters: θ at the start.
+        key: of the run.
+        step_size: dt.
+        records: recordings after the first.
+        steps_per_record: steps between two of them.
+        observe: what is recorded of a state.
+        stage_at: what is going on in a step, by its number and the memory; see `stages_by_time`.
+        draw: what is seen in a step, from its key alone; unless given, the key itself.
+        memory: what never changes and is costly to make, such as a world; it is made once and then carried along.
     """
     require(records >= 1, "records", "be at least 1", records)
     require(steps_per_record >= 1, "steps_per_record", "be at least 1", steps_per_record)
     step_size = jnp.asarray(step_size)
-    switch_steps = None if switches is None else jnp.ceil(jnp.asarray(switches) / step_size - 1e-9)
 
-    # Unrolling spares XLA a copy of the state in three steps of four, and is worth compiling only for long scans.
-    unroll = 4 if steps_per_record >= 64 else 1
+    def key_at(step: Int[Array, ""]) -> Array:
+        return jax.random.fold_in(key, step)
 
-    def step(state: State) -> State:
-        count = state.step.astype(step_size.dtype)
-        stage = jnp.asarray(0) if switch_steps is None else jnp.searchsorted(switch_steps, count, side="right")
-        change = rate(state.parameters, jax.random.fold_in(key, state.step), stage)
-        parameters = jax.tree.map(lambda p, c: p + step_size.astype(p.dtype) * c, state.parameters, change)
-        return State((count + 1.0) * step_size, state.step + 1, parameters)
+    def move(parameters: Any, step: Int[Array, ""], data: Any, memory: Any) -> Any:
+        change = rate(parameters, data, stage_at(step, memory))
+        return jax.tree.map(lambda p, c: p + step_size.astype(p.dtype) * c, parameters, change)
+
+    def many(state: State, steps: int) -> State:
+        numbers = state.step + jnp.arange(steps, dtype=state.step.dtype)
+        drawn = None if draw is None else jax.vmap(draw)(jax.vmap(key_at)(numbers))
+
+        def body(parameters: Any, given: tuple[Any, Any]) -> tuple[Any, None]:
+            number, data = given
+            return move(parameters, number, key_at(number) if draw is None else data, state.memory), None
+
+        parameters = jax.lax.scan(body, state.parameters, (numbers, drawn))[0]
+        done = state.step + steps
+        return State(done.astype(step_size.dtype) * step_size, done, parameters, state.memory)
+
+    bulk = steps_per_record if draw is None else _largest_divisor(steps_per_record, BULK)
+    pieces = steps_per_record // bulk
 
     def advance(state: State, index: Int[Array, ""]) -> State:
-        body = lambda state, _: (step(state), None)  # noqa: E731
-        return jax.lax.scan(body, state, None, length=steps_per_record, unroll=unroll)[0]
+        if pieces == 1:
+            return many(state, bulk)
+        return jax.lax.scan(lambda state, _: (many(state, bulk), None), state, None, length=pieces)[0]
 
     times = jnp.arange(records + 1).astype(step_size.dtype) * (steps_per_record * step_size)
-    return Process(State.start(parameters, times[0]), advance, observe, times, step)
+    start = State.start(parameters, times[0], memory)
+    return Process(start, advance, observe, times, lambda state: many(state, 1))
+
+
+def stages_by_time(switches: Float[Array, " switches"], step_size: Any) -> Callable[[Any, Any], Int[Array, ""]]:
+    """The number of switches behind a step; one takes effect at the first step that begins at or after it."""
+    step_size = jnp.asarray(step_size)
+    switch_steps = jnp.ceil(jnp.asarray(switches) / step_size - 1e-9)
+    return lambda step, memory: jnp.searchsorted(switch_steps, step.astype(step_size.dtype), side="right")
 
 
 def scaled_by(timescale: Any, gradient: Any) -> Any:
@@ -56,3 +92,7 @@ def scaled_by(timescale: Any, gradient: Any) -> Any:
     return jax.tree.map(
         lambda tau, part: jax.tree.map(lambda g: -g / jnp.asarray(tau, g.dtype), part), timescale, gradient
     )
+
+
+def _largest_divisor(number: int, most: int) -> int:
+    return max(divisor for divisor in range(1, min(number, most) + 1) if number % divisor == 0)

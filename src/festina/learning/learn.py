@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 from festina.errors import ArgumentError, Interrupted, require
-from festina.learning.descent import descent_process, scaled_by
+from festina.learning.descent import descent_process, scaled_by, stages_by_time
 from festina.learning.flow import Tolerance, flow_process
 from festina.learning.loop import Checkpoint, Outcome, drive
 from festina.learning.process import Observed, Process, State
@@ -100,7 +100,7 @@ class _Descent:
             self.records,
             self.steps_per_record,
             observe,
-            world.switches,
+            stages_by_time(world.switches, inputs["step_size"]),
         )
 
 

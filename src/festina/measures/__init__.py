@@ -11,23 +11,39 @@ from festina.measures.kernels import (
     representational_similarity,
     target_alignment,
 )
+from festina.measures.specialization import (
+    at_block_ends,
+    gate_separation,
+    matched_paths,
+    selectivity,
+    take_paths,
+    times_in_blocks,
+    total_alignment,
+)
 from festina.measures.stages import crossing_time, stage_index
 
 __all__ = [
     "Comparison",
+    "at_block_ends",
     "at_fall",
     "behaviour",
     "classical_scaling",
     "compare",
     "crossing_time",
     "distances",
+    "gate_separation",
     "kernel_distance",
     "kernel_inner",
     "kernel_movement",
+    "matched_paths",
     "planar_paths",
     "representational_similarity",
+    "selectivity",
     "silent_share",
     "stage_index",
     "stress",
+    "take_paths",
     "target_alignment",
+    "times_in_blocks",
+    "total_alignment",
 ]

@@ -1,7 +1,17 @@
 """What learns."""
 
 from festina.networks import tutor
+from festina.networks.abstraction import Abstraction, FullyConnected, NeuronGated, PathGated, Regularizer
 from festina.networks.linear import DeepLinear
 from festina.networks.tutor import TutorExecutor
 
-__all__ = ["DeepLinear", "TutorExecutor", "tutor"]
+__all__ = [
+    "Abstraction",
+    "DeepLinear",
+    "FullyConnected",
+    "NeuronGated",
+    "PathGated",
+    "Regularizer",
+    "TutorExecutor",
+    "tutor",
+]

@@ -7,8 +7,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from festina.errors import require
-from festina.networks.orthogonal import orthogonal_factor
 from festina.precision import is_traced, precise
+from festina.worlds.orthogonal import orthogonal_factor
 
 
 def feasible(imbalance: float, sizes: tuple[int, int, int]) -> None:

@@ -12,8 +12,8 @@ from jaxtyping import Array, Float
 
 from festina.errors import require
 from festina.networks.balanced import balanced_weights
-from festina.networks.orthogonal import orthogonal_factor
 from festina.precision import double, is_traced, to_numpy
+from festina.worlds.orthogonal import orthogonal_factor
 
 
 def check_sizes(sizes: tuple[int, ...]) -> None:

@@ -1,12 +1,18 @@
 """What there is to learn: data sets, teachers, curricula, and their statistics."""
 
+from festina.worlds.blocks import Blocks
 from festina.worlds.curriculum import Curriculum
 from festina.worlds.data import Moments, Samples
 from festina.worlds.semantic import SemanticWorld, grid, partition, ring, tree
 from festina.worlds.statistics import Population, Sampled, Statistics, Wishart
+from festina.worlds.tasks import MEAN, SUM, Convention, Tasks, convention
 from festina.worlds.world import Dataset, Teacher, World
 
 __all__ = [
+    "MEAN",
+    "SUM",
+    "Blocks",
+    "Convention",
     "Curriculum",
     "Dataset",
     "Moments",
@@ -15,9 +21,11 @@ __all__ = [
     "Samples",
     "SemanticWorld",
     "Statistics",
+    "Tasks",
     "Teacher",
     "Wishart",
     "World",
+    "convention",
     "grid",
     "partition",
     "ring",

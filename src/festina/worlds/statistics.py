@@ -3,10 +3,12 @@
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
-from jaxtyping import Array
+import jax
+from jaxtyping import Array, Float
 
 from festina.errors import ArgumentError, require
 from festina.worlds.data import Moments, Samples
+from festina.worlds.wishart import second_moment
 from festina.worlds.world import World
 
 
@@ -15,6 +17,10 @@ class Statistics(Protocol):
     """``statistics(world, network, key)`` is what the network sees of the world in one step."""
 
     def __call__(self, world: World, network: Any, key: Array) -> Moments | Samples: ...
+
+    def second_moment(self, key: Array, inputs: int, dtype: Any) -> Float[Array, "inputs inputs"] | None:
+        """⟨x xᵀ⟩ over what is seen in one step of a world with standard normal inputs; None for the identity."""
+        ...
 
 
 class Population(eqx.Module):
@@ -31,6 +37,9 @@ class Population(eqx.Module):
             )
         return samples
 
+    def second_moment(self, key: Array, inputs: int, dtype: Any) -> None:
+        return None
+
 
 class Sampled(eqx.Module):
     """A fresh batch in every step, seen sample by sample."""
@@ -43,6 +52,10 @@ class Sampled(eqx.Module):
     def __call__(self, world: World, network: Any, key: Array) -> Moments | Samples:
         samples = world.draw(key, self.batch)
         return samples.moments if hasattr(network, "map") else samples
+
+    def second_moment(self, key: Array, inputs: int, dtype: Any) -> Float[Array, "inputs inputs"]:
+        drawn = jax.random.normal(key, (self.batch, inputs), dtype)
+        return drawn.T @ drawn / self.batch
 
 
 class Wishart(eqx.Module):
@@ -65,3 +78,6 @@ class Wishart(eqx.Module):
                 f"and a {type(network).__name__}."
             )
         return draw_moments(key, self.batch)
+
+    def second_moment(self, key: Array, inputs: int, dtype: Any) -> Float[Array, "inputs inputs"]:
+        return second_moment(key, inputs, self.batch, dtype)

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from festina.errors import require
 from festina.precision import is_traced
 from festina.worlds.data import Moments, Samples
+from festina.worlds.wishart import second_moment_root
 
 
 @runtime_checkable
@@ -118,26 +119,15 @@ class Teacher(eqx.Module):
     def draw_moments(self, key: Array, batch: int) -> Moments:
         """The moments of a batch, drawn from their own law without drawing the batch.
 
-        B·S ~ Wishart(B, I): S = L Lᵀ/B with L lower triangular, √χ² on the diagonal and normal below it
-        (Bartlett). Given the inputs, the noise enters Σyx as noise · Z Lᵀ/B with Z standard normal. Σyy is
-        the teacher's share plus the noise's expected one, which no gradient sees.
+        Σxx = L Lᵀ/B as in `festina.worlds.wishart`. Given the inputs, the noise enters Σyx as noise · Z Lᵀ/B with Z
+        standard normal. Σyy is the teacher's share plus the noise's expected one, which no gradient sees.
         """
         mapping = jnp.asarray(self.map)
         rows, columns = mapping.shape
-        require(batch >= columns, "batch", f"be at least the {columns} inputs (Bartlett's rule)", batch)
         for_root, for_noise = jax.random.split(key)
-        root = _wishart_root(for_root, columns, batch, mapping.dtype)
+        root = second_moment_root(for_root, columns, batch, mapping.dtype)
         inputs = root @ root.T / batch
         noise = jax.random.normal(for_noise, (rows, columns), mapping.dtype) @ root.T / batch
         cross = mapping @ inputs + self.noise * noise
         outputs = mapping @ inputs @ mapping.T + self.noise**2 * jnp.eye(rows, dtype=mapping.dtype)
         return Moments(inputs, cross, outputs)
-
-
-def _wishart_root(key: Array, size: int, degrees: int, dtype: Any) -> Float[Array, "size size"]:
-    """The lower triangular factor of a Wishart(degrees, I) matrix."""
-    for_diagonal, for_rest = jax.random.split(key)
-    freedom = degrees - jnp.arange(size)
-    chi = jnp.sqrt(2.0 * jax.random.gamma(for_diagonal, freedom.astype(dtype) / 2.0, dtype=dtype))
-    lower = jnp.tril(jax.random.normal(for_rest, (size, size), dtype), k=-1)
-    return lower + jnp.diag(chi)

@@ -1,0 +1,149 @@
+"""What the experiments on task abstractions share: their fields, their two arms, and how paths are sorted."""
+
+from typing import Any, Literal
+
+from pydantic import ValidationInfo, field_validator
+
+import festina as fs
+from festina._lazy import jax, np, xr
+from festina.errors import ArgumentError
+from festina.experiment import ExperimentConfig, Variable, continuous, structural
+
+ARMS = ("flexible", "forgetful")
+
+Data = Literal["sampled", "wishart", "population", "closure"]
+
+VARIABLES = {
+    "loss": Variable("expected loss on the task shown", ("arm",)),
+    "gates": Variable("gates c", ("arm", "path")),
+    "alignment": Variable("mean cosine of rows, teacher and student", ("arm", "teacher", "path")),
+    "components": Variable("length of each student along each teacher", ("arm", "teacher", "path")),
+    "norms": Variable("norm of each student", ("arm", "path")),
+}
+"""What `observe` records; experiments may add to it."""
+
+
+class AbstractionConfig(ExperimentConfig):
+    """The fields of every experiment, with the values of the paper's first simulation (fig. 2)."""
+
+    inputs: int = structural(20, ge=1, le=1000, help="inputs d_in of the tasks")
+    outputs: int = structural(10, ge=1, le=1000, help="outputs d_out of the tasks")
+    weight_timescale: float = continuous(1.3, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
+    gate_timescale: float = continuous(0.03, gt=0, scale="log", unit="t", help="timescale τ_c of the gates")
+    nonnegativity: float = continuous(1 / 11, ge=0, help="coefficient of Σ max(0, −c)")
+    normalization: float = continuous(5 / 11, ge=0, help="coefficient of (‖c‖ − 1)²")
+    block_length: float = continuous(1.0, gt=0, unit="t", help="how long one task is shown, τ_B")
+    until: float = structural(20.0, gt=0, unit="t", help="when to stop")
+    step_size: float = structural(0.001, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
+    records: int = structural(2000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
+    scale: float = continuous(0.01, gt=0, scale="log", help="s.d. of initial weights, times √inputs")
+    batch: int = structural(200, ge=1, le=1_000_000, help="inputs B seen in one step (sampled and wishart)")
+    data: Data = structural(
+        "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`, `closure`)"
+    )
+    convention: Literal["sum", "mean"] = structural("sum", help="scale of teachers and loss: see worlds.tasks")
+
+    @field_validator("records")
+    @classmethod
+    def _whole(cls, records: int, info: ValidationInfo) -> int:
+        steps = round(info.data.get("until", 0) / info.data.get("step_size", 1))
+        if steps and steps % records:
+            raise ValueError(f"divide the {steps} steps there are (until/step_size)")
+        return records
+
+    @property
+    def steps_per_record(self) -> int:
+        return round(self.until / self.step_size) // self.records
+
+
+def rule(config: Any, order: int = 1) -> Any:
+    """The flexible way of learning that a configuration describes; ``order`` is that of the norm of the gates."""
+    bounds = fs.networks.Regularizer(config.nonnegativity, config.normalization, order=order)
+    return fs.learning.JointDescent(config.weight_timescale, config.gate_timescale, bounds)
+
+
+def arms(config: Any, order: Any, flexible: Any, forgetful: Any) -> Any:
+    """Flexible and forgetful side by side, through the same blocks; ``order`` is the tasks' order in one round."""
+    blocks = fs.worlds.Blocks.of(order, config.block_length, config.step_size)
+    return fs.learning.stacked(*(fs.learning.Arm(rule, blocks) for rule in (flexible, forgetful)))
+
+
+def process(config: Any, key: Any, network: Any, arms: Any, tasks: Any, observe: Any) -> Any:
+    """The process that a configuration asks for, with the data it asks for."""
+    statistics = {
+        "sampled": fs.worlds.Sampled(config.batch),
+        "wishart": fs.worlds.Wishart(config.batch),
+        "population": fs.worlds.Population(),
+        "closure": fs.worlds.Population(),
+    }[config.data]
+    if config.data == "closure":
+        if isinstance(network, fs.networks.FullyConnected):
+            raise ArgumentError("Argument `data` must be `population` for a fully connected network, but is `closure`.")
+        network, tasks = fs.learning.compressed_by_row(network, tasks)
+    return fs.learning.joint_process(
+        network,
+        arms,
+        tasks,
+        key,
+        step_size=config.step_size,
+        records=config.records,
+        steps_per_record=config.steps_per_record,
+        observe=observe,
+        statistics=statistics,
+    )
+
+
+def observe(view: Any) -> dict[str, Any]:
+    """The variables of `VARIABLES`."""
+    return {
+        "loss": view.loss,
+        "gates": view.gates,
+        "alignment": view.alignment,
+        "components": view.components,
+        "norms": view.norms,
+    }
+
+
+def keys(key: Any) -> tuple[Any, Any, Any]:
+    """Three keys of a run: for its teachers, its initial weights and its data."""
+    teachers, weights, data = jax.random.split(key, 3)
+    return teachers, weights, data
+
+
+def sort_by_teacher(data: Any) -> dict[str, Any]:
+    """Gates and alignments with paths in the order of the teachers they are matched with, and the total alignment.
+
+    One matching for each run and arm, by the alignment averaged over time.
+    """
+    axes = ("run", "arm", "time")
+    alignment = data["alignment"].transpose(*axes, "teacher", "path").values
+    order = fs.measures.matched_paths(alignment.mean(axis=2))
+    gates = data["gates"].transpose(*axes, "path").values
+    components = data["components"].transpose(*axes, "teacher", "path").values
+    norms = data["norms"].transpose(*axes, "path").values
+    everywhere = np.broadcast_to(order[:, :, None], (*norms.shape[:3], order.shape[-1]))
+    total = fs.measures.total_alignment(components, norms, everywhere)
+    return {
+        "sorted_gates": xr.DataArray(fs.measures.take_paths(gates, order, -1), dims=(*axes, "student")),
+        "sorted_alignment": xr.DataArray(
+            fs.measures.take_paths(alignment, order, -1), dims=(*axes, "teacher", "student")
+        ),
+        "total_alignment": xr.DataArray(total, dims=axes),
+    }
+
+
+def block_edges(config: Any) -> Any:
+    """When each block begins, and when the last one ends; a last block that is cut short is left out."""
+    return config.block_length * np.arange(int(config.until / config.block_length + 1e-9) + 1)
+
+
+def by_block(result: Any, name: str = "loss") -> Any:
+    """A variable at the last recording of each block, with dimensions (run, arm, block)."""
+    values = result[name].transpose("run", "arm", "time").values
+    return fs.measures.at_block_ends(result["time"].values, values, block_edges(result.config))
+
+
+def times_to(result: Any, level: float) -> Any:
+    """How long into each block the loss reaches a level, with dimensions (run, arm, block); NaN if it does not."""
+    loss = result["loss"].transpose("run", "arm", "time").values
+    return fs.measures.times_in_blocks(result["time"].values, loss, block_edges(result.config), level)

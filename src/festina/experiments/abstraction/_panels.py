@@ -1,0 +1,50 @@
+"""Panels that the figures on task abstractions share."""
+
+import itertools
+from typing import Any
+
+import festina as fs
+from festina._lazy import np
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "flexible": {"color": "#000000", "ls": "-"},
+    "forgetful": {"color": "#7F7F7F", "ls": (0, (4, 1.2))},
+}
+"""How the two arms are drawn, everywhere."""
+
+
+def task_color(task: int) -> str:
+    """The colour of a task, and of all that belongs to it."""
+    style = fs.lab.style
+    return (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)[task % 6]
+
+
+def draw_band(axis: Any, time: Any, values: Any, **look: Any) -> None:
+    """The mean over runs (the first axis) with its standard error, s.d./√n."""
+    mean = np.nanmean(values, axis=0)
+    axis.plot(time, mean, **look)
+    if len(values) > 1:
+        error = np.nanstd(values, axis=0, ddof=1) / np.sqrt(np.sum(np.isfinite(values), axis=0))
+        axis.fill_between(time, mean - error, mean + error, color=look.get("color"), alpha=0.25, lw=0)
+
+
+def shade_blocks(axis: Any, edges: Any, order: Any) -> None:
+    """A strip above the axis in the colour of the task shown, with its letter (A, B, C, …) while there is room."""
+    place = axis.get_xaxis_transform()
+    for block, (start, end) in enumerate(itertools.pairwise(edges)):
+        task = order[block % len(order)]
+        axis.axvspan(start, end, ymin=1.0, ymax=1.045, color=task_color(task), alpha=0.75, lw=0, clip_on=False)
+        if len(edges) <= 24:
+            middle = (start + end) / 2
+            axis.text(
+                middle, 1.05, chr(65 + task), transform=place, ha="center", va="bottom", fontsize=5.5, color="0.3"
+            )
+
+
+def draw_arms(axis: Any, result: Any, name: str, **look: Any) -> None:
+    """One variable of both arms over time."""
+    values = result[name].transpose("run", "arm", "time")
+    for arm in values["arm"].values:
+        draw_band(
+            axis, result["time"].values, values.sel(arm=arm).values, **(LOOKS[str(arm)] | {"label": str(arm)} | look)
+        )

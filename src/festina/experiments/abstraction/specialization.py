@@ -1,0 +1,152 @@
+"""Two tasks in alternation: fast and bounded gates let students specialise, free and slow ones do not."""
+
+from typing import Any
+
+import festina as fs
+from festina._lazy import np
+from festina.experiment import Claim, Experiment, Variable, above, below, near, structural
+from festina.experiments.abstraction._common import (
+    ARMS,
+    VARIABLES,
+    AbstractionConfig,
+    arms,
+    block_edges,
+    by_block,
+    keys,
+    observe,
+    process,
+    rule,
+    sort_by_teacher,
+    times_to,
+)
+from festina.sources import SANDBRINK_2024
+
+LEVEL = 0.1  # the loss at which a task counts as adapted to
+LAST = 4  # blocks at the end over which the settled state is averaged
+
+
+class Specialization(Experiment):
+    """Fast, bounded gates turn relearning into switching: each student keeps one task, and gates choose among them.
+
+    A network y = Σ_p c^p W^p x learns M linear tasks in blocks that are never announced, by joint descent
+    τ_w Ẇ = −∂L/∂W, τ_c ċ = −∂L/∂c on L = ½⟨|y* − y|²⟩ + λ₁ Σ max(0, −c) + λ₂ (‖c‖₁ − 1)².
+
+    The *flexible* arm has fast gates (τ_c ≪ τ_w) with bounds. Its students come to agree with one teacher each, and a
+    switch of tasks is answered by the gates alone. The *forgetful* arm has no bounds and gates as slow as its weights:
+    both students follow the task of the moment, and everything is learned anew in every block.
+    """
+
+    name = "abstraction/specialization"
+    sources = (SANDBRINK_2024,)
+    time_unit = "t"
+    variables = VARIABLES | {"speeds": Variable("norm of dW/dt and of dc/dt", ("arm", "of"))}
+    seeds = 10
+    quick = {"seeds": 4}
+
+    class Config(AbstractionConfig):
+        tasks: int = structural(2, ge=2, le=20, help="tasks M; as many paths as tasks")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"arm": list(ARMS), "of": ["weights", "gates"]}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        for_teachers, for_weights, for_data = keys(key)
+        convention = fs.worlds.convention(config.convention)
+        tasks = fs.worlds.Tasks.orthogonal(for_teachers, config.tasks, config.outputs, config.inputs, convention)
+        network = fs.networks.PathGated.init(for_weights, config.tasks, config.outputs, config.inputs, config.scale)
+        flexible = rule(config)
+        both = arms(config, range(config.tasks), flexible, flexible.forgetful(config.weight_timescale))
+        return process(config, for_data, network, both, tasks, lambda view: observe(view) | {"speeds": view.speeds})
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        return sort_by_teacher(data)
+
+    claims = (
+        Claim(
+            "specialised",
+            SANDBRINK_2024.at("fig. 2C"),
+            "In the flexible network every student agrees with one teacher (total alignment at the end).",
+            quantity=lambda result: _final(result, "total_alignment", "flexible"),
+            expect=above(0.99),
+        ),
+        Claim(
+            "unspecialised",
+            SANDBRINK_2024.at("fig. 2C"),
+            "In the forgetful network students never do better than share the teachers (about 1/√M).",
+            quantity=lambda result: _final(result, "total_alignment", "forgetful"),
+            expect=below(0.8),
+        ),
+        Claim(
+            "solved",
+            SANDBRINK_2024.at("fig. 2A"),
+            "At the end of the last block the flexible network has solved the task (mean loss).",
+            quantity=lambda result: by_block(result)[:, 0, -1].mean(),
+            expect=below(1e-4),
+        ),
+        Claim(
+            "unsolved",
+            SANDBRINK_2024.at("fig. 2A"),
+            "The forgetful network runs out of time in every block (loss at its end).",
+            quantity=lambda result: by_block(result)[:, 1, -LAST:].mean(axis=1),
+            expect=near(0.06, 0.01),
+        ),
+        Claim(
+            "gates-open",
+            SANDBRINK_2024.at("fig. 2B"),
+            "The gate of the current task is fully open in the flexible network.",
+            quantity=lambda result: gates_by_task(result)[0][:, 0],
+            expect=near(1.0, 0.05),
+        ),
+        Claim(
+            "gates-closed",
+            SANDBRINK_2024.at("fig. 2B"),
+            "All its other gates are closed.",
+            quantity=lambda result: gates_by_task(result)[1][:, 0],
+            expect=near(0.0, 0.05),
+        ),
+        Claim(
+            "accelerating",
+            SANDBRINK_2024.at("fig. 2F"),
+            "Adaptation becomes 18 times faster with practice (time to L = .1 in the first block over late ones).",
+            quantity=lambda result: speed_up(result),
+            expect=near(18.0, 4.0),
+            loosely=above(5.0),
+        ),
+        Claim(
+            "not-accelerating",
+            SANDBRINK_2024.at("fig. 2F"),
+            "The forgetful network stays slow (time to L = .1 in late blocks).",
+            quantity=lambda result: np.nanmean(times_to(result, LEVEL)[:, 1, -LAST:], axis=1),
+            expect=near(0.57, 0.1),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.abstraction._specialization_figure import draw
+
+        return draw(result)
+
+
+def _final(result: Any, name: str, arm: str) -> Any:
+    return result[name].sel(arm=arm).isel(time=-1).values
+
+
+def gates_by_task(result: Any) -> tuple[Any, Any]:
+    """Mean gate of the current task's student at the end of late blocks, and mean of the others: (run, arm) each."""
+    edges = block_edges(result.config)
+    gates = result["sorted_gates"].transpose("run", "arm", "student", "time").values
+    ends = fs.measures.at_block_ends(result["time"].values, gates, edges)[..., -LAST:]
+    task = (np.arange(len(edges) - 1) % result.config.tasks)[-LAST:]
+    chosen = np.eye(result.config.tasks)[task].T
+    current = (ends * chosen).sum(axis=2).mean(axis=-1)
+    others = (ends * (1 - chosen)).sum(axis=2).mean(axis=-1) / (result.config.tasks - 1)
+    return current, others
+
+
+def speed_up(result: Any) -> Any:
+    """Time to the level in the first block (all of it, if it never gets there) over that in the last blocks."""
+    times = times_to(result, LEVEL)[:, 0]
+    if times.shape[-1] <= LAST:
+        raise LookupError("needs more blocks")
+    first = np.nan_to_num(times[:, 0], nan=result.config.block_length)
+    return first / np.nanmean(times[:, -LAST:], axis=-1)

@@ -1,0 +1,105 @@
+"""The exact closure of joint descent under the expected gradient: P + M numbers for each path, whatever its size.
+
+With infinitely many inputs a student only ever moves along W* − Σ c W, so that it never leaves the span of the initial
+students and the teachers. In an orthonormal basis of that span every path is a vector of P + M coordinates which obeys
+the very same equations: nothing is approximated, for steps of any size as for flow. Equivalently, everything follows
+from the Gram matrix S of students and teachers: with e = (−c, 1_m) and a = κ(dt/τ_w)(c, 0),
+
+    L = ½κ eᵀSe,    ∂L/∂c_p = −κ(Se)_p,    S ← S + a(Se)ᵀ + (Se)aᵀ + (eᵀSe) aaᵀ.
+
+The kernel keeps arms along the last axis, where the processor's vector units want them.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from festina.errors import require
+from festina.learning.descent import descent_process
+from festina.learning.joint import Arm, View, Watch, as_type
+from festina.learning.process import Observed, Process, State
+from festina.networks.abstraction import NeuronGated, PathGated
+from festina.worlds.tasks import Tasks
+
+
+def compressed(network: PathGated, tasks: Tasks) -> tuple[PathGated, Tasks]:
+    """The same problem with students and teachers as 1 × (P + M) matrices; loss and overlaps are unchanged."""
+    paths = len(network.students)
+    flat = jnp.stack([*network.students, *tasks.maps]).reshape(paths + tasks.count, -1)
+    coordinates = _coordinates(flat)[:, None, :]
+    return PathGated(tuple(coordinates[:paths]), network.gates), Tasks(coordinates[paths:], tasks.loss_share)
+
+
+def compressed_by_row(network: PathGated | NeuronGated, tasks: Tasks) -> tuple[Any, Tasks]:
+    """The same problem with every row in a basis of its own: d_out × (P + M) matrices, gates of either kind."""
+    paths = len(network.students)
+    rows = jnp.swapaxes(jnp.stack([*network.students, *tasks.maps]), 0, 1)
+    coordinates = jnp.swapaxes(jax.vmap(_coordinates)(rows), 0, 1)
+    return network.rebuilt(tuple(coordinates[:paths]), network.gates), Tasks(coordinates[paths:], tasks.loss_share)
+
+
+def closed_process(
+    network: PathGated,
+    arms: Arm,
+    tasks: Tasks,
+    key: Array,
+    *,
+    step_size: Any,
+    records: int,
+    steps_per_record: int,
+    observe: Watch,
+    dtype: Any = jnp.float64,
+) -> Process:
+    """The dynamics of `joint_process` with `Population()`, in P + M coordinates; the same arguments, the same numbers.
+
+    What is observed sees students and teachers as 1 × (P + M) matrices: loss, gates, norms and overlaps are exact,
+    alignments of single rows are not to be had (`compressed_by_row` keeps them).
+    """
+    require(not arms.rule.regularizer.costs_weights, "arms", "put no cost on weights, under which nothing closes", arms)
+    small, goals = compressed(network, tasks)
+    small, arms, goals = as_type(dtype, (small, arms, goals))
+    count = jax.tree.leaves(arms)[0].shape[0]
+    rule = arms.rule
+
+    def shown(step: Int[Array, ""], goals: Tasks) -> Float[Array, "k arms"]:
+        weights = jnp.stack(jax.vmap(lambda blocks: blocks.shown(step, goals.count))(arms.blocks))
+        return jnp.sum(goals.maps[:, 0, :, None] * weights[:, None, :], axis=0)
+
+    def rate(parameters: dict[str, Any], data: Any, target: Float[Array, "k arms"]) -> dict[str, Any]:
+        students, gates = parameters["students"], parameters["gates"]
+        error = tasks.loss_share * (target - jnp.sum(gates[:, None] * students, axis=0))
+        uphill = jnp.sum(students * error[None], axis=1)
+        bounds = jax.grad(lambda gates: jnp.sum(rule.regularizer.of_columns(gates)))(gates)
+        return {
+            "students": gates[:, None] * error[None] / rule.weight_timescale[None, None],
+            "gates": (uphill - bounds) / rule.gate_timescale[None],
+        }
+
+    def watch(state: State) -> Observed:
+        def one(students: Any, gates: Any, rule: Any, target: Any) -> Observed:
+            network = PathGated(tuple(students[:, None]), tuple(gates))
+            return observe(View(network, rule, state.memory, target[None]))
+
+        students, gates = state.parameters["students"], state.parameters["gates"]
+        return jax.vmap(one, in_axes=(-1, -1, 0, -1))(students, gates, rule, shown(state.step, state.memory))
+
+    begin = {
+        "students": jnp.broadcast_to(jnp.stack(small.students)[:, 0, :, None], (*_sizes(small), count)),
+        "gates": jnp.broadcast_to(jnp.stack(small.gates)[:, None], (len(small.gates), count)),
+    }
+    return descent_process(
+        rate, begin, key, step_size, records, steps_per_record, watch, shown, draw=lambda key: None, memory=goals
+    )
+
+
+def _sizes(network: PathGated) -> tuple[int, int]:
+    return len(network.students), network.students[0].shape[-1]
+
+
+def _coordinates(vectors: Float[Array, "n d"]) -> Float[Array, "n n"]:
+    """The vectors in an orthonormal basis of their span: Rᵀ of QR, or the vectors themselves if they are short."""
+    count, size = vectors.shape
+    padded = jnp.pad(vectors, ((0, 0), (0, max(0, count - size))))
+    return jnp.linalg.qr(padded.T, mode="r").T

@@ -1,0 +1,123 @@
+"""How far students have specialised on teachers, and gates on tasks.
+
+Students and teachers are unordered: before anything is said of "the student of teacher m", paths are matched to
+teachers one to one. (Sorting each student to the teacher it resembles most, as is often done, is no permutation: two
+students may claim one teacher.)
+"""
+
+import itertools
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import linear_sum_assignment
+
+from festina.errors import require
+from festina.measures.stages import crossing_time
+
+ROUNDING = 1e-9  # of times
+
+
+def matched_paths(alignment: Float[np.ndarray, "*batch m p"]) -> Int[np.ndarray, "*batch m"]:
+    """The path of each teacher: the assignment with the largest sum of alignments (Hungarian method).
+
+    Args:
+        alignment: of every teacher with every path, usually averaged over time; at least as many paths as teachers.
+    """
+    *batch, teachers, paths = alignment.shape
+    require(paths >= teachers, "alignment", "have at least as many paths as teachers", alignment.shape)
+    tables = np.nan_to_num(alignment.reshape(-1, teachers, paths))
+    found = [linear_sum_assignment(table, maximize=True)[1] for table in tables]
+    return np.asarray(found, int).reshape(*batch, teachers)
+
+
+def take_paths(values: Float[np.ndarray, "..."], order: Int[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
+    """Values with the paths along ``axis`` in the order of ``matched_paths``; the axes of ``order`` lead.
+
+    Paths that belong to no teacher are left out.
+    """
+    batch = order.ndim - 1
+    axis = axis % values.ndim
+    require(axis >= batch, "axis", "come after the leading axes of the order", axis)
+    shape = [*order.shape[:-1], *([1] * (values.ndim - batch))]
+    shape[axis] = order.shape[-1]
+    return np.take_along_axis(values, order.reshape(shape), axis=axis)
+
+
+def total_alignment(
+    components: Float[np.ndarray, "*batch m p"],
+    norms: Float[np.ndarray, "*batch p"],
+    order: Int[np.ndarray, "*batch m"] | None = None,
+) -> Float[np.ndarray, "*batch"]:
+    """The cosine between all teachers and all matched students, each set strung together into one vector.
+
+    For teachers of equal norm, with a_mp = ⟨W*m, W^p⟩/|W*m|, it is
+
+        Σ_m a_mσ(m) / √(M Σ_m |W^σ(m)|²):
+
+    1 if every teacher has a student of its own, 1/√M if all students are the mean of M orthogonal teachers.
+
+    Args:
+        components: a_mp, the length of every student along every teacher.
+        norms: |W^p|.
+        order: the path of each teacher; unless given, the matching with the largest sum of components.
+    """
+    if order is None:
+        order = matched_paths(components)
+    matched = np.take_along_axis(components, order[..., None], axis=-1)[..., 0].sum(axis=-1)
+    students = np.take_along_axis(norms, order, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return matched / np.sqrt(order.shape[-1] * (students**2).sum(axis=-1))
+
+
+def times_in_blocks(
+    time: Float[np.ndarray, " time"],
+    loss: Float[np.ndarray, "*batch time"],
+    edges: Float[np.ndarray, " edges"],
+    level: float,
+) -> Float[np.ndarray, "*batch blocks"]:
+    """How long into each block the loss first falls to ``level``: linear between recordings, NaN if it does not.
+
+    Args:
+        time: of the recordings.
+        loss: on the task shown from that moment on.
+        edges: when blocks begin, rising, and at last when the last one ends.
+        level: of the loss.
+    """
+    found = np.full((*loss.shape[:-1], len(edges) - 1), np.nan)
+    for block, (start, end) in enumerate(itertools.pairwise(edges)):
+        inside = (time >= start - ROUNDING) & (time < end - ROUNDING)
+        if inside.any():
+            found[..., block] = crossing_time(time[inside] - start, -loss[..., inside], -level)
+    return found
+
+
+def at_block_ends(
+    time: Float[np.ndarray, " time"], values: Float[np.ndarray, "*batch time"], edges: Float[np.ndarray, " edges"]
+) -> Float[np.ndarray, "*batch blocks"]:
+    """The last recording within each block; one on a boundary belongs to the block that begins there."""
+    return values[..., np.searchsorted(time, edges[1:] - ROUNDING) - 1]
+
+
+def gate_separation(gates: Float[np.ndarray, "*batch p"]) -> Float[np.ndarray, "*batch"]:
+    """The largest gate less the second largest: 1 where one gate is open and all others are closed."""
+    require(gates.shape[-1] >= 2, "gates", "be at least two", gates.shape)
+    ranked = np.sort(gates, axis=-1)
+    return ranked[..., -1] - ranked[..., -2]
+
+
+def selectivity(activity: Float[np.ndarray, "*batch m p"]) -> Float[np.ndarray, "*batch p"]:
+    """How much more active a gate is in its preferred task than in the others, (a − b)/(|a| + |b|).
+
+    a is its mean activity in the task that drives it most, b its mean over all other tasks; 1 for a gate that one task
+    alone opens, 0 for one that does not care.
+
+    Args:
+        activity: mean activity of each gate in each task.
+    """
+    tasks = activity.shape[-2]
+    require(tasks >= 2, "activity", "hold at least two tasks", activity.shape)
+    best = activity.max(axis=-2)
+    rest = (activity.sum(axis=-2) - best) / (tasks - 1)
+    size = np.abs(best) + np.abs(rest)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(size > 0, (best - rest) / size, 0.0)

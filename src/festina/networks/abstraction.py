@@ -1,0 +1,172 @@
+"""Networks that learn tasks and abstractions of them: students W and gates c (Sandbrink et al. 2024).
+
+Three ways in which gates can act on students, from the most structured to none:
+
+- `PathGated`: y = Σ_p c^p W^p x, one gate for each path;
+- `NeuronGated`: y_i = Σ_p c_i^p (W^p x)_i, one gate for each row of each path;
+- `FullyConnected`: y = C W x, where every entry of the second layer C counts as a gate.
+
+All three are linear (`map`), have the same two fields, and so share one regulariser and one way of learning.
+"""
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from festina.errors import require
+
+INITIAL_GATE = 0.5
+
+
+class Abstraction(eqx.Module):
+    """Students, which learn slowly what there is to know, and gates, which choose quickly among it."""
+
+    students: eqx.AbstractVar[Any]
+    gates: eqx.AbstractVar[Any]
+
+    @property
+    @abstractmethod
+    def map(self) -> Float[Any, "o i"]:
+        """The linear map from inputs to outputs."""
+
+    def __call__(self, x: Float[Any, "*batch i"]) -> Float[Any, "*batch o"]:
+        return x @ self.map.T
+
+    def rebuilt(self, students: Any, gates: Any) -> Any:
+        """A tree of the same kind with other students and gates, or with whatever belongs to each of them."""
+        return eqx.tree_at(lambda tree: (tree.students, tree.gates), self, (students, gates))
+
+
+class PathGated(Abstraction):
+    """y = Σ_p c^p W^p x. Paths are kept apart, not stacked: sums over two or three of them are faster written out."""
+
+    students: tuple[Float[Any, "o i"], ...]
+    gates: tuple[Float[Any, ""], ...]
+
+    @classmethod
+    def init(cls, key: Array, paths: int, outputs: int, inputs: int, scale: Any = 0.01) -> "PathGated":
+        """Normal weights of standard deviation ``scale``/√inputs, gates at ½."""
+        students = _draw_students(key, paths, outputs, inputs, scale)
+        return cls(students, (jnp.full((), INITIAL_GATE, students[0].dtype),) * paths)
+
+    @property
+    def map(self) -> Float[Any, "o i"]:
+        return _added([gate * student for gate, student in zip(self.gates, self.students, strict=True)])
+
+    @property
+    def gate_vector(self) -> Float[Any, " path"]:
+        return jnp.stack(self.gates)
+
+
+class NeuronGated(Abstraction):
+    """y_i = Σ_p c_i^p (W^p x)_i: every row of every student has a gate of its own."""
+
+    students: tuple[Float[Any, "o i"], ...]
+    gates: tuple[Float[Any, " o"], ...]
+
+    @classmethod
+    def init(cls, key: Array, paths: int, outputs: int, inputs: int, scale: Any = 0.01) -> "NeuronGated":
+        """Normal weights of standard deviation ``scale``/√inputs, gates at ½."""
+        students = _draw_students(key, paths, outputs, inputs, scale)
+        return cls(students, (jnp.full((outputs,), INITIAL_GATE, students[0].dtype),) * paths)
+
+    @property
+    def map(self) -> Float[Any, "o i"]:
+        return _added([gate[:, None] * student for gate, student in zip(self.gates, self.students, strict=True)])
+
+
+class FullyConnected(Abstraction):
+    """y = C W x with no paths at all; W is called the students and C the gates, for that is what they may become."""
+
+    students: Float[Any, "h i"]
+    gates: Float[Any, "o h"]
+
+    @classmethod
+    def init(cls, key: Array, hidden: int, outputs: int, inputs: int, scale: Any = 0.01) -> "FullyConnected":
+        """Normal weights in both layers, of standard deviation ``scale``/√(inputs of the layer)."""
+        first, second = jax.random.split(key)
+        (students,) = _draw_students(first, 1, hidden, inputs, scale)
+        (gates,) = _draw_students(second, 1, outputs, hidden, scale)
+        return cls(students, gates)
+
+    @property
+    def map(self) -> Float[Any, "o i"]:
+        return self.gates @ self.students
+
+
+class Regularizer(eqx.Module):
+    """What bounds the gates, and (optionally) what makes weights costly:
+
+        R = nonnegativity · Σ max(0, −c) + normalization · (‖c‖_k − 1)²
+            + column_cost · mean_{p,j} ‖W^p[:, j]‖ + square_cost/(2 P d_in) · Σ (W^p_ij)².
+
+    The sum and the norm run over all gates of a network together, whatever its kind. The text of the paper has ½ before
+    the normalization; its tables, and so the coefficients here, have it absorbed. The last two terms are the cost of
+    representation that silences redundant paths, as the published code and as the paper's text have it.
+    """
+
+    nonnegativity: Any = 0.0
+    normalization: Any = 0.0
+    column_cost: Any = None  # None: the term is not there at all
+    square_cost: Any = None
+    order: int = eqx.field(static=True, default=1)  # k of the norm: 1 or 2
+
+    def __check_init__(self) -> None:
+        require(self.order in (1, 2), "order", "be 1 or 2", self.order)
+
+    def __call__(self, network: Abstraction) -> Float[Any, ""]:
+        return self.of_gates(network.gates) + self.of_students(network.students)
+
+    def of_gates(self, gates: Any) -> Float[Any, ""]:
+        """The terms that bound the gates of one network."""
+        parts = jax.tree.leaves(gates)
+        return self._bounds(
+            _added([jnp.sum(jnp.maximum(-part, 0.0)) for part in parts]),
+            _added([jnp.sum(jnp.abs(part)) if self.order == 1 else jnp.sum(part**2) for part in parts]),
+        )
+
+    def of_columns(self, gates: Float[Any, "p n"]) -> Float[Any, " n"]:
+        """The same for many networks at once, one in each column (and each with strengths of its own)."""
+        sizes = jnp.abs(gates) if self.order == 1 else gates**2
+        return self._bounds(jnp.sum(jnp.maximum(-gates, 0.0), axis=0), jnp.sum(sizes, axis=0))
+
+    def _bounds(self, negative: Any, size: Any) -> Any:
+        norm = size if self.order == 1 else jnp.sqrt(size)
+        return self.nonnegativity * negative + self.normalization * (norm - 1.0) ** 2
+
+    def of_students(self, students: Any) -> Float[Any, ""]:
+        """The terms that make representation costly."""
+        parts = jax.tree.leaves(students)
+        columns = len(parts) * parts[0].shape[-1]
+        cost = jnp.zeros((), parts[0].dtype)
+        if self.column_cost is not None:
+            norms = _added([jnp.sum(jnp.sqrt(jnp.sum(part**2, axis=-2))) for part in parts])
+            cost = cost + self.column_cost * norms / columns
+        if self.square_cost is not None:
+            squares = _added([jnp.sum(part**2) for part in parts])
+            cost = cost + self.square_cost * squares / (2.0 * columns)
+        return cost
+
+    @property
+    def costs_weights(self) -> bool:
+        """Whether any term sees the students."""
+        return self.column_cost is not None or self.square_cost is not None
+
+
+def _draw_students(key: Array, count: int, rows: int, columns: int, scale: Any) -> tuple[Float[Array, "_ _"], ...]:
+    """Drawn flat, which compiles several times faster in float64."""
+    require(min(count, rows, columns) >= 1, "sizes", "be at least 1", (count, rows, columns))
+    drawn = jax.random.normal(key, (count * rows * columns,)).reshape(count, rows, columns)
+    return tuple(scale / columns**0.5 * drawn)
+
+
+def _added(terms: list[Any]) -> Any:
+    """A sum of few terms, written out: XLA is slow at reductions over tiny axes."""
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total

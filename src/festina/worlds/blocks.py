@@ -1,0 +1,63 @@
+"""Which task is shown when: blocks of whole steps, whose boundaries are never announced."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from festina.errors import require
+from festina.precision import is_traced
+
+
+class Blocks(eqx.Module):
+    """A round of blocks, repeated for ever: block k shows task ``order[k]`` until step ``ends[k]``.
+
+    Steps are counted exactly: a block of length τ_B has round(τ_B/dt) of them, and none is ever lost.
+    """
+
+    order: tuple[int, ...] = eqx.field(static=True)
+    ends: Float[Any, " blocks"]
+
+    @classmethod
+    def of(cls, order: Sequence[int], length: Any, step_size: Any) -> "Blocks":
+        """One round through ``order``; ``length`` is that of every block, or one for each of them.
+
+        Args:
+            order: the task of each block, as (0, 1) for two tasks in alternation.
+            length: in units of time, one number or one for each block; a traced number may differ between runs.
+            step_size: dt.
+        """
+        require(len(order) >= 1 and min(order) >= 0, "order", "name at least one task, counted from 0", tuple(order))
+        lengths = jnp.asarray(length)
+        fits = lengths.shape in ((), (len(order),))
+        require(fits, "length", f"be one number or {len(order)}, one for each block", lengths.shape)
+        steps = jnp.round(jnp.broadcast_to(lengths, (len(order),)) / step_size)
+        if not is_traced(steps):
+            whole = bool(np.all(np.asarray(steps) >= 1))
+            require(whole, "length", f"hold at least one step of {step_size}", length)
+        return cls(tuple(int(task) for task in order), jnp.cumsum(steps))
+
+    def block_at(self, step: Int[Any, ""]) -> Int[Array, ""]:
+        """Which block of its round a step belongs to."""
+        # half a step away from every boundary, so that no rounding can move a step into another block
+        middle = jnp.asarray(step).astype(self.ends.dtype) + 0.5
+        span = self.ends[-1]
+        position = middle - span * jnp.floor(middle / span)
+        return jnp.sum((position > self.ends[:-1]).astype(jnp.int32), dtype=jnp.int32)
+
+    def shown(self, step: Int[Any, ""], tasks: int) -> tuple[Any, ...]:
+        """1 for the task shown in a step and 0 for each other: written out, so that it fuses with what uses it."""
+        block = self.block_at(step)
+        weights = []
+        for task in range(tasks):
+            places = [place for place, known in enumerate(self.order) if known == task]
+            here = sum(((block == place).astype(self.ends.dtype) for place in places), jnp.zeros((), self.ends.dtype))
+            weights.append(here)
+        return tuple(weights)
+
+    def task_at(self, step: Int[Any, ""]) -> Int[Array, ""]:
+        """The task shown in a step."""
+        return jnp.asarray(self.order, jnp.int32)[self.block_at(step)]
