@@ -1,6 +1,6 @@
 """What mathematics predicts: exact solutions and reductions, each a function of time or of the data."""
 
-from festina.theory import saddles
+from festina.theory import abstraction, saddles
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
@@ -10,6 +10,7 @@ from festina.theory.solution import Solution
 
 __all__ = [
     "Solution",
+    "abstraction",
     "balanced",
     "chain",
     "determinant_obstruction",

@@ -1,0 +1,216 @@
+"""Task abstractions in two dimensions: the reduced model of Sandbrink et al. 2024 and what follows from it.
+
+Project two students on two orthogonal teachers, row by row or singular mode by singular mode. Path p is then a vector
+w^p = (w^p_1, w^p_2), the network's answer is y = Σ_p c^p w^p, the current task asks for the unit vector of its teacher,
+and with the error ε = y* − y
+
+    τ_w dw^p/dt = c^p ε,    τ_c dc^p/dt = w^p·ε − ∂R/∂c^p.                                         (eqs 1, 2)
+
+Specialisation of the weights, w̄ = ½(w̄_1 + w̄_2) with w̄_1 = w^1_1 − w^2_1 and w̄_2 = w^2_2 − w^1_2, and separation of
+the gates, c̄ = c^1 − c^2, feed each other:
+
+    τ_c dc̄/dt = w̄_1 ε_1 − w̄_2 ε_2,    τ_w dw̄/dt = ½ c̄ (ε_1 − ε_2).                                (eqs 6, 8)
+"""
+
+from math import ceil
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from festina.errors import require
+from festina.precision import precise
+
+
+class Scales(NamedTuple):
+    """The constants of a reduced model."""
+
+    weight_timescale: Any  # τ_w
+    gate_timescale: Any  # τ_c
+    regularization: Any  # the factor by which every λ of the full model is to be multiplied
+
+
+def reduced_scales(
+    weight_timescale: Any, gate_timescale: Any, outputs: int, row_norm: float, loss_share: float
+) -> Scales:
+    """The timescales of the reduced model that stands for all rows of a full one.
+
+    Every row has the same coordinates and contributes κr² w^p·ε to the gates, with κ the loss share and r the norm of a
+    teacher's row: gates feel κ d_out r² times the reduced drive, weights κ times. (With the `sum` convention and sizes
+    20 → 10 gates are twice as slow as in the full model, which is why the paper's tables have .03 and .06.)
+    """
+    share = loss_share * outputs * row_norm**2
+    return Scales(weight_timescale / loss_share, gate_timescale / share, 1.0 / share)
+
+
+class Specialization(NamedTuple):
+    """Where a reduced model of two paths and two teachers stands."""
+
+    first: Any  # w̄_1, for teacher 1
+    second: Any  # w̄_2, for teacher 2
+    overall: Any  # w̄
+    shared: Any  # co-specialisation ½((w^1_1 − w^1_2) + (w^2_1 − w^2_2)): what both paths have in common
+    separation: Any  # c̄
+
+
+def specialization(weights: Float[Any, "*batch 2 2"], gates: Float[Any, "*batch 2"]) -> Specialization:
+    """w̄_1, w̄_2, w̄, co-specialisation and c̄.
+
+    Args:
+        weights: w^p_m with the path p before the teacher m.
+        gates: c^p.
+    """
+    first = weights[..., 0, 0] - weights[..., 1, 0]
+    second = weights[..., 1, 1] - weights[..., 0, 1]
+    shared = 0.5 * (weights[..., 0, 0] - weights[..., 0, 1] + weights[..., 1, 0] - weights[..., 1, 1])
+    return Specialization(first, second, 0.5 * (first + second), shared, gates[..., 0] - gates[..., 1])
+
+
+def reduced_rates(
+    weights: Float[Any, "p 2"], gates: Float[Any, " p"], target: Float[Any, "2"], scales: Scales
+) -> tuple[Float[Any, "p 2"], Float[Any, " p"]]:
+    """dw/dt and dc/dt of eqs 1 and 2, without the regulariser."""
+    error = target - jnp.sum(gates[:, None] * weights, axis=0)
+    return (
+        gates[:, None] * error[None] / scales.weight_timescale,
+        jnp.sum(weights * error[None], axis=1) / scales.gate_timescale,
+    )
+
+
+@precise
+def protected(
+    separation: Any,
+    gate_timescale: Any,
+    weight_timescale: Any,
+    initial_separation: Any = 1.0,
+    initial: Any = 1.0,
+) -> Any:
+    """How much specialisation is left when the gates have gone from c̄_0 to c̄ (eq. 10),
+
+        w̄ = √(w̄_0² − ½ (τ_c/τ_w)(c̄_0² − c̄²)),
+
+    for symmetric specialisation, w̄_1 = w̄_2, under which τ_c c̄² − 2τ_w w̄² is conserved. It needs no time: weights and
+    gates move along one curve, whatever the error. Symmetry is kept exactly if the regulariser holds Σc = 1, and nearly
+    so otherwise. Where the root would be imaginary, c̄ cannot be reached: NaN.
+
+    Args:
+        separation: c̄ = c^1 − c^2.
+        gate_timescale: τ_c.
+        weight_timescale: τ_w.
+        initial_separation: c̄_0 (1: one gate open, the other closed).
+        initial: w̄_0 (1: each path is one teacher).
+    """
+    square = initial**2 - 0.5 * gate_timescale / weight_timescale * (initial_separation**2 - separation**2)
+    return jnp.where(square >= 0, jnp.sqrt(jnp.maximum(square, 0.0)), jnp.nan)
+
+
+@precise
+def tangent_kernel(weights: Float[Any, "p k"], gates: Float[Any, " p"]) -> Float[Any, "k k"]:
+    """Σ_p (c^p)² I + w^p w^pᵀ, for equal timescales of 1 (eq. 20): what turns an error into a change of the answer."""
+    return jnp.sum(gates**2) * jnp.eye(weights.shape[-1]) + jnp.einsum("pk,pl->kl", weights, weights)
+
+
+@precise
+def adaptation_speeds(
+    weights: Float[Any, "*batch p k"], gates: Float[Any, "*batch p"], error: Float[Any, "*batch k"], scales: Scales
+) -> tuple[Float[Any, "*batch"], Float[Any, "*batch"]]:
+    """How fast the loss falls, −dL/dt, through weights that change and through gates that change,
+
+        Σ_p (c^p)² |ε|²/τ_w    and    Σ_p (w^p·ε)²/τ_c.
+
+    Sparse gates raise the first (at a given sum), aligned weights the second. (The paper's text has them without the
+    minus sign of dL/dt.)
+    """
+    by_weights = jnp.sum(gates**2, axis=-1) * jnp.sum(error**2, axis=-1) / scales.weight_timescale
+    by_gates = jnp.sum(jnp.einsum("...pk,...k->...p", weights, error) ** 2, axis=-1) / scales.gate_timescale
+    return by_weights, by_gates
+
+
+@precise
+def gate_drive(teacher: Float[Any, "*batch o i"], student: Float[Any, "*batch o i"]) -> Float[Any, "*batch"]:
+    """τ_c dc/dt of a single open path, ⟨W* − W, W⟩ = Σ_α (s*_α s_α − s_α²) for a student aligned with its teacher.
+
+    It is a sum over modes and so grows with the rank of the task, while the change of each mode of W does not.
+    """
+    return jnp.sum((teacher - student) * student, axis=(-2, -1))
+
+
+@precise
+def block_gain(specialization: Any, error: Any, block_length: Any, scales: Scales) -> Any:
+    """The growth of a small specialisation over two blocks a → b → a, to second order in their length,
+
+        Δw̄ = w̄ |ε|² τ_B²/(τ_w τ_c),
+
+    if gates start each block at c̄ = 0 and the error only changes its sign. To first order everything a block does is
+    undone by the next; what is left is quadratic, so that in a given time longer blocks specialise more. (The paper's
+    eq. 21 has twice as much, for it counts both blocks in the second derivative and again in the sum. Without the reset
+    of the gates a constant error would be undone at every order: see `specialization_growth` for the exact statement.)
+    """
+    return specialization * error**2 * block_length**2 / (scales.weight_timescale * scales.gate_timescale)
+
+
+class Growth(NamedTuple):
+    """The fate of a small difference between two paths that know the same."""
+
+    rate: Any  # per unit of time: positive if differences grow
+    multiplier: Any  # by which a difference grows in one round of two blocks
+    errors: Any  # the error ε of the unspecialised network in every step of the round
+
+
+def specialization_growth(
+    scales: Scales,
+    block_length: float,
+    normalization: float,
+    step_size: float = 1e-3,
+    settle: float = 60.0,
+) -> Growth:
+    """The exact rate at which an unspecialised network begins to specialise, by linear stability.
+
+    While both paths are equal (w^1 = w^2, c^1 = c^2), two tasks in alternation drive them round a periodic orbit. A
+    small difference of weights d = w^1 − w^2 and gates c̄ obeys a linear equation with periodic coefficients,
+
+        τ_w dd/dt = c̄ ε(t),    τ_c dc̄/dt = d·ε(t),
+
+    on which the regulariser has no say as long as both gates are positive (‖c‖₁ only sees their sum). The largest
+    eigenvalue of its propagator over one round says by how much differences grow: specialisation begins if it exceeds
+    1. Since ∫c ε dt = 0 over a periodic orbit, gates that hardly move within a block leave the eigenvalue at 1: short
+    blocks are undone to all orders. Exact for Euler steps of the given size, and so (for small ones) for flow.
+
+    Args:
+        scales: of the reduced model.
+        block_length: τ_B.
+        normalization: coefficient of (‖c‖₁ − 1)², as the reduced model has it (`scales.regularization` included).
+        step_size: dt.
+        settle: how long to wait for the periodic orbit, in units of τ_w.
+    """
+    steps = round(block_length / step_size)
+    require(steps >= 1, "block_length", f"hold at least one step of {step_size}", block_length)
+    require(settle > 0, "settle", "be positive", settle)
+    rounds = ceil(settle * float(scales.weight_timescale) / (2 * steps * step_size))
+    return Growth(*_growth(scales, normalization, step_size, steps, rounds))
+
+
+@precise
+def _growth(scales: Scales, normalization: Any, step_size: Any, steps: int, rounds: int) -> tuple[Any, Any, Any]:
+    tau_w, tau_c = scales.weight_timescale, scales.gate_timescale
+
+    def step(state: tuple[Any, Any], number: Any) -> tuple[tuple[Any, Any], Any]:
+        weights, gate = state  # of both paths
+        second = ((number // steps) % 2).astype(float)
+        error = jnp.stack([1.0 - second, second]) - 2.0 * gate * weights
+        pull = jnp.sum(weights * error) - 2.0 * normalization * (2.0 * gate - 1.0)
+        return (weights + step_size / tau_w * gate * error, gate + step_size / tau_c * pull), error
+
+    start = (jnp.full(2, 0.1), jnp.asarray(0.5))
+    errors = jax.lax.scan(step, start, jnp.arange(2 * steps * rounds))[1][-2 * steps :]
+
+    def grow(propagator: Float[Array, "3 3"], error: Float[Array, "2"]) -> tuple[Float[Array, "3 3"], None]:
+        weights, gate = propagator[:2], propagator[2]
+        weights_after = weights + step_size / tau_w * error[:, None] * gate[None]
+        gate_after = gate + step_size / tau_c * jnp.sum(error[:, None] * weights, axis=0)
+        return jnp.concatenate([weights_after, gate_after[None]]), None
+
+    propagator = jax.lax.scan(grow, jnp.eye(3), errors)[0]
+    multiplier = jnp.max(jnp.abs(jnp.linalg.eigvals(propagator)))
+    return jnp.log(multiplier) / (2 * steps * step_size), multiplier, errors
