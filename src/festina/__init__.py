@@ -10,7 +10,7 @@ from festina._lazy import attributes
 from festina._version import __version__
 
 if TYPE_CHECKING:
-    from festina import experiment, lab, learning, measures, networks, theory, worlds
+    from festina import draws, experiment, lab, learning, measures, networks, theory, worlds
     from festina.experiment import Claim, Experiment, ExperimentConfig, Result
     from festina.lab.run import run
     from festina.lab.sweep import sweep
@@ -29,6 +29,7 @@ __getattr__ = attributes(
         "compare": "festina.measures.compare",
         "descent": "festina.learning.learn",
         "double": "festina.precision",
+        "draws": "festina.draws",
         "experiment": "festina.experiment",
         "flow": "festina.learning.learn",
         "lab": "festina.lab",
@@ -51,6 +52,7 @@ __all__ = [
     "compare",
     "descent",
     "double",
+    "draws",
     "experiment",
     "flow",
     "lab",

@@ -36,7 +36,7 @@ def test_stochastic_descent_is_the_plain_loop_on_the_same_batches(network, teach
     run = fs.descent(network, teacher, until=0.5, step_size=0.01, statistics=Sampled(8), seed=5)
     plain = jax.tree.map(jnp.asarray, network)
     for step in range(50):
-        batch = teacher.draw(jax.random.fold_in(jax.random.key(5), step), 8)
+        batch = teacher.draw(fs.draws.fold_in(jax.random.key(5), step), 8)
         slope = jax.grad(batch.loss)(plain)
         plain = jax.tree.map(lambda w, g: w - 0.01 * g, plain, slope)
     np.testing.assert_allclose(run.final.map, plain.map, atol=1e-12)

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int
 
 from festina.errors import require
 from festina.learning.descent import descent_process
-from festina.learning.joint import Arm, View, Watch, as_type
+from festina.learning.joint import Arm, JointDescent, View, Watch, as_type
 from festina.learning.process import Observed, Process, State
 from festina.networks.abstraction import NeuronGated, PathGated
 from festina.worlds.tasks import Tasks
@@ -61,36 +61,50 @@ def closed_process(
     small, goals = compressed(network, tasks)
     small, arms, goals = as_type(dtype, (small, arms, goals))
     count = jax.tree.leaves(arms)[0].shape[0]
-    rule = arms.rule
 
-    def shown(step: Int[Array, ""], goals: Tasks) -> Float[Array, "k arms"]:
+    def shown(step: Int[Array, ""], memory: tuple[Arm, Tasks]) -> tuple[JointDescent, Float[Array, "k arms"]]:
+        arms, goals = memory
         weights = jnp.stack(jax.vmap(lambda blocks: blocks.shown(step, goals.count))(arms.blocks))
-        return jnp.sum(goals.maps[:, 0, :, None] * weights[:, None, :], axis=0)
+        return arms.rule, jnp.sum(goals.maps[:, 0, :, None] * weights[:, None, :], axis=0)
 
-    def rate(parameters: dict[str, Any], data: Any, target: Float[Array, "k arms"]) -> dict[str, Any]:
+    def rate(
+        parameters: dict[str, Any], data: Any, stage: tuple[JointDescent, Float[Array, "k arms"]]
+    ) -> dict[str, Any]:
+        rule, target = stage
         students, gates = parameters["students"], parameters["gates"]
         error = tasks.loss_share * (target - jnp.sum(gates[:, None] * students, axis=0))
         uphill = jnp.sum(students * error[None], axis=1)
-        bounds = jax.grad(lambda gates: jnp.sum(rule.regularizer.of_columns(gates)))(gates)
+        bounds = rule.regularizer.slope_by_column(gates)
         return {
             "students": gates[:, None] * error[None] / rule.weight_timescale[None, None],
             "gates": (uphill - bounds) / rule.gate_timescale[None],
         }
 
     def watch(state: State) -> Observed:
+        rule, target = shown(state.step, state.memory)
+
         def one(students: Any, gates: Any, rule: Any, target: Any) -> Observed:
             network = PathGated(tuple(students[:, None]), tuple(gates))
-            return observe(View(network, rule, state.memory, target[None]))
+            return observe(View(network, rule, state.memory[1], target[None]))
 
         students, gates = state.parameters["students"], state.parameters["gates"]
-        return jax.vmap(one, in_axes=(-1, -1, 0, -1))(students, gates, rule, shown(state.step, state.memory))
+        return jax.vmap(one, in_axes=(-1, -1, 0, -1))(students, gates, rule, target)
 
     begin = {
         "students": jnp.broadcast_to(jnp.stack(small.students)[:, 0, :, None], (*_sizes(small), count)),
         "gates": jnp.broadcast_to(jnp.stack(small.gates)[:, None], (len(small.gates), count)),
     }
     return descent_process(
-        rate, begin, key, step_size, records, steps_per_record, watch, shown, draw=lambda key: None, memory=goals
+        rate,
+        begin,
+        key,
+        step_size,
+        records,
+        steps_per_record,
+        watch,
+        shown,
+        draw=lambda key: None,
+        memory=(arms, goals),
     )
 
 

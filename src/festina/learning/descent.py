@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from festina import draws
 from festina.errors import require
 from festina.learning.process import Observed, Process, State
 
@@ -49,7 +50,7 @@ def descent_process(
     step_size = jnp.asarray(step_size)
 
     def key_at(step: Int[Array, ""]) -> Array:
-        return jax.random.fold_in(key, step)
+        return draws.fold_in(key, step)
 
     def move(parameters: Any, step: Int[Array, ""], data: Any, memory: Any) -> Any:
         change = rate(parameters, data, stage_at(step, memory))
@@ -67,7 +68,8 @@ def descent_process(
         done = state.step + steps
         return State(done.astype(step_size.dtype) * step_size, done, parameters, state.memory)
 
-    bulk = steps_per_record if draw is None else _largest_divisor(steps_per_record, BULK)
+    seen = None if draw is None else jax.eval_shape(draw, key)
+    bulk = _largest_divisor(steps_per_record, BULK) if jax.tree.leaves(seen) else steps_per_record
     pieces = steps_per_record // bulk
 
     def advance(state: State, index: Int[Array, ""]) -> State:

@@ -54,7 +54,7 @@ class JointDescent(eqx.Module):
         mapping, pull = jax.vjp(lambda network: network.map, network)
         error = loss_share * (target - mapping)
         (uphill,) = pull(error if second_moment is None else error @ second_moment)
-        bounds = jax.grad(self.regularizer.of_gates)(network.gates)
+        bounds = self.regularizer.slope(network.gates)
         gates = jax.tree.map(lambda up, bound: (up - bound) / self.gate_timescale, uphill.gates, bounds)
         students = uphill.students
         if self.regularizer.costs_weights:
@@ -96,12 +96,13 @@ class View(eqx.Module):
     def components(self) -> Float[Array, "m p"]:
         """⟨W*m, W^p⟩/|W*m| of all pairs, over all entries: how long each student is along each teacher."""
         teachers = self.tasks.maps / jnp.sqrt(jnp.sum(self.tasks.maps**2, axis=(1, 2), keepdims=True))
-        return jnp.stack([jnp.sum(teachers * student[None], axis=(1, 2)) for student in self.network.students], 1)
+        return jnp.einsum("moi,poi->mp", teachers, jnp.stack(self.network.students))
 
     @property
     def norms(self) -> Float[Array, " p"]:
         """|W^p|."""
-        return jnp.stack([jnp.sqrt(jnp.sum(student**2)) for student in self.network.students])
+        students = jnp.stack(self.network.students)
+        return jnp.sqrt(jnp.sum(students**2, axis=(1, 2)))
 
     @property
     def alignment(self) -> Float[Array, "m p"]:
@@ -152,20 +153,22 @@ def joint_process(
     shape = tasks.maps.shape[1:]
     require(network.map.shape == shape, "network", f"map as the tasks do, with shape {shape}", network.map.shape)
 
-    def targets(step: Int[Array, ""], tasks: Tasks) -> Float[Array, "arms o i"]:
-        return jax.vmap(lambda blocks: _mixed(blocks.shown(step, tasks.count), tasks.maps))(arms.blocks)
+    def stage_at(step: Int[Array, ""], memory: tuple[Arm, Tasks]) -> tuple[JointDescent, Float[Array, "arms o i"]]:
+        arms, tasks = memory
+        targets = jax.vmap(lambda blocks: _mixed(blocks.shown(step, tasks.count), tasks.maps))(arms.blocks)
+        return arms.rule, targets
 
-    def rate(networks: Any, second_moment: Any, targets: Float[Array, "arms o i"]) -> Any:
+    def rate(networks: Any, second_moment: Any, stage: tuple[JointDescent, Float[Array, "arms o i"]]) -> Any:
         def one(network: Any, rule: JointDescent, target: Any) -> Any:
             return rule.rate(network, target, tasks.loss_share, second_moment)
 
-        return jax.vmap(one)(networks, arms.rule, targets)
+        return jax.vmap(one)(networks, *stage)
 
     def watch(state: State) -> Observed:
         def one(network: Any, rule: JointDescent, target: Any) -> Observed:
-            return observe(View(network, rule, state.memory, target))
+            return observe(View(network, rule, state.memory[1], target))
 
-        return jax.vmap(one)(state.parameters, arms.rule, targets(state.step, state.memory))
+        return jax.vmap(one)(state.parameters, *stage_at(state.step, state.memory))
 
     return descent_process(
         rate,
@@ -175,9 +178,9 @@ def joint_process(
         records,
         steps_per_record,
         watch,
-        targets,
+        stage_at,
         draw=lambda key: statistics.second_moment(key, shape[1], dtype),
-        memory=tasks,
+        memory=(arms, tasks),
     )
 
 

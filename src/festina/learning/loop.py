@@ -126,7 +126,7 @@ def drive(
             try:
                 while journey.records < records and len(journey.failures) < runs:
                     count = min(length, records - journey.records)
-                    _advance_journey(build, inputs, journey, count)
+                    _advance_journey(build, inputs, journey, count, times[:, journey.records + count - 1])
                     progress.advance(runs * count)
                     progress.say("")
                     if listen is not None:
@@ -143,14 +143,27 @@ def drive(
     return Outcome(times, journey.observed, to_numpy(journey.state), failures, finished, seconds, resumed)
 
 
-def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int) -> None:
-    """One chunk, taken over into the journey only when all of it is there."""
-    state, observed, health = _chunk(build, inputs, journey.state, np.asarray(journey.records), count)
+def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int, until: np.ndarray) -> None:
+    """One chunk, up to the times ``until``, taken over into the journey only when all of it is there."""
+    first = np.asarray(journey.records)
+    state, observed = _chunk(build, inputs, journey.state, first, count)
     for name, values in observed.items():
         journey.observed[name][:, journey.records : journey.records + count] = np.asarray(values)
-    if not np.asarray(health["sound"]).all():
-        _note_failures(build, inputs, journey, to_numpy(health), state)
+    sound = _sound(to_numpy(state), until)
+    if not sound.all():  # only then is it worth a second look, recording by recording
+        health = to_numpy(_health(build, inputs, journey.state, first, count))
+        _note_failures(build, inputs, journey, np.flatnonzero(~sound), health, state)
     journey.state, journey.records = state, journey.records + count
+
+
+def _sound(state: State, until: np.ndarray) -> np.ndarray:
+    """Which runs are finite in all their parameters, and have got where they should be."""
+    finite = [np.isfinite(leaf.reshape(len(until), -1)).all(axis=1) for leaf in jax.tree.leaves(state.parameters)]
+    return np.logical_and.reduce([*finite, _arrived(state.time, until)])
+
+
+def _arrived(time: Any, until: Any) -> Any:
+    return time >= until - 1e-14 * abs(until)  # up to rounding
 
 
 @partial(jax.jit, static_argnums=0)
@@ -170,17 +183,33 @@ def _chunk(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarra
     The process is rebuilt inside the compiled chunk, so that it may close over anything its inputs determine and
     only the state has to be carried, and kept in checkpoints.
     """
+    return _watched(build, inputs, state, first, count, lambda process, state, index: process.observe(state))
+
+
+@partial(jax.jit, static_argnums=(0, 4))
+def _health(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarray, ""], count: int) -> dict:
+    """The same chunk once more, to see in which recording what went astray."""
+
+    def look(process: Process, state: State, index: Int[Array, ""]) -> dict[str, Array]:
+        return {"finite": _finite(state.parameters), "arrived": _arrived(state.time, process.times[index])}
+
+    return _watched(build, inputs, state, first, count, look)[1]
+
+
+def _watched(build: Build, inputs: Any, state: State, first: Any, count: int, look: Callable[..., Any]) -> tuple:
+    """Advance every run, with a look at each recording."""
 
     def one(inputs: Any, state: State) -> tuple:
         process = build(inputs)
 
         def to_next(state: State, index: Int[Array, ""]) -> tuple:
             state = process.advance(state, index)
-            arrived = state.time >= process.times[index] - 1e-14 * jnp.abs(process.times[index])  # up to rounding
-            return state, (process.observe(state), _finite(state.parameters), arrived)
+            return state, look(process, state, index)
 
-        state, (observed, finite, arrived) = jax.lax.scan(to_next, state, jnp.asarray(first) + jnp.arange(count))
-        return state, observed, {"finite": finite, "arrived": arrived, "sound": jnp.all(finite) & jnp.all(arrived)}
+        if count == 1:  # loops are slow to compile
+            state, seen = to_next(state, jnp.asarray(first))
+            return state, jax.tree.map(lambda leaf: leaf[None], seen)
+        return jax.lax.scan(to_next, state, jnp.asarray(first) + jnp.arange(count))
 
     return jax.vmap(one)(inputs, state)
 
@@ -199,10 +228,12 @@ def _allocate(first: dict[str, Any], records: int) -> dict[str, np.ndarray]:
     return observed
 
 
-def _note_failures(build: Build, inputs: Any, journey: _Journey, health: dict[str, np.ndarray], after: State) -> None:
+def _note_failures(
+    build: Build, inputs: Any, journey: _Journey, astray: np.ndarray, health: dict[str, np.ndarray], after: State
+) -> None:
     """Note the runs that went astray, each dated as exactly as its dynamics allows, and blank what they recorded."""
     well = health["finite"].all(axis=2) & health["arrived"]
-    for run in (int(run) for run in np.flatnonzero(~health["sound"])):
+    for run in (int(run) for run in astray):
         record = int(np.argmin(well[run]))
         if run not in journey.failures:
             alone, before, end = jax.tree.map(lambda leaf, run=run: leaf[run], (inputs, journey.state, after))

@@ -66,7 +66,7 @@ def total_alignment(
     matched = np.take_along_axis(components, order[..., None], axis=-1)[..., 0].sum(axis=-1)
     students = np.take_along_axis(norms, order, axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return matched / np.sqrt(order.shape[-1] * (students**2).sum(axis=-1))
+        return np.asarray(matched / np.sqrt(order.shape[-1] * (students**2).sum(axis=-1)))
 
 
 def times_in_blocks(
@@ -102,7 +102,7 @@ def gate_separation(gates: Float[np.ndarray, "*batch p"]) -> Float[np.ndarray, "
     """The largest gate less the second largest: 1 where one gate is open and all others are closed."""
     require(gates.shape[-1] >= 2, "gates", "be at least two", gates.shape)
     ranked = np.sort(gates, axis=-1)
-    return ranked[..., -1] - ranked[..., -2]
+    return np.asarray(ranked[..., -1] - ranked[..., -2])
 
 
 def selectivity(activity: Float[np.ndarray, "*batch m p"]) -> Float[np.ndarray, "*batch p"]:

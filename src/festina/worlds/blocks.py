@@ -31,16 +31,17 @@ class Blocks(eqx.Module):
             step_size: dt.
         """
         require(len(order) >= 1 and min(order) >= 0, "order", "name at least one task, counted from 0", tuple(order))
-        lengths = jnp.asarray(length)
+        lengths = jnp.asarray(length, float)
         fits = lengths.shape in ((), (len(order),))
         require(fits, "length", f"be one number or {len(order)}, one for each block", lengths.shape)
-        steps = jnp.round(jnp.broadcast_to(lengths, (len(order),)) / step_size)
+        steps = jnp.round(lengths / step_size)
         if not is_traced(steps):
             whole = bool(np.all(np.asarray(steps) >= 1))
             require(whole, "length", f"hold at least one step of {step_size}", length)
-        return cls(tuple(int(task) for task in order), jnp.cumsum(steps))
+        ends = jnp.cumsum(steps) if steps.shape else steps * jnp.arange(1.0, len(order) + 1.0)
+        return cls(tuple(int(task) for task in order), ends)
 
-    def block_at(self, step: Int[Any, ""]) -> Int[Array, ""]:
+    def block_at(self, step: Any) -> Int[Array, ""]:
         """Which block of its round a step belongs to."""
         # half a step away from every boundary, so that no rounding can move a step into another block
         middle = jnp.asarray(step).astype(self.ends.dtype) + 0.5
@@ -48,7 +49,7 @@ class Blocks(eqx.Module):
         position = middle - span * jnp.floor(middle / span)
         return jnp.sum((position > self.ends[:-1]).astype(jnp.int32), dtype=jnp.int32)
 
-    def shown(self, step: Int[Any, ""], tasks: int) -> tuple[Any, ...]:
+    def shown(self, step: Any, tasks: int) -> tuple[Any, ...]:
         """1 for the task shown in a step and 0 for each other: written out, so that it fuses with what uses it."""
         block = self.block_at(step)
         weights = []
@@ -58,6 +59,6 @@ class Blocks(eqx.Module):
             weights.append(here)
         return tuple(weights)
 
-    def task_at(self, step: Int[Any, ""]) -> Int[Array, ""]:
+    def task_at(self, step: Any) -> Int[Array, ""]:
         """The task shown in a step."""
         return jnp.asarray(self.order, jnp.int32)[self.block_at(step)]

@@ -3,9 +3,9 @@
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
-import jax
 from jaxtyping import Array, Float
 
+from festina import draws
 from festina.errors import ArgumentError, require
 from festina.worlds.data import Moments, Samples
 from festina.worlds.wishart import second_moment
@@ -54,7 +54,7 @@ class Sampled(eqx.Module):
         return samples.moments if hasattr(network, "map") else samples
 
     def second_moment(self, key: Array, inputs: int, dtype: Any) -> Float[Array, "inputs inputs"]:
-        drawn = jax.random.normal(key, (self.batch, inputs), dtype)
+        drawn = draws.normal(key, (self.batch, inputs), dtype)
         return drawn.T @ drawn / self.batch
 
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from festina import draws
 from festina.errors import UnknownName, require
-from festina.precision import is_traced
+from festina.precision import is_traced, precise
 from festina.worlds.orthogonal import orthogonal_factor
 
 
@@ -66,15 +66,17 @@ class Tasks(eqx.Module):
         require(fits, "maps", "be a stack of matrices", f"of shape {np.shape(self.maps)}")
 
     @classmethod
+    @precise
     def orthogonal(cls, key: Array, tasks: int, outputs: int, inputs: int, convention: Convention = SUM) -> "Tasks":
         """Teachers all of whose rows are orthogonal: the first rows of a random rotation, shared out in order."""
         rows = tasks * outputs
         require(rows <= inputs, "inputs", f"be at least {rows}, one for every row of the {tasks} teachers", inputs)
-        rotation = orthogonal_factor(_normal(key, (rows, inputs)))
+        rotation = orthogonal_factor(draws.normal(key, (rows, inputs)))
         maps = convention.row_norm(inputs) * rotation.reshape(tasks, outputs, inputs)
         return cls(maps, convention.loss_share(outputs))
 
     @classmethod
+    @precise
     def similar(
         cls, key: Array, cosine: Any, tasks: int, outputs: int, inputs: int, convention: Convention = SUM
     ) -> "Tasks":
@@ -95,6 +97,7 @@ class Tasks(eqx.Module):
         return cls(jnp.einsum("mn,noi->moi", root, plain.maps), plain.loss_share)
 
     @classmethod
+    @precise
     def of_rank(
         cls, key: Array, rank: int, tasks: int, outputs: int, inputs: int, convention: Convention = SUM
     ) -> "Tasks":
@@ -103,13 +106,13 @@ class Tasks(eqx.Module):
         W*m = s U_m V_mᵀ. As long as tasks × rank ≤ inputs, all right singular vectors are orthogonal.
         """
         require(1 <= rank <= min(outputs, inputs), "rank", f"lie between 1 and {min(outputs, inputs)}", rank)
-        for_left, for_right = jax.random.split(key)
-        left = [orthogonal_factor(_normal(k, (outputs, rank))) for k in jax.random.split(for_left, tasks)]
+        for_left, for_right = draws.split(key, 2)
+        left = [orthogonal_factor(draws.normal(k, (outputs, rank))) for k in draws.split(for_left, tasks)]
         if tasks * rank <= inputs:
-            joint = orthogonal_factor(_normal(for_right, (inputs, tasks * rank)))
+            joint = orthogonal_factor(draws.normal(for_right, (inputs, tasks * rank)))
             right = [joint[:, m * rank : (m + 1) * rank] for m in range(tasks)]
         else:
-            right = [orthogonal_factor(_normal(k, (inputs, rank))) for k in jax.random.split(for_right, tasks)]
+            right = [orthogonal_factor(draws.normal(k, (inputs, rank))) for k in draws.split(for_right, tasks)]
         strength = inputs**0.5 * convention.row_norm(inputs)
         maps = jnp.stack([strength * u @ v.T for u, v in zip(left, right, strict=True)])
         return cls(maps, convention.loss_share(outputs))
@@ -141,8 +144,3 @@ class Tasks(eqx.Module):
         for group in groups:
             known = len(group) >= 1 and all(0 <= m < self.count for m in group)
             require(known, "groups", f"name tasks from 0 to {self.count - 1}", group)
-
-
-def _normal(key: Array, shape: tuple[int, int]) -> Float[Array, "_ _"]:
-    """Drawn flat, which compiles several times faster in float64."""
-    return jax.random.normal(key, (shape[0] * shape[1],)).reshape(shape)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from festina import draws
 from festina.errors import require
 
 FEWEST = 10  # degrees of freedom below which a polynomial no longer fits
@@ -34,7 +35,7 @@ def second_moment_root(key: Array, inputs: int, batch: int, dtype: Any) -> Float
     """
     require(batch >= inputs, "batch", f"be at least the {inputs} inputs (Bartlett's rule)", batch)
     triangle = inputs * (inputs + 1) // 2
-    drawn = jax.random.normal(key, (triangle,), jnp.float32).astype(dtype)
+    drawn = draws.normal(key, (triangle,), dtype)
     few = batch - inputs + 1 < FEWEST
     diagonal = _chi_by_gamma(key, inputs, batch, dtype) if few else _chi(drawn[:inputs], batch)
     entries = jnp.concatenate([diagonal, drawn[inputs:], jnp.zeros((1,), dtype)])
@@ -79,4 +80,4 @@ def chi_polynomial(degrees: int, count: int) -> Float[np.ndarray, "count powers"
 def _chi_by_gamma(key: Array, count: int, degrees: int, dtype: Any) -> Float[Array, " count"]:
     """The same by rejection, for few degrees of freedom."""
     freedom = (degrees - jnp.arange(count)).astype(dtype)
-    return jnp.sqrt(2.0 * jax.random.gamma(jax.random.fold_in(key, 1), freedom / 2.0, dtype=dtype))
+    return jnp.sqrt(2.0 * jax.random.gamma(draws.fold_in(key, 1), freedom / 2.0, dtype=dtype))

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
-from festina._lazy import jax, np, xr
+from festina._lazy import np, xr
 from festina.errors import ArgumentError
 from festina.experiment import ExperimentConfig, Variable, continuous, structural
 
@@ -23,11 +23,9 @@ VARIABLES = {
 """What `observe` records; experiments may add to it."""
 
 
-class AbstractionConfig(ExperimentConfig):
-    """The fields of every experiment, with the values of the paper's first simulation (fig. 2)."""
+class BlockConfig(ExperimentConfig):
+    """Joint descent on students and gates through blocks of tasks, with the values of the paper's first simulation."""
 
-    inputs: int = structural(20, ge=1, le=1000, help="inputs d_in of the tasks")
-    outputs: int = structural(10, ge=1, le=1000, help="outputs d_out of the tasks")
     weight_timescale: float = continuous(1.3, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
     gate_timescale: float = continuous(0.03, gt=0, scale="log", unit="t", help="timescale τ_c of the gates")
     nonnegativity: float = continuous(1 / 11, ge=0, help="coefficient of Σ max(0, −c)")
@@ -37,11 +35,6 @@ class AbstractionConfig(ExperimentConfig):
     step_size: float = structural(0.001, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
     records: int = structural(2000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
     scale: float = continuous(0.01, gt=0, scale="log", help="s.d. of initial weights, times √inputs")
-    batch: int = structural(200, ge=1, le=1_000_000, help="inputs B seen in one step (sampled and wishart)")
-    data: Data = structural(
-        "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`, `closure`)"
-    )
-    convention: Literal["sum", "mean"] = structural("sum", help="scale of teachers and loss: see worlds.tasks")
 
     @field_validator("records")
     @classmethod
@@ -56,6 +49,18 @@ class AbstractionConfig(ExperimentConfig):
         return round(self.until / self.step_size) // self.records
 
 
+class AbstractionConfig(BlockConfig):
+    """The fields of the experiments with linear tasks."""
+
+    inputs: int = structural(20, ge=1, le=1000, help="inputs d_in of the tasks")
+    outputs: int = structural(10, ge=1, le=1000, help="outputs d_out of the tasks")
+    batch: int = structural(200, ge=1, le=1_000_000, help="inputs B seen in one step (sampled and wishart)")
+    data: Data = structural(
+        "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`, `closure`)"
+    )
+    convention: Literal["sum", "mean"] = structural("sum", help="scale of teachers and loss: see worlds.tasks")
+
+
 def rule(config: Any, order: int = 1) -> Any:
     """The flexible way of learning that a configuration describes; ``order`` is that of the norm of the gates."""
     bounds = fs.networks.Regularizer(config.nonnegativity, config.normalization, order=order)
@@ -68,28 +73,29 @@ def arms(config: Any, order: Any, flexible: Any, forgetful: Any) -> Any:
     return fs.learning.stacked(*(fs.learning.Arm(rule, blocks) for rule in (flexible, forgetful)))
 
 
-def process(config: Any, key: Any, network: Any, arms: Any, tasks: Any, observe: Any) -> Any:
-    """The process that a configuration asks for, with the data it asks for."""
-    statistics = {
+def statistics(config: Any) -> Any:
+    """What a step sees, as the configuration asks."""
+    return {
         "sampled": fs.worlds.Sampled(config.batch),
         "wishart": fs.worlds.Wishart(config.batch),
         "population": fs.worlds.Population(),
         "closure": fs.worlds.Population(),
     }[config.data]
+
+
+def clock(config: Any) -> dict[str, Any]:
+    """Steps and recordings, as the configuration asks."""
+    return {"step_size": config.step_size, "records": config.records, "steps_per_record": config.steps_per_record}
+
+
+def process(config: Any, key: Any, network: Any, arms: Any, tasks: Any, observe: Any) -> Any:
+    """The process that a configuration asks for, with the data it asks for."""
     if config.data == "closure":
         if isinstance(network, fs.networks.FullyConnected):
             raise ArgumentError("Argument `data` must be `population` for a fully connected network, but is `closure`.")
         network, tasks = fs.learning.compressed_by_row(network, tasks)
     return fs.learning.joint_process(
-        network,
-        arms,
-        tasks,
-        key,
-        step_size=config.step_size,
-        records=config.records,
-        steps_per_record=config.steps_per_record,
-        observe=observe,
-        statistics=statistics,
+        network, arms, tasks, key, observe=observe, statistics=statistics(config), **clock(config)
     )
 
 
@@ -106,7 +112,7 @@ def observe(view: Any) -> dict[str, Any]:
 
 def keys(key: Any) -> tuple[Any, Any, Any]:
     """Three keys of a run: for its teachers, its initial weights and its data."""
-    teachers, weights, data = jax.random.split(key, 3)
+    teachers, weights, data = fs.draws.split(key, 3)
     return teachers, weights, data
 
 

@@ -1,0 +1,85 @@
+"""Matching, alignment, times within blocks, selectivity."""
+
+import numpy as np
+import pytest
+
+from festina.errors import ArgumentError
+from festina.measures import (
+    at_block_ends,
+    gate_separation,
+    matched_paths,
+    selectivity,
+    take_paths,
+    times_in_blocks,
+    total_alignment,
+)
+
+
+def test_matching_is_one_to_one_where_sorting_is_not():
+    alignment = np.array([[[0.9, 0.8, 0.1], [0.8, 0.1, 0.2], [0.7, 0.3, 0.0]]])
+    assert (alignment[0].argmax(axis=1) == 0).all()  # every teacher's favourite is path 0
+    order = matched_paths(alignment)
+    assert sorted(order[0]) == [0, 1, 2]
+    best = max(
+        sum(alignment[0, m, p] for m, p in enumerate(way))
+        for way in [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+    )
+    np.testing.assert_allclose(sum(alignment[0, m, p] for m, p in enumerate(order[0])), best)
+
+
+def test_more_paths_than_teachers_but_not_fewer():
+    assert matched_paths(np.array([[0.1, 0.2, 0.9]])).tolist() == [2]
+    with pytest.raises(ArgumentError, match="at least as many paths"):
+        matched_paths(np.ones((3, 2)))
+
+
+def test_paths_are_taken_in_the_order_of_their_teachers():
+    order = np.array([[1, 0], [0, 1]])
+    values = np.arange(2 * 5 * 2.0).reshape(2, 5, 2)  # run, time, path
+    sorted_values = take_paths(values, order, -1)
+    np.testing.assert_array_equal(sorted_values[0], values[0][:, ::-1])
+    np.testing.assert_array_equal(sorted_values[1], values[1])
+    np.testing.assert_array_equal(take_paths(values.swapaxes(1, 2), order, 1), sorted_values.swapaxes(1, 2))
+
+
+def test_total_alignment_is_the_cosine_of_everything_strung_together():
+    rng = np.random.default_rng(0)
+    teachers = np.linalg.qr(rng.normal(size=(20, 20)))[0][:6].reshape(2, 3, 20)
+    students = rng.normal(size=(2, 3, 20)) + 3 * teachers[::-1]
+    components = np.einsum("moi,poi->mp", teachers, students) / np.sqrt(3)
+    norms = np.linalg.norm(students, axis=(1, 2))
+    ordered = students[matched_paths(components)]
+    cosine = np.sum(teachers * ordered) / np.linalg.norm(teachers) / np.linalg.norm(ordered)
+    np.testing.assert_allclose(total_alignment(components, norms), cosine)
+    swapped = total_alignment(components, norms, np.array([0, 1]))
+    assert swapped < cosine
+
+
+def test_an_unspecialised_network_has_one_over_root_m():
+    components, norms = np.full((3, 3), 1.0), np.full(3, np.sqrt(3))
+    np.testing.assert_allclose(total_alignment(components, norms), 1 / np.sqrt(3))
+
+
+def test_times_in_blocks_start_anew_in_each():
+    time = np.linspace(0, 3, 301)
+    edges = np.array([0.0, 1.0, 2.0, 3.0])
+    within = time % 1.0
+    rate = np.where(time < 1 - 1e-9, 1.0, np.where(time < 2 - 1e-9, 4.0, 0.1))
+    loss = np.stack([np.exp(-rate * within), np.full_like(time, 2.0)])
+    found = times_in_blocks(time, loss, edges, 0.5)
+    np.testing.assert_allclose(found[0, :2], [np.log(2), np.log(2) / 4], atol=1e-3)
+    assert np.isnan(found[0, 2]) and np.isnan(found[1]).all()
+
+
+def test_a_recording_on_a_boundary_belongs_to_the_next_block():
+    time, edges = np.arange(7) * 0.5, np.array([0.0, 1.0, 3.0])
+    np.testing.assert_array_equal(at_block_ends(time, np.arange(7.0), edges), [1.0, 5.0])
+
+
+def test_separation_and_selectivity():
+    np.testing.assert_allclose(gate_separation(np.array([[1.0, 0.0], [0.2, 0.5]])), [1.0, 0.3])
+    activity = np.array([[1.0, 0.3], [0.0, 0.3]])  # tasks × gates
+    np.testing.assert_allclose(selectivity(activity), [1.0, 0.0])
+    np.testing.assert_allclose(selectivity(np.zeros((2, 2))), 0.0)
+    with pytest.raises(ArgumentError, match="two"):
+        gate_separation(np.ones((3, 1)))
