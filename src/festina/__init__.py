@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from festina.lab.run import run
     from festina.lab.sweep import sweep
     from festina.learning.learn import descent, flow
+    from festina.learning.stream import abstract
     from festina.measures.compare import compare
     from festina.precision import double
 
@@ -26,6 +27,7 @@ __getattr__ = attributes(
         "Experiment": "festina.experiment",
         "ExperimentConfig": "festina.experiment",
         "Result": "festina.experiment",
+        "abstract": "festina.learning.stream",
         "compare": "festina.measures.compare",
         "descent": "festina.learning.learn",
         "double": "festina.precision",
@@ -49,6 +51,7 @@ __all__ = [
     "ExperimentConfig",
     "Result",
     "__version__",
+    "abstract",
     "compare",
     "descent",
     "double",

@@ -116,6 +116,18 @@ def test_the_closure_is_the_population_dynamics(closed):
     assert np.abs(full["gates"][:, -1, 0] - full["gates"][:, 0, 0]).max() > 0.1
 
 
+def test_many_arms_go_in_tiles(monkeypatch):
+    """Five arms in tiles of two, the last one padded: nothing changes."""
+    blocks = Blocks.of((0, 1), 0.5, STEP)
+    rules = [JointDescent(0.8, tau, Regularizer(0.2, 0.6)) for tau in (0.05, 0.1, 0.2, 0.4, 0.8)]
+    arms = stacked(*(Arm(rule, blocks) for rule in rules))
+    whole = simulated(lambda seed: process(seed, closed="whole", arms=arms), seeds=2)
+    monkeypatch.setattr("festina.learning.closure.WIDEST", 2)
+    tiled = simulated(lambda seed: process(seed, closed="whole", arms=arms), seeds=2)
+    for name in whole:
+        np.testing.assert_allclose(tiled[name], whole[name], atol=1e-13)
+
+
 def test_rows_of_the_closure_keep_alignments_and_neuron_gates():
     see_rows = lambda view: {"alignment": view.alignment, "gates": view.gates}  # noqa: E731
     arms = two_arms(JointDescent(0.8, 0.1, Regularizer(0.2, 0.6, order=2)))

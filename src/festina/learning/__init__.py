@@ -7,20 +7,25 @@ from festina.learning.joint import Arm, JointDescent, View, joint_process, stack
 from festina.learning.learn import descent, flow
 from festina.learning.loop import Checkpoint, Failure, Outcome, drive
 from festina.learning.process import Process, State
+from festina.learning.stream import Abstracted, CrossEntropy, SquaredError, abstract, stream_rule
 from festina.learning.trajectory import Diverged, Trajectory
 
 __all__ = [
+    "Abstracted",
     "Arm",
     "Checkpoint",
+    "CrossEntropy",
     "Diverged",
     "Failure",
     "JointDescent",
     "Outcome",
     "Process",
+    "SquaredError",
     "State",
     "Tolerance",
     "Trajectory",
     "View",
+    "abstract",
     "closed_process",
     "compressed",
     "compressed_by_row",
@@ -33,4 +38,5 @@ __all__ = [
     "scaled_by",
     "stacked",
     "stages_by_time",
+    "stream_rule",
 ]

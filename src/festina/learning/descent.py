@@ -13,7 +13,7 @@ from festina.learning.process import Observed, Process, State
 
 Update = Callable[[Any, Any, Any], Any]
 
-BULK = 64  # steps whose data are drawn together: random numbers are cheaper by the thousand
+BULK = 128  # steps whose data are drawn together: random numbers are cheaper by the thousand
 
 
 def descent_process(

@@ -24,6 +24,7 @@ from festina.learning.progress import Progress
 from festina.precision import double, to_numpy
 
 CHUNKS = 100
+TILE_BYTES = 2**20  # of parameters that go through a chunk together: about a core's second cache
 
 Build = Callable[[Any], Process]
 
@@ -211,7 +212,21 @@ def _watched(build: Build, inputs: Any, state: State, first: Any, count: int, lo
             return state, jax.tree.map(lambda leaf: leaf[None], seen)
         return jax.lax.scan(to_next, state, jnp.asarray(first) + jnp.arange(count))
 
-    return jax.vmap(one)(inputs, state)
+    return _in_tiles(one, inputs, state)
+
+
+def _in_tiles(one: Callable[[Any, State], Any], inputs: Any, state: State) -> Any:
+    """`vmap` over runs, or over as many of them at once as fit the cache, tile after tile."""
+    runs = state.step.shape[0]
+    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state.parameters)) // runs
+    tile = max(
+        count for count in range(1, runs + 1) if runs % count == 0 and (count == 1 or count * size <= TILE_BYTES)
+    )
+    if tile == runs:
+        return jax.vmap(one)(inputs, state)
+    cut = jax.tree.map(lambda leaf: leaf.reshape(runs // tile, tile, *leaf.shape[1:]), (inputs, state))
+    done = jax.lax.map(lambda part: jax.vmap(one)(*part), cut)
+    return jax.tree.map(lambda leaf: leaf.reshape(runs, *leaf.shape[2:]), done)
 
 
 def _finite(parameters: Any) -> Bool[Array, " leaves"]:

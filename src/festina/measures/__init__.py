@@ -21,9 +21,11 @@ from festina.measures.specialization import (
     total_alignment,
 )
 from festina.measures.stages import crossing_time, stage_index
+from festina.measures.switching import Switching, matched_labels, switching
 
 __all__ = [
     "Comparison",
+    "Switching",
     "at_block_ends",
     "at_fall",
     "behaviour",
@@ -35,6 +37,7 @@ __all__ = [
     "kernel_distance",
     "kernel_inner",
     "kernel_movement",
+    "matched_labels",
     "matched_paths",
     "planar_paths",
     "representational_similarity",
@@ -42,6 +45,7 @@ __all__ = [
     "silent_share",
     "stage_index",
     "stress",
+    "switching",
     "take_paths",
     "target_alignment",
     "times_in_blocks",

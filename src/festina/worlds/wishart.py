@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from scipy import special
 
 from festina import draws
 from festina.errors import require
@@ -63,16 +64,15 @@ def _chi(normal: Float[Array, " k"], degrees: int) -> Float[Array, " k"]:
 @lru_cache
 def chi_polynomial(degrees: int, count: int) -> Float[np.ndarray, "count powers"]:
     """Polynomials in z/REACH that turn a normal z into χ with degrees, degrees − 1, … degrees of freedom."""
-    from scipy import stats
-
     power = 9 if degrees - count + 1 >= 180 else 17
     nodes = np.cos(np.pi * (np.arange(4 * power) + 0.5) / (4 * power))
     z = REACH * nodes
     fits = []
     for k in range(count):
-        law = stats.chi2(degrees - k)
+        half = (degrees - k) / 2  # χ² is twice a gamma variable of this shape
         # from whichever tail is near, so that neither end loses its digits
-        quantile = np.where(z < 0, law.ppf(stats.norm.cdf(z)), law.isf(stats.norm.sf(z)))
+        tail = special.ndtr(-np.abs(z))
+        quantile = 2 * np.where(z < 0, special.gammaincinv(half, tail), special.gammainccinv(half, tail))
         fits.append(np.polynomial.chebyshev.cheb2poly(np.polynomial.chebyshev.chebfit(nodes, np.sqrt(quantile), power)))
     return np.stack(fits)
 

@@ -1,0 +1,153 @@
+"""One sample at a time: how few of them it takes to notice that the task has changed."""
+
+from typing import Any, Literal
+
+import festina as fs
+from festina._lazy import np
+from festina.experiment import Claim, Experiment, above, between, continuous, near, structural
+from festina.experiments.abstraction._common import (
+    ARMS,
+    VARIABLES,
+    AbstractionConfig,
+    Data,
+    arms,
+    block_edges,
+    keys,
+    observe,
+    process,
+    rule,
+    sort_by_teacher,
+)
+from festina.sources import SANDBRINK_2024
+
+TASKS = 2
+LAST = 4  # blocks at the end over which late adaptation is averaged
+
+
+class FewShot(Experiment):
+    """Even if every step sees one sample only, a network with specialised students changes its task within two of them.
+
+    The two tasks, the network and both arms of `abstraction/specialization`, with coarse time: B = 1 input in a step,
+    33 steps in a block. A single input says little about a whole map, so that both learning and loss are noisy; curves
+    are means of 100 runs. `loss` is expected over all inputs, not that on the sample.
+
+    Once students have specialised, one sample suffices to move the gates most of the way: the loss falls from .47 (the
+    wrong student alone would have .50) to about .16 after one sample and .09 after two. The forgetful network,
+    which changes slowly and with every sample, has hardly moved by then.
+
+    The table of the paper (τ_w = 1, τ_c = .01, dt = .02, ‖c‖₂, 6 blocks) cannot be what made its figure: with a step
+    of 2 τ_c some runs diverge, and six blocks are too few to specialise. Timescales and step here are those of the
+    published code, τ_w = 1.3 and τ_c = dt = .03, and there are 20 blocks. The norm is ‖c‖₁, because with it the loss
+    is that of the published code; with ‖c‖₂ (`order=2`) the network specialises as well, but one and two samples leave
+    a loss of .19 and .12. The number of blocks and the norm were chosen by this comparison: that the numbers agree is
+    partly due to it.
+
+    In a few runs one student becomes the negative of its teacher, behind a negative gate: noise can take a gate across
+    zero, where its bound is soft. It counts as misaligned, which keeps the mean alignment at .94. With ‖c‖₂ this was
+    not seen.
+    """
+
+    name = "abstraction/few_shot"
+    sources = (SANDBRINK_2024,)
+    time_unit = "t"
+    variables = VARIABLES
+    seeds = 100
+    quick = {"seeds": 100}  # compiling takes longer than all of them
+
+    class Config(AbstractionConfig):
+        order: Literal[1, 2] = structural(1, help="order of the norm of the gates: ‖c‖₁ or ‖c‖₂")
+        block_length: float = continuous(0.99, gt=0, unit="t", help="how long one task is shown, τ_B")
+        step_size: float = structural(0.03, gt=0, unit="t", help="length dt of a step, and of a sample")
+        until: float = structural(19.8, gt=0, unit="t", help="when to stop")
+        records: int = structural(660, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
+        batch: int = structural(1, ge=1, le=1_000_000, help="inputs B seen in one step (sampled and wishart)")
+        data: Data = structural("sampled", help="what a step sees: see the other experiments of this family")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"arm": list(ARMS)}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        for_teachers, for_weights, for_data = keys(key)
+        convention = fs.worlds.convention(config.convention)
+        tasks = fs.worlds.Tasks.orthogonal(for_teachers, TASKS, config.outputs, config.inputs, convention)
+        network = fs.networks.PathGated.init(for_weights, TASKS, config.outputs, config.inputs, config.scale)
+        flexible = rule(config, config.order)
+        both = arms(config, range(TASKS), flexible, flexible.forgetful(config.weight_timescale))
+        return process(config, for_data, network, both, tasks, observe)
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        return sort_by_teacher(data)
+
+    claims = (
+        Claim(
+            "specialised",
+            SANDBRINK_2024.at("fig. A.16"),
+            "From single samples students still come to agree with one teacher each (mean total alignment at the end).",
+            quantity=lambda result: _final(result, "flexible"),
+            expect=near(0.95, 0.03),
+            loosely=above(0.8),
+        ),
+        Claim(
+            "unspecialised",
+            SANDBRINK_2024.at("fig. A.16"),
+            "Those of the forgetful network do not.",
+            quantity=lambda result: _final(result, "forgetful"),
+            expect=near(0.68, 0.03),
+        ),
+        Claim(
+            "switch",
+            SANDBRINK_2024.at("fig. A.16"),
+            "A late switch finds the flexible network fully set on the other task (mean loss before the first sample).",
+            quantity=lambda result: late_loss(result)[0, 0],
+            expect=near(0.50, 0.05),
+        ),
+        Claim(
+            "one-sample",
+            SANDBRINK_2024.at("fig. A.16"),
+            "One sample later it has found most of the way to the new one (mean loss after the first sample).",
+            quantity=lambda result: late_loss(result)[0, 1],
+            expect=near(0.155, 0.03),
+        ),
+        Claim(
+            "two-samples",
+            SANDBRINK_2024.at("fig. A.16"),
+            "A second sample brings it further (mean loss after two).",
+            quantity=lambda result: late_loss(result)[0, 2],
+            expect=near(0.085, 0.02),
+        ),
+        Claim(
+            "forgetful-waits",
+            SANDBRINK_2024.at("fig. A.16"),
+            "Two samples tell the forgetful network next to nothing (mean loss after them, as a share of that before).",
+            quantity=lambda result: late_loss(result)[1, 2] / late_loss(result)[1, 0],
+            expect=between(0.9, 1.0),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.abstraction._few_shot_figure import draw
+
+        return draw(result)
+
+
+def after_switches(result: Any, name: str, samples: int) -> Any:
+    """A variable after 0, 1, 2, … samples of each block: (run, arm, …, block, sample)."""
+    config = result.config
+    if config.steps_per_record != 1:
+        raise LookupError("needs a recording of every step")
+    values = result[name].transpose("run", "arm", ..., "time").values
+    steps = round(config.block_length / config.step_size)
+    starts = np.arange(len(block_edges(config)) - 1) * steps
+    return values[..., starts[:, None] + np.arange(min(samples, steps) + 1)]
+
+
+def late_loss(result: Any, samples: int = 2) -> Any:
+    """The loss after 0, 1, 2, … samples, averaged over runs and late blocks: (arm, sample)."""
+    loss = after_switches(result, "loss", samples)
+    if loss.shape[2] <= LAST:
+        raise LookupError("needs more blocks")
+    return loss[:, :, -LAST:].mean(axis=(0, 2))
+
+
+def _final(result: Any, arm: str) -> Any:
+    return result["total_alignment"].sel(arm=arm).isel(time=-1).values.mean()

@@ -1,0 +1,209 @@
+"""More paths than tasks: which of them fall silent, and what that takes."""
+
+from typing import Any, Literal
+
+import festina as fs
+from festina._lazy import np, xr
+from festina.experiment import Claim, Experiment, above, below, between, continuous, near, structural
+from festina.experiments.abstraction._common import (
+    VARIABLES,
+    AbstractionConfig,
+    block_edges,
+    keys,
+    observe,
+    process,
+)
+from festina.sources import SANDBRINK_2024
+
+ARMS = ("no cost", "cost of columns", "cost of squares", "no cost, weak bounds")
+TASKS = 2
+LAST = 4  # blocks at the end over which the settled state is judged
+SILENCE = 0.1  # of a gate, and of a path's contribution |c| |W| in units of the teachers' norm
+
+
+class Redundancy(Experiment):
+    """With more paths than tasks, a cost of weights makes the redundant paths fall silent in most runs, but not in all.
+
+    A network y = Σ_p c^p W^p x with P = 4 paths learns M = 2 tasks in unannounced blocks, as in
+    `abstraction/specialization`, in four arms:
+
+    - *no cost*: bounds on the gates, .545 Σ max(0, −c) + 2.727 (‖c‖₁ − 1)², and no cost of weights;
+    - *cost of columns*: weaker bounds, .194 and .968, and .194 times the mean norm ‖W^p[:, j]‖ of a column. This is
+      what the published code computes;
+    - *cost of squares*: the same bounds, and λ_W/(2 P d_in) Σ (W^p_ij)² with λ_W = .77, which is what the text says;
+    - *no cost, weak bounds*: the same bounds and no cost, a control that the paper lacks: its comparison changes the
+      bounds together with the cost.
+
+    A path is *silent* if at the ends of all of the last four blocks both its gate |c| and its contribution |c| |W|, in
+    units of the teachers' norm, are below a tenth. The paper shows one run of each arm; ten runs of the published code
+    had two silent paths in ten cases with the cost and in two without. Ten are too few to tell, so there are forty
+    here. The contrast is there, but it is not one of all or nothing: the cost of columns leaves a redundant path in
+    use in about one run of ten, and without any cost about half of the runs have two silent paths too. (Paths that are
+    silent at the ends of blocks may be heard after a switch. If they must be closed throughout the last four blocks,
+    two are so in two runs of three with the cost of columns, and in less than one of five in each of the other arms.)
+
+    The two costs are not the same thing. A path that is not used loses weight at a constant rate under the cost of
+    columns, its columns' norms by .194/(P d_in τ_w) = .0019 per unit of time, and so is gone after a while (after
+    20 blocks the lightest path has less than a twentieth of a teacher's norm in all but 2 of 40 runs). Under the
+    cost of squares it decays exponentially, with the time P d_in τ_w/λ_W = 135: in 20 blocks hardly anything
+    happens, and the outcome is nearly that without a cost.
+    """
+
+    name = "abstraction/redundancy"
+    sources = (SANDBRINK_2024,)
+    time_unit = "t"
+    variables = VARIABLES
+    seeds = 40
+    quick = {"seeds": 3, "data": "population"}
+
+    class Config(AbstractionConfig):
+        paths: int = structural(4, ge=TASKS, le=20, help="paths P; there are two tasks")
+        nonnegativity: float = continuous(6 / 11, ge=0, help="coefficient of Σ max(0, −c) without a cost of weights")
+        normalization: float = continuous(30 / 11, ge=0, help="coefficient of (‖c‖₁ − 1)² without a cost of weights")
+        weak_nonnegativity: float = continuous(6 / 31, ge=0, help="coefficient of Σ max(0, −c) in the other arms")
+        weak_normalization: float = continuous(30 / 31, ge=0, help="coefficient of (‖c‖₁ − 1)² in the other arms")
+        column_cost: float = continuous(6 / 31, ge=0, help="coefficient of the mean norm of the students' columns")
+        square_cost: float = continuous(0.77, ge=0, help="coefficient λ_W of Σ W²/(2 P d_in)")
+        records: int = structural(1000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
+        data: Literal["sampled", "wishart", "population"] = structural(
+            "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`)"
+        )
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"arm": list(ARMS)}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        tasks, network, for_data = initial(config, key)
+        blocks = fs.worlds.Blocks.of(range(TASKS), config.block_length, config.step_size)
+        rules = [
+            fs.learning.JointDescent(config.weight_timescale, config.gate_timescale, bounds)
+            for bounds in regularizers(config).values()
+        ]
+        arms = fs.learning.stacked(*(fs.learning.Arm(rule, blocks) for rule in rules))
+        return process(config, for_data, network, arms, tasks, observe)
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        axes = ("run", "arm", "time")
+        components = data["components"].transpose(*axes, "teacher", "path").values
+        norms = data["norms"].transpose(*axes, "path").values
+        # paths are matched by their lengths along the teachers, for the cosine of a path without weight says nothing
+        return {"total_alignment": xr.DataArray(fs.measures.total_alignment(components, norms), dims=axes)}
+
+    claims = (
+        Claim(
+            "silent",
+            SANDBRINK_2024.at("fig. A.3A"),
+            "With the cost of weights of the published code all redundant paths fall silent (share of runs).",
+            quantity=lambda result: _all_silent(result, "cost of columns"),
+            expect=near(1.0, 0.1),
+            budget="full",
+        ),
+        Claim(
+            "silent-text",
+            SANDBRINK_2024.at("app. A.3"),
+            "So they do with the cost that the text gives (share of runs).",
+            quantity=lambda result: _all_silent(result, "cost of squares"),
+            expect=near(1.0, 0.1),
+            budget="full",
+        ),
+        Claim(
+            "split",
+            SANDBRINK_2024.at("fig. A.3B"),
+            "Without a cost paths are split over the tasks, and all redundant ones are silent only by chance.",
+            quantity=lambda result: _all_silent(result, "no cost"),
+            expect=between(0.0, 0.5),
+            budget="full",
+        ),
+        Claim(
+            "not-by-weak-bounds",
+            SANDBRINK_2024.at("fig. A.3"),
+            "It is the cost that silences paths, not the weaker bounds that come with it (share of runs).",
+            quantity=lambda result: _all_silent(result, "no cost, weak bounds"),
+            expect=between(0.0, 0.5),
+            budget="full",
+        ),
+        Claim(
+            "decayed",
+            SANDBRINK_2024.at("app. A.3"),
+            "Under the published code's cost an unused path decays (norm of the weakest path at the end, in units of "
+            "the teachers' norm).",
+            quantity=lambda result: _weakest(result, "cost of columns"),
+            expect=below(0.05),
+        ),
+        Claim(
+            "decayed-text",
+            SANDBRINK_2024.at("app. A.3"),
+            "So it does under the cost of the text.",
+            quantity=lambda result: _weakest(result, "cost of squares"),
+            expect=below(0.05),
+        ),
+        Claim(
+            "specialised",
+            SANDBRINK_2024.at("fig. A.3A"),
+            "The paths that remain agree with one teacher each (total alignment at the end, cost of columns).",
+            quantity=lambda result: result["total_alignment"].sel(arm="cost of columns").isel(time=-1).values,
+            expect=above(0.95),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.abstraction._redundancy_figure import draw
+
+        return draw(result)
+
+
+def initial(config: Any, key: Any) -> tuple[Any, Any, Any]:
+    """The tasks of a run, its network, and the key of its data."""
+    for_teachers, for_weights, for_data = keys(key)
+    convention = fs.worlds.convention(config.convention)
+    tasks = fs.worlds.Tasks.orthogonal(for_teachers, TASKS, config.outputs, config.inputs, convention)
+    network = fs.networks.PathGated.init(for_weights, config.paths, config.outputs, config.inputs, config.scale)
+    return tasks, network, for_data
+
+
+def regularizers(config: Any) -> dict[str, Any]:
+    """The bounds and costs of each arm; a cost of zero, where there is none, so that all arms have one structure."""
+
+    def bounds(strong: bool, column_cost: Any = 0.0, square_cost: Any = 0.0) -> Any:
+        nonnegativity = config.nonnegativity if strong else config.weak_nonnegativity
+        normalization = config.normalization if strong else config.weak_normalization
+        return fs.networks.Regularizer(nonnegativity, normalization, column_cost, square_cost)
+
+    found = bounds(True), bounds(False, config.column_cost), bounds(False, 0.0, config.square_cost), bounds(False)
+    return dict(zip(ARMS, found, strict=True))
+
+
+def relative_norms(result: Any) -> Any:
+    """|W^p| in units of the norm |W*| of a teacher."""
+    config = result.config
+    return result["norms"] / (config.outputs**0.5 * fs.worlds.convention(config.convention).row_norm(config.inputs))
+
+
+def late_activity(result: Any) -> tuple[Any, Any]:
+    """Gates |c| and contributions |c| |W|/|W*|, at the ends of the last blocks: (run, arm, path, block) each."""
+    axes = ("run", "arm", "path", "time")
+    gates = np.abs(result["gates"].transpose(*axes).values)
+    both = (gates, gates * relative_norms(result).transpose(*axes).values)
+    edges = block_edges(result.config)
+    if len(edges) <= LAST:
+        raise LookupError(f"needs at least {LAST} blocks")
+    first, second = (fs.measures.at_block_ends(result["time"].values, values, edges)[..., -LAST:] for values in both)
+    return first, second
+
+
+def silent_paths(result: Any) -> Any:
+    """Which paths are silent: neither gate nor contribution ever exceeds the level at late ends of blocks."""
+    gates, contributions = late_activity(result)
+    return np.maximum(gates, contributions).max(axis=-1) < SILENCE
+
+
+def _all_silent(result: Any, arm: str) -> Any:
+    """1 for each run in which as many paths are silent as are redundant, 0 for each other."""
+    redundant = result.config.paths - TASKS
+    if redundant == 0:
+        raise LookupError("needs more paths than tasks")
+    return (silent_paths(result)[:, ARMS.index(arm)].sum(axis=-1) == redundant).astype(float)
+
+
+def _weakest(result: Any, arm: str) -> Any:
+    return relative_norms(result).sel(arm=arm).isel(time=-1).min("path").values

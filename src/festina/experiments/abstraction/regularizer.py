@@ -1,0 +1,249 @@
+"""What the bounds on gates do by themselves: they make gates compete, but never say which of them should win."""
+
+from typing import Any
+
+from pydantic import ValidationInfo, field_validator
+
+import festina as fs
+from festina._lazy import jax, jnp, np
+from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, below, continuous, near, structural
+from festina.sources import SANDBRINK_2024
+
+NORMS = (1, 2)  # orders k of ‖c‖_k
+NONNEGATIVE = -0.01  # a gate above this counts as not negative: the rounding of its steps at zero
+
+
+class RegularizerFlow(Experiment):
+    """The bounds on gates alone leave a whole curve of solutions, from one open gate to two that are equally open.
+
+    Two gates descend on R(c) = λ₁ Σ max(0, −c) + λ₂ (‖c‖_k − 1)² alone, τ_c ċ = −∂R/∂c, from a grid of starts, for
+    k = 1 and k = 2. R is zero on the part of the unit sphere of the norm where no gate is negative: a segment or an arc
+    that holds the specialised solutions (1, 0) and (0, 1) as well as the unspecialised one in the middle. On it one
+    gate can only rise if the other falls, which is competition; but nothing pulls towards its ends.
+
+    From gates that are not negative the flow is solved in closed form, with s = c₁ + c₂, d = c₁ − c₂ and r = ‖c‖₂:
+
+    - k = 1: s = 1 + (s₀ − 1) e^(−4λ₂t) and d is conserved, until a gate reaches zero. That happens if |d| > 1; the
+      other gate then goes on alone, c = 1 + (|d| − 1) e^(−2λ₂(t − t*)), to the end of the segment;
+    - k = 2: r = 1 + (r₀ − 1) e^(−2λ₂t), and the direction of c is conserved.
+
+    The bound against negative gates is soft. For k = 1 and λ₁ < 2λ₂, gates that all start below zero stay there: the
+    norm pushes them outwards, and the segment ‖c‖₁ = 1 − λ₁/2λ₂ =: q with all c < 0 is made of local minima. For k = 2
+    such gates come to an axis, at (−q, 0), where the one that reached zero feels no force; any disturbance to the
+    positive side (here, the length of a step) grows, but only as e^(λ₁t/q). Equal negative gates go to another saddle,
+    with ‖c‖₂ = 1 − λ₁/(√2 λ₂). That gates are confined to the positive quadrant is thus true of k = 2 after a long
+    time, and of k = 1 only if they do not all begin outside it.
+    """
+
+    name = "abstraction/regularizer"
+    sources = (SANDBRINK_2024,)
+    time_unit = "τ_c"
+    variables = {
+        "gates": Variable("gates c", ("norm", "gate", "start")),
+        "penalty": Variable("regulariser R", ("norm", "start")),
+    }
+    seeds = 1
+    quick = {"records": 200}
+
+    class Config(ExperimentConfig):
+        nonnegativity: float = continuous(1 / 11, ge=0, help="coefficient λ₁ of Σ max(0, −c)")
+        normalization: float = continuous(5 / 11, gt=0, help="coefficient λ₂ of (‖c‖ − 1)²")
+        lowest: float = continuous(-0.6, help="smallest gate among the starts")
+        highest: float = continuous(1.4, gt=0, help="largest gate among the starts")
+        side: int = structural(
+            12, ge=2, le=200, help="starts along each side of their square grid; (0, 0) cannot be one"
+        )
+        until: float = structural(200.0, gt=0, unit="τ_c", help="when to stop")
+        steps: int = structural(200_000, ge=1, le=10_000_000, help="Euler steps; gates at zero tremble by one of them")
+        records: int = structural(1000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
+
+        @field_validator("records")
+        @classmethod
+        def _whole(cls, records: int, info: ValidationInfo) -> int:
+            steps = info.data.get("steps", 0)
+            if steps % records:
+                raise ValueError(f"divide the {steps} steps there are")
+            return records
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"norm": list(NORMS)}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        bounds = [fs.networks.Regularizer(config.nonnegativity, config.normalization, order=order) for order in NORMS]
+
+        def penalties(gates: Any) -> Any:
+            return jnp.stack(
+                [jax.vmap(bound.of_gates, in_axes=1)(part) for bound, part in zip(bounds, gates, strict=True)]
+            )
+
+        def rate(gates: Any, data: Any, stage: Any) -> Any:
+            return jax.grad(lambda gates: -jnp.sum(penalties(gates)))(gates)
+
+        return fs.learning.descent_process(
+            rate,
+            jnp.stack([starts(config, jnp)] * len(NORMS)),
+            key,
+            config.until / config.steps,
+            config.records,
+            config.steps // config.records,
+            lambda state: {"gates": state.parameters, "penalty": penalties(state.parameters)},
+            draw=lambda key: None,
+        )
+
+    def theory(self, config: Any, key: Any) -> Any:
+        begin = np.asarray(starts(config, np))
+
+        def curves(time: Any) -> dict[str, Any]:
+            both = [solution(begin, config.normalization, np.asarray(time), order) for order in NORMS]
+            return {"gates": np.stack(both, axis=1)}
+
+        return curves
+
+    claims = (
+        Claim(
+            "exact",
+            SANDBRINK_2024.at("app. B.3"),
+            "Gates that start positive follow the closed form (largest error of any of them at any time).",
+            quantity=lambda result: _largest_error(result),
+            expect=below(2e-3),
+        ),
+        Claim(
+            "zero",
+            SANDBRINK_2024.at("fig. B.1"),
+            "The regulariser can be satisfied without residue (largest R at the end from starts that are not all "
+            "negative).",
+            quantity=lambda result: _last(result, "penalty")[:, ~all_negative(result)].max(),
+            expect=below(1e-3),
+        ),
+        Claim(
+            "unspecialised-solution",
+            SANDBRINK_2024.at("fig. B.1"),
+            "Equal gates are a solution: those that start positive and equal stay so (largest |c₁ − c₂| at the end).",
+            quantity=lambda result: _largest_difference(result),
+            expect=below(1e-6),
+        ),
+        Claim(
+            "not-forced",
+            SANDBRINK_2024.at("fig. B.1"),
+            "Nor do unequal gates drift to the corners: positive starts with |c₁ − c₂| < 1 keep it for k = 1 (largest "
+            "change).",
+            quantity=lambda result: _drift(result),
+            expect=below(1e-3),
+        ),
+        Claim(
+            "competition",
+            SANDBRINK_2024.at("app. B.3"),
+            "Among solutions a more open gate means a less open other one (correlation of the two gates at the end).",
+            quantity=lambda result: _correlations(result),
+            expect=below(-0.9),
+        ),
+        Claim(
+            "nonnegative-l1",
+            SANDBRINK_2024.at("app. B.3"),
+            "For k = 1 gates end in the positive quadrant (share of all starts).",
+            quantity=lambda result: _share_nonnegative(result)[0],
+            expect=near(1.0, 0.05),
+        ),
+        Claim(
+            "nonnegative-l2",
+            SANDBRINK_2024.at("app. B.3"),
+            "For k = 2 they do so too (share of all starts).",
+            quantity=lambda result: _share_nonnegative(result)[1],
+            expect=near(1.0, 0.05),
+        ),
+        Claim(
+            "negative-minima",
+            SANDBRINK_2024.at("app. B.3, our derivation"),
+            "For k = 1 gates that are all negative end at ‖c‖₁ = 1 − λ₁/2λ₂ (largest deviation).",
+            quantity=lambda result: _trap_error(result),
+            expect=below(1e-3),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.abstraction._regularizer_figure import draw
+
+        return draw(result)
+
+
+def starts(config: Any, numpy: Any) -> Any:
+    """The square grid of starting gates, (gate, start); made with ``numpy``, or with JAX's."""
+    line = config.lowest + (config.highest - config.lowest) * numpy.linspace(0.0, 1.0, config.side)
+    return numpy.stack([part.ravel() for part in numpy.meshgrid(line, line, indexing="ij")])
+
+
+def solution(start: Any, strength: float, time: Any, order: int) -> Any:
+    """The gates in closed form from each start at each time, (time, gate, start); NaN where a start is negative."""
+    time = np.asarray(time)[:, None]
+    if order == 2:
+        norm = np.sqrt((start**2).sum(axis=0))
+        found = start * ((1.0 + (norm - 1.0) * np.exp(-2.0 * strength * time)) / norm)[:, None]
+    else:
+        found = _along_segment(start, strength, time)
+    return np.where(start.min(axis=0) >= 0, found, np.nan)
+
+
+def _along_segment(start: Any, strength: float, time: Any) -> Any:
+    """The same for k = 1: the sum relaxes and the difference stays, until the smaller gate is zero."""
+    total, apart = start.sum(axis=0), np.abs(start[0] - start[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        closes = np.where(apart > 1.0, np.log((total - 1.0) / (apart - 1.0)) / (4.0 * strength), np.inf)
+    alone = 1.0 + (apart - 1.0) * np.exp(-2.0 * strength * np.maximum(time - closes, 0.0))
+    together = 1.0 + (total - 1.0) * np.exp(-4.0 * strength * time)
+    larger = np.where(time < closes, (together + apart) / 2.0, alone)
+    smaller = np.where(time < closes, (together - apart) / 2.0, 0.0)
+    return np.where((start[0] >= start[1])[None, None], np.stack([larger, smaller], 1), np.stack([smaller, larger], 1))
+
+
+def all_negative(result: Any) -> Any:
+    """Which starts have no gate above zero."""
+    return starts(result.config, np).max(axis=0) <= 0
+
+
+def _positive(result: Any) -> Any:
+    return starts(result.config, np).min(axis=0) >= 0
+
+
+def _last(result: Any, name: str) -> Any:
+    """A variable of the only run at the end: (norm, …, start)."""
+    return result[name].isel(run=0, time=-1).transpose("norm", ..., "start").values
+
+
+def _largest_error(result: Any) -> Any:
+    """Of the closed form, over all starts for which there is one."""
+    return np.nanmax(np.abs(result["gates"] - result.theory["gates"]).values)
+
+
+def _largest_difference(result: Any) -> Any:
+    begin = starts(result.config, np)
+    equal = _positive(result) & (np.abs(begin[0] - begin[1]) < 1e-12)
+    if not equal.any():
+        raise LookupError("needs positive starts")
+    end = _last(result, "gates")[:, :, equal]
+    return np.abs(end[:, 0] - end[:, 1]).max()
+
+
+def _drift(result: Any) -> Any:
+    begin, end = starts(result.config, np), _last(result, "gates")[0]
+    inside = _positive(result) & (np.abs(begin[0] - begin[1]) < 1.0)
+    if not inside.any():
+        raise LookupError("needs positive starts")
+    return np.abs((end[0] - end[1]) - (begin[0] - begin[1]))[inside].max()
+
+
+def _correlations(result: Any) -> Any:
+    if _positive(result).sum() < 3:
+        raise LookupError("needs positive starts")
+    return np.asarray([np.corrcoef(gates[:, _positive(result)])[0, 1] for gates in _last(result, "gates")])
+
+
+def _share_nonnegative(result: Any) -> Any:
+    return (_last(result, "gates").min(axis=1) > NONNEGATIVE).mean(axis=-1)
+
+
+def _trap_error(result: Any) -> Any:
+    config, negative = result.config, all_negative(result)
+    if not negative.any() or config.nonnegativity >= 2 * config.normalization:
+        raise LookupError("needs negative starts, and λ₁ < 2λ₂")
+    size = np.abs(_last(result, "gates")[0][:, negative]).sum(axis=0)
+    return np.abs(size - (1.0 - config.nonnegativity / (2.0 * config.normalization))).max()

@@ -1,0 +1,75 @@
+"""How well a sequence of inferred tasks agrees with the true one, and how soon it notices a switch."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+from scipy.optimize import linear_sum_assignment
+
+from festina.errors import require
+
+
+class Switching(NamedTuple):
+    """Agreement of inferred tasks with true ones."""
+
+    accuracy: float  # share of all steps in which the inferred task is the true one
+    detected: float  # share of switches after which the right task is inferred within the time allowed
+    delay: float  # median number of steps from a detected switch to the right task
+    false_alarms: float  # inferred switches for each true one, beyond the one that answers it
+    labels: np.ndarray  # the true task that each inferred one stands for (−1: none)
+
+    def __repr__(self) -> str:
+        return (
+            f"right in {self.accuracy:.1%} of steps; {self.detected:.0%} of switches detected, "
+            f"after {self.delay:g} steps in the median; {self.false_alarms:.2g} false alarms a switch"
+        )
+
+
+def switching(inferred: Any, true: Any, within: int = 10, after: int = 0) -> Switching:
+    """Compare inferred with true tasks, whatever the numbers by which each calls them.
+
+    Inferred tasks are matched one to one with true ones so that they agree as often as possible. A switch is detected
+    if within a number of steps (and before the next switch) the right task is inferred.
+
+    Args:
+        inferred: the inferred task of every step, as `Abstracted.tasks`.
+        true: the true one.
+        within: steps after a switch in which it has to be noticed.
+        after: steps at the beginning that do not count, such as those in which the tasks are still being learned.
+    """
+    guess, truth = (np.asarray(values) for values in (inferred, true))
+    fits = guess.ndim == truth.ndim == 1 and len(guess) == len(truth)
+    require(fits, "true", f"have one task for each of the {len(guess)} steps", f"of shape {truth.shape}")
+    require(within >= 0, "within", "be zero or positive", within)
+    require(0 <= after < len(guess), "after", f"leave some of the {len(guess)} steps", after)
+    guess, truth = guess[after:].astype(int), truth[after:].astype(int)
+    labels = matched_labels(guess, truth)
+    right = labels[guess] == truth
+    switches = np.flatnonzero(np.diff(truth)) + 1
+    ends = [*switches[1:], len(truth)][: len(switches)]
+    delays = np.array([_first(right[start:end]) for start, end in zip(switches, ends, strict=True)], float)
+    noticed = delays <= within
+    alarms = len(np.flatnonzero(np.diff(guess))) - np.isfinite(delays).sum()
+    some = len(switches) > 0
+    return Switching(
+        float(right.mean()),
+        float(noticed.mean()) if some else float("nan"),
+        float(np.median(delays[noticed])) if noticed.any() else float("nan"),
+        float(max(alarms, 0) / len(switches)) if some else float("nan"),
+        labels,
+    )
+
+
+def matched_labels(inferred: Int[np.ndarray, " steps"], true: Int[np.ndarray, " steps"]) -> Int[np.ndarray, " kinds"]:
+    """For each inferred label the true one it stands for: the one-to-one matching that agrees most often."""
+    require(min(inferred.min(), true.min()) >= 0, "inferred", "be numbered from 0", int(inferred.min()))
+    table = np.zeros((inferred.max() + 1, true.max() + 1), int)
+    np.add.at(table, (inferred, true), 1)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    labels = np.full(len(table), -1)
+    labels[rows] = columns
+    return labels
+
+
+def _first(right: np.ndarray) -> float:
+    return float(np.argmax(right)) if right.any() else float("inf")

@@ -1,0 +1,81 @@
+"""abstraction/redundancy: its claims, and what they cannot check."""
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+import xarray as xr
+
+import festina as fs
+from festina.errors import ArgumentError
+from festina.experiment import Result
+from festina.experiments.abstraction.redundancy import ARMS, Redundancy, initial, silent_paths
+
+
+@pytest.fixture(scope="module")
+def result():
+    with jax.enable_x64(True):
+        return fs.run("abstraction/redundancy", budget="quick")
+
+
+def test_quick_claims_hold_but_for_the_cost_of_the_text(result):
+    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts if verdict.outcome != "not attempted"}
+    assert set(outcomes) == {"decayed", "decayed-text", "specialised"}
+    assert outcomes.pop("decayed-text") == "not reproduced"
+    assert all(outcome.startswith("reproduced") for outcome in outcomes.values()), result
+
+
+def test_every_arm_follows_the_literal_equations():
+    """Three steps in NumPy, with strong or weak bounds and each cost."""
+    fields = {"data": "population", "until": 0.003, "records": 3, "column_cost": 3.0, "square_cost": 50.0}
+    config = Redundancy().configure(**fields)
+    tasks, network, _ = initial(config, jax.random.key(1))
+    teacher = np.asarray(tasks.maps[0])
+    students = [np.stack([student] * 4) for student in network.students]
+    gates = [np.stack([gate] * 4) for gate in network.gates]
+    strong = np.array([1, 0, 0, 0])
+    normalization = np.where(strong, 30 / 11, 30 / 31)
+    columns, squares = np.array([0, 3.0, 0, 0]), np.array([0, 0, 50.0, 0])
+    for _ in range(3):
+        error = teacher - sum(c[:, None, None] * W for c, W in zip(gates, students, strict=True))
+        bound = 2 * normalization * (sum(np.abs(c) for c in gates) - 1)
+        for path in range(4):
+            c, W = gates[path].copy(), students[path].copy()
+            length = np.linalg.norm(W, axis=1, keepdims=True)
+            cost = (columns[:, None, None] / length + squares[:, None, None]) * W / (4 * 20)
+            gates[path] = c + 0.001 / 0.03 * ((W * error).sum((1, 2)) - bound)
+            students[path] = W + 0.001 / 1.3 * (c[:, None, None] * error - cost)
+    found = fs.run("abstraction/redundancy", seeds=1, first_seed=1, **fields).data.isel(run=0, time=-1)
+    np.testing.assert_allclose(found["gates"].transpose("path", "arm"), np.stack(gates), atol=1e-13)
+    norms = np.linalg.norm(np.stack(students), axis=(2, 3))
+    np.testing.assert_allclose(found["norms"].transpose("path", "arm"), norms, atol=1e-13)
+
+
+def test_a_path_is_silent_if_neither_its_gate_nor_its_contribution_is_heard():
+    config = Redundancy().configure(until=4.0, records=8, block_length=1.0)
+    gates = np.zeros((1, len(ARMS), 4, 9))
+    gates[:, :, 0] = 1.0
+    gates[:, :, 1, 7] = 0.2  # at the end of the last block only; faint, but heavy
+    gates[:, :, 2] = 0.05  # a closed gate before enormous weights
+    gates[:, :, 3, [2, 4, 6]] = 1.0  # open only at the beginning of blocks
+    norms = np.ones_like(gates) * np.array([0.7, 0.7, 7.0, 0.7])[:, None]
+    data = xr.Dataset(
+        {name: (("run", "arm", "path", "time"), values) for name, values in (("gates", gates), ("norms", norms))},
+        {"time": np.linspace(0, 4, 9)},
+    )
+    result = Result(Redundancy(), config, data)
+    np.testing.assert_array_equal(silent_paths(result)[0, 0], [False, False, False, True])
+
+
+def test_the_closure_is_refused_for_it_does_not_know_columns():
+    with pytest.raises(ArgumentError, match="data"):
+        Redundancy().configure(data="closure")
+
+
+def test_the_figure_draws_without_warnings(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+        figure.canvas.draw()
+    assert len(figure.axes) == 6

@@ -1,0 +1,91 @@
+"""Task abstractions on a stream of one's own."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.errors import ArgumentError, FestinaError
+from festina.learning import CrossEntropy, JointDescent, SquaredError, stream_rule
+from festina.networks import PathGated, Regularizer
+
+
+@pytest.fixture(scope="module")
+def stream():
+    """Two linear tasks in eight blocks of 60 steps of 10 examples, and the true task of every step."""
+    rng = np.random.default_rng(0)
+    task = np.repeat(np.arange(8) % 2, 600)
+    maps = np.linalg.qr(rng.normal(size=(12, 12)))[0][:6].reshape(2, 3, 12)
+    inputs = rng.normal(size=(len(task), 12))
+    return inputs, np.einsum("noi,ni->no", maps[task], inputs), task
+
+
+def test_gates_tell_the_task(stream):
+    inputs, targets, task = stream
+    run = fs.abstract(inputs, targets, batch=10)
+    assert run.gates.shape == (480, 2) and run.loss.shape == (480,)
+    found = fs.measures.switching(run.tasks, task[::10], within=5, after=240)
+    assert found.accuracy > 0.95 and found.detected == 1.0
+    assert run.loss[-20:].mean() < 0.02 * run.loss[:20].mean()
+    assert set(run.switches) <= set(range(480)) and "480 steps of 10 examples" in repr(run)
+    final = int(found.labels[run.tasks[-1]])
+    assert final == task[-1]
+    np.testing.assert_allclose(run.network(inputs[-5:]), targets[-5:], atol=0.3)
+
+
+def test_steps_are_those_of_a_plain_loop(stream):
+    """Labels, cross-entropy, three batches by hand with autodiff."""
+    inputs, labels = stream[0][:30], np.arange(30) % 4
+    rule = JointDescent(2.0, 4.0, Regularizer(0.5, 0.25))
+    run = fs.abstract(inputs, labels, batch=10, rule=rule, seed=3)
+    network = jax.tree.map(jnp.asarray, PathGated.init(jax.random.key(3), 2, 4, 12, 0.01))
+    for step in range(3):
+        x, y = jnp.asarray(inputs[10 * step : 10 * step + 10]), jnp.asarray(labels[10 * step : 10 * step + 10])
+
+        def loss(network, x=x, y=y):
+            return -jnp.mean(jax.nn.log_softmax(network(x))[jnp.arange(10), y])
+
+        np.testing.assert_allclose(run.loss[step], loss(network), atol=1e-12)
+        slope = jax.grad(lambda n, loss=loss: loss(n) + rule.regularizer(n))(network)
+        students = jax.tree.map(lambda w, g: w - g / 2.0, network.students, slope.students)
+        network = network.rebuilt(students, jax.tree.map(lambda c, g: c - g / 4.0, network.gates, slope.gates))
+        np.testing.assert_allclose(run.gates[step], network.gate_vector, atol=1e-12)
+
+
+def test_the_default_rule_does_not_depend_on_units(stream):
+    inputs, targets, _ = stream
+    plain = fs.abstract(inputs[:2000], targets[:2000], batch=10)
+    other = fs.abstract(7.0 * inputs[:2000], 0.2 * targets[:2000], batch=10, scale=0.01 * 0.2 / 7.0)
+    np.testing.assert_allclose(plain.gates, other.gates, atol=1e-9)
+    assert stream_rule(inputs, targets).weight_timescale == pytest.approx(24, rel=0.05)
+
+
+def test_losses_are_what_they_say():
+    answers, targets = jnp.asarray([[1.0, 2.0], [0.0, 1.0]]), jnp.asarray([[0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_allclose(SquaredError()(answers, targets), 0.5 * (2.0 + 2.0) / 2)
+    expected = -np.mean([2 - np.log(np.exp(1) + np.exp(2)), 0 - np.log(1 + np.exp(1))])
+    np.testing.assert_allclose(CrossEntropy()(answers, targets), expected)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "targets", "fields", "named"),
+    [
+        (np.ones(5), np.ones(5), {}, "inputs"),
+        (np.ones((5, 2)), np.ones(4), {"batch": 1}, "targets"),
+        (np.ones((5, 2)), np.array([0, 1, -1, 0, 0]), {"batch": 1}, "targets"),
+        (np.ones((5, 2)), np.full((5, 1), np.nan), {"batch": 1}, "targets"),
+        (np.ones((5, 2)), np.ones(5), {"batch": 6}, "batch"),
+        (np.ones((5, 2)), np.ones(5), {"batch": 1, "paths": 0}, "paths"),
+        (np.zeros((5, 2)), np.ones(5), {"batch": 1}, "inputs"),
+    ],
+)
+def test_bad_streams_are_refused_by_name(inputs, targets, fields, named):
+    with pytest.raises(ArgumentError, match=f"`{named}`"):
+        fs.abstract(inputs, targets, **fields)
+
+
+def test_a_stream_that_diverges_says_what_to_do(stream):
+    inputs, targets, _ = stream
+    with pytest.raises(FestinaError, match="longer timescales"):
+        fs.abstract(inputs, targets, batch=10, rule=JointDescent(1e-3, 1e-3, Regularizer(0.5, 0.25)))
