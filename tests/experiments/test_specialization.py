@@ -1,0 +1,49 @@
+"""abstraction/specialization: its claims, and its data modes against each other."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.errors import ArgumentError
+
+
+@pytest.fixture(scope="module")
+def result():
+    import jax
+
+    with jax.enable_x64(True):
+        return fs.run("abstraction/specialization", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    assert all(verdict.outcome == "reproduced" for verdict in result.verdicts), result
+
+
+def test_paths_are_sorted_by_teacher(result):
+    alignment = result["sorted_alignment"].isel(time=-1).sel(arm="flexible").transpose("run", "teacher", "student")
+    diagonal = np.einsum("rmm->rm", alignment.values)
+    assert diagonal.min() > 0.99 and np.abs(alignment.values - diagonal[:, :, None] * np.eye(2)).max() < 0.1
+
+
+def test_every_kind_of_data_gives_the_same_course():
+    """Four short runs from one start: the two without noise agree to rounding, the noisy ones nearly."""
+    runs = {
+        data: fs.run("abstraction/specialization", seeds=1, until=4.0, records=40, batch=20_000, data=data)["gates"]
+        for data in ("wishart", "population", "closure")
+    }
+    np.testing.assert_allclose(runs["closure"], runs["population"], atol=1e-10)
+    assert 1e-6 < np.abs(runs["wishart"] - runs["population"]).max() < 0.05
+
+
+def test_recordings_must_divide_the_steps():
+    with pytest.raises(ArgumentError, match="`records` must divide the 20000 steps"):
+        fs.run("abstraction/specialization", records=1999)
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+    assert len(figure.axes) == 7
