@@ -41,6 +41,22 @@ def shade_blocks(axis: Any, edges: Any, order: Any) -> None:
             )
 
 
+def shade_mixtures(axis: Any, edges: Any, groups: Any, named: bool = True) -> None:
+    """The strip above the axis in the colours of all teachers of the task shown, one above the other, and its letters.
+
+    ``groups`` are the teachers of each block, as (0,) or (2, 0).
+    """
+    place = axis.get_xaxis_transform()
+    for (start, end), group in zip(itertools.pairwise(edges), groups, strict=True):
+        height = 0.045 / len(group)
+        for level, teacher in enumerate(reversed(group)):
+            low = 1.0 + level * height
+            axis.axvspan(start, end, ymin=low, ymax=low + height, color=task_color(teacher), lw=0, clip_on=False)
+        if named:
+            letters, middle = "".join(chr(65 + teacher) for teacher in group), (start + end) / 2
+            axis.text(middle, 1.05, letters, transform=place, ha="center", va="bottom", fontsize=5.5, color="0.3")
+
+
 def draw_arms(axis: Any, result: Any, name: str, **look: Any) -> None:
     """One variable of both arms over time."""
     values = result[name].transpose("run", "arm", "time")

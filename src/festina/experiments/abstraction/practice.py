@@ -1,0 +1,156 @@
+"""Switching between two tasks again and again: it becomes easier with bounded gates, and harder without."""
+
+from typing import Any
+
+import festina as fs
+from festina._lazy import np
+from festina.experiment import Claim, Experiment, above, below, continuous, near, structural
+from festina.experiments.abstraction._common import (
+    ARMS,
+    VARIABLES,
+    AbstractionConfig,
+    arms,
+    block_edges,
+    keys,
+    observe,
+    process,
+    rule,
+    sort_by_teacher,
+)
+from festina.sources import SANDBRINK_2024, STEYVERS_2019
+
+TASKS = 2
+SAMPLES = 5  # steps after a switch that the figure shows
+SWITCHES = 4  # the first ones, which the source shows
+EARLY_LATE = 4  # switches at the beginning and at the end whose means are compared
+
+
+class Practice(Experiment):
+    """Practice makes switching faster for the flexible network, as for people, and slower for the forgetful one.
+
+    Two tasks alternate; what counts is the loss in the first steps after each switch. Bounds let students keep one task
+    each, and every switch is then answered faster by the gates. Most is gained by the second switch; from the fourth
+    on nothing changes. Without bounds students relearn, and every switch is harder than the one before, for some twenty
+    of them. (Then that network, too, slowly begins to specialise; the source shows four.)
+
+    People who switch between tasks get better at it with practice (Steyvers et al. 2019). Their data do not come with
+    the paper's code, and no number of theirs is compared here: the claim `people` is about the direction alone.
+
+    Samples are counted as in the published figure: the n-th is the first that is seen after n updates on the new task.
+    Its bars are standard errors by the caption; in the published notebook they are standard deviations, those of the
+    forgetful network times √20. Here they are standard errors.
+    """
+
+    name = "abstraction/practice"
+    sources = (SANDBRINK_2024, STEYVERS_2019)
+    time_unit = "t"
+    variables = VARIABLES
+    seeds = 10
+    quick = {"seeds": 4}
+
+    class Config(AbstractionConfig):
+        weight_timescale: float = continuous(0.07, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
+        gate_timescale: float = continuous(0.01, gt=0, scale="log", unit="t", help="timescale τ_c of the gates")
+        nonnegativity: float = continuous(0.18, ge=0, help="coefficient of Σ max(0, −c)")
+        normalization: float = continuous(0.36, ge=0, help="coefficient of (‖c‖ − 1)²")
+        until: float = structural(30.0, gt=0, unit="t", help="when to stop")
+        step_size: float = structural(0.01, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
+        records: int = structural(3000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"arm": list(ARMS)}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        for_teachers, for_weights, for_data = keys(key)
+        convention = fs.worlds.convention(config.convention)
+        tasks = fs.worlds.Tasks.orthogonal(for_teachers, TASKS, config.outputs, config.inputs, convention)
+        network = fs.networks.PathGated.init(for_weights, TASKS, config.outputs, config.inputs, config.scale)
+        flexible = rule(config)
+        both = arms(config, range(TASKS), flexible, flexible.forgetful())
+        return process(config, for_data, network, both, tasks, observe)
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        return sort_by_teacher(data)
+
+    claims = (
+        Claim(
+            "flexible-first",
+            SANDBRINK_2024.at("fig. 8B"),
+            "At the fifth sample after the first switch the flexible network has far to go (loss).",
+            quantity=lambda result: fifth_sample(result)[:, 0, 0],
+            expect=near(0.150, 0.02),
+        ),
+        Claim(
+            "flexible-fourth",
+            SANDBRINK_2024.at("fig. 8B"),
+            "At the fifth sample after the fourth switch it has adapted (loss).",
+            quantity=lambda result: fifth_sample(result)[:, 0, SWITCHES - 1],
+            expect=near(0.004, 0.004),
+        ),
+        Claim(
+            "flexible-improves",
+            SANDBRINK_2024.at("fig. 8B"),
+            "Each of the first switches is easier than the one before it (largest change of the mean loss).",
+            quantity=lambda result: np.diff(fifth_sample(result)[:, 0].mean(axis=0)).max(),
+            expect=below(0.0),
+        ),
+        Claim(
+            "forgetful-first",
+            SANDBRINK_2024.at("fig. 8B"),
+            "At the fifth sample after the first switch the forgetful network is ahead (loss).",
+            quantity=lambda result: fifth_sample(result)[:, 1, 0],
+            expect=near(0.051, 0.01),
+        ),
+        Claim(
+            "forgetful-fourth",
+            SANDBRINK_2024.at("fig. 8B"),
+            "At the fifth sample after the fourth switch it is behind (loss).",
+            quantity=lambda result: fifth_sample(result)[:, 1, SWITCHES - 1],
+            expect=near(0.127, 0.02),
+        ),
+        Claim(
+            "forgetful-worsens",
+            SANDBRINK_2024.at("fig. 8B"),
+            "For the forgetful network each is harder than the one before it (smallest change of the mean loss).",
+            quantity=lambda result: np.diff(fifth_sample(result)[:, 1].mean(axis=0)).min(),
+            expect=above(0.0),
+        ),
+        Claim(
+            "people",
+            STEYVERS_2019,
+            "Performance after a switch improves with practice (loss of the flexible network, late over early).",
+            quantity=lambda result: late_over_early(result)[:, 0],
+            expect=below(1.0),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.abstraction._practice_figure import draw
+
+        return draw(result)
+
+
+def after_switches(result: Any) -> Any:
+    """The loss n steps after each switch, n = 0 … 5, with dimensions (run, arm, switch, n)."""
+    if result.config.steps_per_record != 1:
+        raise LookupError("needs a recording of every step")
+    switches = block_edges(result.config)[1:-1]
+    starts = np.searchsorted(result["time"].values, switches - 1e-9)
+    loss = result["loss"].transpose("run", "arm", "time").values
+    return loss[..., starts[:, None] + np.arange(SAMPLES + 1)[None, :]]
+
+
+def fifth_sample(result: Any) -> Any:
+    """The loss at the last sample shown, for the switches the source shows: (run, arm, switch)."""
+    loss = after_switches(result)[..., SAMPLES]
+    if loss.shape[-1] < SWITCHES:
+        raise LookupError("needs more blocks")
+    return loss[..., :SWITCHES]
+
+
+def late_over_early(result: Any) -> Any:
+    """The mean loss of the samples after the last switches over that after the first, with dimensions (run, arm)."""
+    loss = after_switches(result)[..., 1:].mean(axis=-1)
+    if loss.shape[-1] < 2 * EARLY_LATE:
+        raise LookupError("needs more blocks")
+    return loss[..., -EARLY_LATE:].mean(axis=-1) / loss[..., :EARLY_LATE].mean(axis=-1)

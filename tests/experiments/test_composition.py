@@ -1,0 +1,94 @@
+"""abstraction/composition: its claims, and what they cannot check."""
+
+import jax
+import numpy as np
+import pytest
+import xarray as xr
+
+import festina as fs
+from festina.errors import ArgumentError
+from festina.experiments.abstraction._common import keys
+from festina.experiments.abstraction._composition_measures import gates_in_pairs
+from festina.experiments.abstraction._composition_rows import sort_rows
+from festina.experiments.abstraction.composition import Composition
+
+
+@pytest.fixture(scope="module")
+def result():
+    with jax.enable_x64(True):
+        return fs.run("abstraction/composition", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
+    full = {claim.id for claim in Composition.claims if claim.budget == "full"}
+    assert outcomes == {claim: "not attempted" if claim in full else "reproduced" for claim in outcomes}, result
+
+
+def test_blocks_come_as_published():
+    order = Composition().configure().order
+    assert (order[:4], order[20:]) == ((0, 1, 2, 0), (2, 0, 1, 5, 3, 4, 5, 3, 4, 5))
+
+
+def literal_subtask(result, run):
+    """Subtask composition of one run and its flexible arm, step by step in NumPy, from the batches of its seed."""
+    config = result.config
+    for_teachers, for_weights, for_data = keys(jax.random.key(run))
+    teachers = np.asarray(fs.worlds.Tasks.orthogonal(for_teachers, 3, 6, 20).maps)
+    students = np.stack(fs.networks.NeuronGated.init(for_weights, 3, 6, 20).students)
+    gates, losses = np.full((3, 6), 0.5), []
+    moment = jax.jit(lambda step: fs.worlds.Wishart(200).second_moment(fs.draws.fold_in(for_data, step), 20, float))
+    for step in range(300):
+        teacher = teachers[config.order[step // 100]]
+        error = teacher - np.einsum("po,poi->oi", gates, students)
+        losses.append(0.5 * np.sum(error**2))
+        pull = error @ np.asarray(moment(step))
+        norm = np.sqrt(np.sum(gates**2))
+        bound = 2 / 88 * (norm - 1) * gates / norm - 1 / 44 * (gates < 0)
+        change = np.einsum("oi,poi->po", pull, students) - bound
+        students, gates = students + 0.01 / 0.2 * gates[..., None] * pull, gates + 0.01 / 0.005 * change
+    return losses, gates
+
+
+def test_subtasks_are_those_of_the_literal_equations(result):
+    losses, gates = literal_subtask(result, 1)
+    simulated = result.data.sel(arm="flexible").isel(run=1)
+    np.testing.assert_allclose(simulated["loss"].sel(setting="subtask").values[:300], losses, rtol=1e-9)
+    np.testing.assert_allclose(simulated["row_gates"].isel(time=300).values, gates.T, rtol=1e-9)
+
+
+def test_rows_are_matched_output_by_output():
+    """Two outputs whose students stand in opposite order, one of half length."""
+    exchange = np.array([[np.eye(2), np.eye(2)[::-1]]])
+    data = xr.Dataset(
+        {
+            "row_alignment": (("run", "arm", "time", "output", "teacher", "path"), exchange[None, None]),
+            "row_gates": (("run", "arm", "time", "output", "path"), np.array([[[[[0.9, 0.1], [0.2, 0.8]]]]])),
+            "row_norms": (("run", "arm", "time", "output", "path"), np.array([[[[[1.0, 0.5], [1.0, 1.0]]]]])),
+        }
+    )
+    found = sort_rows(data)
+    np.testing.assert_allclose(found["sorted_gates"].values.ravel(), [0.85, 0.15])
+    np.testing.assert_allclose(found["sorted_alignment"].values[0, 0, 0], np.eye(2))
+    np.testing.assert_allclose(found["total_alignment"].values.ravel(), 3.5 / np.sqrt(4 * 3.25))
+
+
+def test_gates_of_pairs_are_those_of_the_task_shown(result):
+    """New blocks of the quick budget show CA, AB, BC, CA."""
+    gates = result["sorted_gates"].sel(setting="task-unit", arm="flexible").isel(run=0)
+    ends = np.stack([gates.sel(time=15.0 + block - 0.01, method="nearest").values for block in range(4)])
+    on = np.mean([ends[0, [0, 2]], ends[1, [0, 1]], ends[2, [1, 2]], ends[3, [0, 2]]])
+    found = [part[0] for part in gates_in_pairs(result, "task-unit")]
+    np.testing.assert_allclose(found[:2], [on, np.mean(ends[[0, 1, 2, 3], [1, 2, 0, 1]])], rtol=1e-12)
+
+
+def test_recordings_must_fall_on_steps_of_both_kinds():
+    with pytest.raises(ArgumentError, match="subtask_step_size"):
+        Composition().configure(records=6000)
+
+
+def test_the_figure_has_nine_panels(result, recwarn):
+    figure = result.figure()
+    figure.canvas.draw()
+    assert len(figure.axes) == 9
+    assert not recwarn.list

@@ -1,0 +1,76 @@
+"""abstraction/mixtures: its claims, and what they cannot check."""
+
+from types import SimpleNamespace
+
+import jax
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.spatial.transform import Rotation
+
+import festina as fs
+from festina.experiments.abstraction._latent import PAIRS, gates_of_pairs
+from festina.experiments.abstraction.mixtures import Mixtures, preference, turn, turning
+
+
+@pytest.fixture(scope="module")
+def result():
+    with jax.enable_x64(True):
+        return fs.run("abstraction/mixtures", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
+    full = {claim.id for claim in Mixtures.claims if claim.budget == "full"}
+    assert outcomes == {claim: "not attempted" if claim in full else "reproduced" for claim in outcomes}, result
+
+
+def turned(degrees):
+    """Unit students in the basis of the teachers, one in each column, turned about A + B + C."""
+    return Rotation.from_rotvec(np.radians(degrees) * np.ones(3) / np.sqrt(3)).as_matrix()
+
+
+@pytest.mark.parametrize("degrees", [0, 17, 60, 95, 200])
+def test_students_at_any_angle_solve_all_tasks_within_bounds(degrees):
+    for pair in PAIRS:
+        gates = np.linalg.solve(turned(degrees), np.eye(3)[list(pair)].mean(axis=0))
+        np.testing.assert_allclose(gates.sum(), 1.0)
+        assert gates.min() > -1e-12
+
+
+class Turned(dict):
+    """A result whose students are turned by a given angle at each time, two recordings to a block."""
+
+    config = SimpleNamespace(block_length=2.0)
+
+    def __init__(self, degrees):
+        alignment = np.stack([turned(angle) for angle in degrees])[None, None]
+        dims = ("run", "arm", "time", "teacher", "student")
+        self["sorted_alignment"] = xr.DataArray(alignment, dims=dims, coords={"arm": ["flexible"]})
+        self["time"] = xr.DataArray(np.arange(len(degrees)), dims="time")
+
+
+def test_turns_are_measured_in_degrees_and_per_block():
+    degrees = np.linspace(-100, 250, 36)
+    found = turn(Turned(degrees))[0]
+    np.testing.assert_allclose(np.diff(found), 10.0)
+    np.testing.assert_allclose(np.cos(np.radians(found - degrees)), 1.0)
+    np.testing.assert_allclose(turning(Turned(degrees)), 20.0)
+
+
+def test_students_at_tasks_prefer_tasks():
+    at = {angle: preference(Turned([angle]))[0] for angle in (0, 60)}
+    np.testing.assert_allclose([at[0], at[60]], [1 - np.sqrt(0.5), 2 / 3 - np.sqrt(8) / 3], rtol=1e-9)
+
+
+def test_gates_of_pairs():
+    ends = np.array([[[0.6, 0.1], [0.4, 0.5], [0.0, 0.5]]])
+    on, off, ratio = gates_of_pairs(ends, [(0, 1), (1, 2)])
+    np.testing.assert_allclose([on[0], off[0], ratio[0]], [0.5, 0.05, (4 / 6 + 1) / 2])
+
+
+def test_the_figure_has_six_panels(result, recwarn):
+    figure = result.figure()
+    figure.canvas.draw()
+    assert len(figure.axes) == 6
+    assert not recwarn.list

@@ -1,0 +1,66 @@
+"""abstraction/practice: its claims, and what they cannot check."""
+
+import jax
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.experiments.abstraction._common import keys
+from festina.experiments.abstraction.practice import Practice, after_switches, fifth_sample, late_over_early
+
+
+@pytest.fixture(scope="module")
+def result():
+    with jax.enable_x64(True):
+        return fs.run("abstraction/practice", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    assert all(verdict.outcome == "reproduced" for verdict in result.verdicts), result
+
+
+def literal_losses(run, strength, steps):
+    """The expected loss before each step, in NumPy, from the batches of the run's seed."""
+    for_teachers, for_weights, for_data = keys(jax.random.key(run))
+    teachers = np.asarray(fs.worlds.Tasks.orthogonal(for_teachers, 2, 10, 20).maps)
+    students = np.stack(fs.networks.PathGated.init(for_weights, 2, 10, 20).students)
+    gates, losses = np.full(2, 0.5), []
+    moment = jax.jit(lambda step: fs.worlds.Wishart(200).second_moment(fs.draws.fold_in(for_data, step), 20, float))
+    for step in range(steps):
+        error = teachers[step // 100 % 2] - np.tensordot(gates, students, 1)
+        losses.append(0.5 * np.sum(error**2))
+        pull = error @ np.asarray(moment(step))
+        bound = 2 * 0.36 * (np.abs(gates).sum() - 1) * np.sign(gates) - 0.18 * (gates < 0)
+        change = np.einsum("oi,poi->p", pull, students) - strength * bound
+        students, gates = students + 0.01 / 0.07 * gates[:, None, None] * pull, gates + 0.01 / 0.01 * change
+    return losses
+
+
+@pytest.mark.parametrize(("arm", "strength"), [(0, 1.0), (1, 0.0)])
+def test_samples_after_a_switch_are_those_of_the_literal_equations(result, arm, strength):
+    losses = literal_losses(2, strength, 206)
+    found = after_switches(result)[2, arm, :2]
+    np.testing.assert_allclose(found, [losses[100:106], losses[200:206]], rtol=1e-7)
+    np.testing.assert_allclose(fifth_sample(result)[2, arm, :2], [losses[105], losses[205]], rtol=1e-7)
+
+
+def test_late_over_early_by_hand(result):
+    loss = result["loss"].sel(arm="flexible").isel(run=1).values
+    means = [np.mean(loss[100 * block + 1 : 100 * block + 6]) for block in range(1, 30)]
+    np.testing.assert_allclose(late_over_early(result)[1, 0], np.mean(means[-4:]) / np.mean(means[:4]), rtol=1e-12)
+
+
+def test_claims_need_every_step_and_enough_blocks(result):
+    config = Practice().configure(until=4.0, records=400)
+    few = fs.experiment.Result(Practice(), config, result.data.isel(time=slice(0, 401)))
+    notes = {claim.id: claim.judge(few, "full").note for claim in Practice.claims}
+    assert set(notes.values()) == {"needs more blocks"}
+    coarse = fs.experiment.Result(Practice(), Practice().configure(records=300), result.data)
+    assert Practice.claims[0].judge(coarse, "full").note == "needs a recording of every step"
+
+
+def test_the_figure_has_four_panels(result, recwarn):
+    figure = result.figure()
+    figure.canvas.draw()
+    assert len(figure.axes) == 4
+    assert not recwarn.list
