@@ -1,15 +1,17 @@
 """The commands: each reads its words, asks the lab, and prints what came out."""
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 from festina._version import __version__
 from festina.cli import arguments, machine
 from festina.cli.arguments import Parser
+from festina.cli.data import data
 from festina.cli.describe import print_experiment, print_experiments
 from festina.cli.output import print_json
-from festina.errors import FestinaError, UnknownName
-from festina.experiment import Experiment
+from festina.errors import FestinaError, FestinaWarning, UnknownName
+from festina.experiment import Budget, Experiment
 from festina.lab import registry
 from festina.lab.reproduce import load_all, select
 
@@ -24,6 +26,7 @@ commands:
   run NAME              simulate, put theory beside it, judge the claims, draw the figure
   sweep NAME            run an experiment at every point of a grid
   reproduce [PAPER …]   run all experiments of papers or families, or all; write one report
+  data                  list or fetch the images that some experiments can use
   version               which festina this is
 
 Every command has --help; `festina run NAME --help` and `festina sweep NAME --help` show the experiment's fields.
@@ -85,7 +88,7 @@ def run(words: list[str]) -> int:
     fields, budget = arguments.fields_from(found), arguments.budget_from(found)
     seeds = arguments.whole_number("seeds", found.seeds)
     first_seed = arguments.whole_number("first_seed", found.first_seed) or 0
-    experiment.configure(budget, **fields)  # before JAX is imported: a mistyped value is answered at once
+    _check(experiment, budget, fields)
 
     from festina.cli.work import run_one
 
@@ -130,7 +133,7 @@ def sweep(words: list[str]) -> int:
     seeds, tile = (arguments.whole_number(name, getattr(found, name)) for name in ("seeds", "tile"))
     first_seed = arguments.whole_number("first_seed", found.first_seed) or 0
     keep = [part.strip() for part in found.keep.split(",") if part.strip()] if found.keep else None
-    experiment.configure(budget, **fields)
+    _check(experiment, budget, fields)
 
     from festina.cli.work import run_sweep
 
@@ -181,6 +184,13 @@ def version(words: list[str]) -> int:
     return 0
 
 
+def _check(experiment: Experiment, budget: Budget, fields: dict[str, str]) -> None:
+    """Before any work: a mistyped value is answered at once. What there is to warn of is said when work begins."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FestinaWarning)
+        experiment.configure(budget, **fields)
+
+
 def _required(name: str | None, command: str) -> Experiment:
     if name is None:
         raise FestinaError(f"{command} needs the name of an experiment: {', '.join(registry.names())}")
@@ -193,5 +203,6 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "run": run,
     "sweep": sweep,
     "reproduce": reproduce,
+    "data": data,
     "version": version,
 }

@@ -2,11 +2,13 @@
 
 from festina.networks import tutor
 from festina.networks.abstraction import Abstraction, FullyConnected, NeuronGated, PathGated, Regularizer
+from festina.networks.convolutional import Convolutional
 from festina.networks.linear import DeepLinear
 from festina.networks.tutor import TutorExecutor
 
 __all__ = [
     "Abstraction",
+    "Convolutional",
     "DeepLinear",
     "FullyConnected",
     "NeuronGated",

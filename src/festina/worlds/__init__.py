@@ -1,8 +1,10 @@
 """What there is to learn: data sets, teachers, curricula, and their statistics."""
 
+from festina.worlds import images
 from festina.worlds.blocks import Blocks
 from festina.worlds.curriculum import Curriculum
 from festina.worlds.data import Moments, Samples
+from festina.worlds.images import ImageSet, load_images
 from festina.worlds.semantic import SemanticWorld, grid, partition, ring, tree
 from festina.worlds.statistics import Population, Sampled, Statistics, Wishart
 from festina.worlds.tasks import MEAN, SUM, Convention, Tasks, convention
@@ -15,6 +17,7 @@ __all__ = [
     "Convention",
     "Curriculum",
     "Dataset",
+    "ImageSet",
     "Moments",
     "Population",
     "Sampled",
@@ -27,6 +30,8 @@ __all__ = [
     "World",
     "convention",
     "grid",
+    "images",
+    "load_images",
     "partition",
     "ring",
     "tree",

@@ -1,0 +1,61 @@
+"""`festina data`: which images are at hand, and how to get those that are not."""
+
+from typing import Any
+
+from festina.cli import arguments
+from festina.cli.arguments import Parser
+from festina.cli.output import print_json, table
+from festina.errors import FestinaError, UnknownName
+
+ACTIONS = ("list", "fetch")
+DIGITS = "digits"  # come with scikit-learn, and so are always there
+
+
+def data(words: list[str]) -> int:
+    parser = Parser(
+        "data",
+        usage="festina data list | festina data fetch NAME [--folder DIR]",
+        description="Which images are at hand, and those that are not: `fetch` downloads a set (mnist or fashion) and "
+        "compares it with the published one. $FESTINA_DATA says where sets are kept.",
+    )
+    parser.add_argument("action", metavar="list|fetch", help="what to do")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="mnist or fashion")
+    parser.add_argument("--folder", metavar="DIR", help="where the files are, or shall be [default: the user's cache]")
+    arguments.add_output(parser)
+    found = parser.read(words)
+    if found.action not in ACTIONS:
+        raise UnknownName("action of `festina data`", found.action, ACTIONS)
+    if found.action == "list":
+        return _list(found.folder, found.name, found.json)
+    if found.name is None:
+        raise FestinaError("data fetch needs the name of a set: mnist or fashion")
+    return _fetch(found.name, found.folder, found.json)
+
+
+def _list(folder: str | None, name: str | None, as_json: bool) -> int:
+    from festina.worlds import images
+
+    names = [DIGITS, *images.CHECKSUMS] if name is None else [name]
+    sets = [_state(images, name, folder) for name in names]
+    if as_json:
+        print_json(sets)
+    else:
+        rows = [(one["name"], "yes" if one["there"] else "no", one["folder"]) for one in sets]
+        print(table(("images", "there", "folder"), rows))
+    return 0
+
+
+def _state(images: Any, name: str, folder: str | None) -> dict[str, Any]:
+    place = "(comes with scikit-learn)" if name == DIGITS else str(images.folder_of(name, folder))
+    return {"name": name, "there": images.has_images(name, folder), "folder": place}
+
+
+def _fetch(name: str, folder: str | None, as_json: bool) -> int:
+    from festina.worlds import images
+
+    place = images.fetch(name, folder)
+    if as_json:
+        print_json({"name": name, "folder": str(place)})
+    else:
+        print(f"{name} is in {place}, as it was published.")
+    return 0
