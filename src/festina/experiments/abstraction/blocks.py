@@ -1,0 +1,246 @@
+"""Longer blocks specialise faster: what simulations say, and what linear stability says of it."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import festina as fs
+from festina._lazy import jax, jnp, np, xr
+from festina.experiment import Claim, Experiment, above, below, continuous, near, structural
+from festina.experiments.abstraction._common import keys, rule
+from festina.experiments.abstraction._processes import starting_from
+from festina.experiments.abstraction._reduced import ReducedConfig, paths, process, variables
+from festina.sources import SANDBRINK_2024
+
+TWINS = ("twins, A", "twins, B", "twins, gate")  # which of their three coordinates differ
+STARTS = ("random", "orbit", *TWINS)
+NOTABLE = 0.01  # rates from here on are compared as ratios
+AT = 24.0  # when block lengths are compared: whole rounds of all default lengths
+
+
+class BlockLength(Experiment):
+    """In the same time few long blocks specialise more than many short ones, as long as no block is too long.
+
+    The reduced model learns two tasks in alternation, for several block lengths τ_B, with constants that stand for the
+    network of the paper's first simulation (τ_w = 1.3, τ_c = .06, bounds 2/11 and 10/11). Three starts:
+
+    - `random`: small random weights, as everywhere else;
+    - `orbit`: both paths know half of both tasks, about where unspecialised networks end up, and differ by as much as
+      random weights do;
+    - `twins`: three pairs of paths on the orbit that differ a tiny bit in one coordinate, to measure its growth.
+
+    From random weights longer blocks specialise faster up to about 1.5 τ_w; in still longer ones both students learn
+    the first task so well that specialisation comes later and remains imperfect.
+
+    Linear stability on the periodic orbit of an unspecialised network gives the exact rate at which a small difference
+    between paths grows (`festina.theory.abstraction.specialization_growth`). It is nought for short blocks and rises
+    steeply with τ_B, and twins follow it. It is *not* what specialises networks from random weights: at τ_B = 1 it
+    would take thousands of blocks, and a network that starts near the orbit stays there. Whether a network with such
+    blocks specialises is decided by the transient of its first blocks, before the orbit is reached.
+
+    The paper's second-order estimate (eq. 21: a gain of τ_B²|ε|²/τ_wτ_c per round, twice that as printed) takes the
+    gates to be equal again whenever a block begins. They are not: as the error changes its sign, the gates' difference
+    is undone and with it the gain, so that short blocks on the orbit gain nothing. The effective potential of fig. A.9
+    is a cartoon of that estimate; shown here is the force that is measured, the mean change of |w̄| over a round.
+    """
+
+    name = "abstraction/blocks"
+    sources = (SANDBRINK_2024,)
+    time_unit = "t"
+    variables = variables("start", "block_length")
+    seeds = 10
+    quick = {"seeds": 2, "step_size": 0.002, "steps_per_record": 25}
+
+    class Config(ReducedConfig):
+        nonnegativity: float = continuous(2 / 11, ge=0, help="coefficient of Σ max(0, −c)")
+        normalization: float = continuous(10 / 11, ge=0, help="coefficient of (‖c‖₁ − 1)²")
+        block_lengths: tuple[float, ...] = structural(
+            (0.25, 0.5, 1.0, 2.0, 3.0, 4.0), min_length=1, help="block lengths τ_B, each positive, in rising order"
+        )
+        difference: float = continuous(1e-9, gt=0, scale="log", help="how much twins differ")
+        until: float = structural(48.0, gt=0, unit="t", help="when to stop")
+        steps_per_record: int = structural(50, ge=1, le=100_000, help="steps between two recordings")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"start": list(STARTS), "block_length": list(config.block_lengths)}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        _, for_weights, for_data = keys(key)
+        drawn = jax.random.normal(for_weights, (2, 2))
+        halves, gates = jnp.full((2, 2), 0.5), jnp.full(2, 0.5)
+        tiny = config.difference * jnp.eye(3)
+        starts = [paths(weights, gates) for weights in (config.scale * drawn, halves + config.scale * drawn)]
+        starts += [paths(halves.at[0].add(one[:2]), gates.at[0].add(one[2])) for one in tiny]
+        blocks = [fs.worlds.Blocks.of((0, 1), length, config.step_size) for length in config.block_lengths]
+        arms = fs.learning.stacked(*(fs.learning.Arm(rule(config), one) for _ in starts for one in blocks))
+        networks = [start for start in starts for _ in blocks]
+        learning = starting_from(process(config, for_data, networks[0], arms), *networks)
+
+        def watch(state: Any) -> dict[str, Any]:
+            seen = learning.observe(state)
+            return {name: values.reshape(len(starts), -1, *values.shape[1:]) for name, values in seen.items()}
+
+        return replace(learning, observe=watch)
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        axes = ("run", "start", "block_length", "time")
+        weights = data["weights"].transpose(*axes, "path", "teacher").values
+        gates = data["gates"].transpose(*axes, "path").values
+        overall = fs.theory.abstraction.specialization(weights, gates).overall
+        components, norms = np.swapaxes(weights, -1, -2), np.sqrt((weights**2).sum(axis=-1))
+        apart = np.concatenate([weights[..., 0, :] - weights[..., 1, :], gates[..., :1] - gates[..., 1:]], axis=-1)
+        return {
+            "specialization": xr.DataArray(np.abs(overall), dims=axes),
+            "total_alignment": xr.DataArray(fs.measures.total_alignment(components, norms), dims=axes),
+            "difference": xr.DataArray(apart, dims=(*axes, "coordinate")),
+        }
+
+    claims = (
+        Claim(
+            "longer-is-faster",
+            SANDBRINK_2024.at("section 6, app. A.6"),
+            "Of blocks up to τ_w longer ones have specialised more at t = 24 (steps of total alignment).",
+            quantity=lambda result: steps_of_alignment(result, result.config.weight_timescale),
+            expect=above(0.0),
+        ),
+        Claim(
+            "without-limit",
+            SANDBRINK_2024.at("app. A.6"),
+            "So have longer ones of any length (steps of total alignment at 24, up to τ_B = 4).",
+            quantity=lambda result: steps_of_alignment(result, np.inf),
+            expect=above(0.0),
+        ),
+        Claim(
+            "exact-rate",
+            SANDBRINK_2024.at("app. A.6; linear stability is festina's"),
+            "A tiny difference grows at the rate that linear stability gives (relative error of rates above .01).",
+            quantity=lambda result: rate_errors(result),
+            expect=below(0.02),
+        ),
+        Claim(
+            "undone",
+            SANDBRINK_2024.at("fig. A.9C"),
+            "Short blocks (up to .5) prefer no specialisation on the orbit (|growth rate| of a tiny difference).",
+            quantity=lambda result: short_rates(result),
+            expect=below(1e-3),
+        ),
+        Claim(
+            "second-order",
+            SANDBRINK_2024.at("eq. 21"),
+            "On the orbit a round of the shortest blocks gains τ_B²|ε|²/τ_wτ_c (measured gain over that).",
+            quantity=lambda result: gain_ratio(result),
+            expect=near(1.0, 0.2),
+        ),
+        Claim(
+            "linear-onset",
+            SANDBRINK_2024.at("app. A.6; the question is festina's"),
+            "Networks that begin on the orbit specialise as those from random weights do (ratio of |w̄| at τ_B = 1).",
+            quantity=lambda result: orbit_over_random(result),
+            expect=near(1.0, 0.2),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.abstraction._blocks_figure import draw
+
+        return draw(result)
+
+
+def at_rounds(result: Any, name: str, place: int) -> tuple[Any, Any]:
+    """Times at which rounds of one block length begin, and a variable then: (run, start, round, …)."""
+    time, length = result["time"].values, 2 * result.config.block_lengths[place]
+    edges = length * np.arange(int(time[-1] / length + 1e-9) + 1)
+    at = np.searchsorted(time, edges - 1e-9)
+    return edges, result[name].isel(block_length=place).transpose("run", "start", "time", ...).values[:, :, at]
+
+
+def growth_rates(result: Any) -> Any:
+    """The measured rate at which small differences grow once half the time is over, for each block length.
+
+    Three pairs of twins differ in independent directions, so that their differences before and after some rounds (as
+    many as fit into one of the longest) make up the propagator of any small difference; its largest eigenvalue gives
+    the rate.
+    """
+    found, longest = [], max(result.config.block_lengths)
+    for place in range(len(result.config.block_lengths)):
+        edges, apart = at_rounds(result, "difference", place)
+        if len(edges) < 3:
+            raise LookupError("needs at least two rounds of every block length")
+        middle = (len(edges) - 1) // 2
+        end = middle + int(longest / result.config.block_lengths[place] + 1e-9)
+        before, after = (apart[0, -len(TWINS) :, at].T for at in (middle, end))
+        growth = np.abs(np.linalg.eigvals(after @ np.linalg.inv(before))).max()
+        found.append(np.log(growth) / (edges[end] - edges[middle]))
+    return np.asarray(found)
+
+
+def exact_growth(config: Any, length: float) -> Any:
+    """Linear stability at one block length."""
+    return _growth(
+        config.weight_timescale, config.gate_timescale, float(length), config.normalization, config.step_size
+    )
+
+
+@cache
+def _growth(weight_timescale: float, gate_timescale: float, length: float, normalization: float, step: float) -> Any:
+    scales = fs.theory.abstraction.Scales(weight_timescale, gate_timescale, 1.0)
+    return fs.theory.abstraction.specialization_growth(scales, length, normalization, step)
+
+
+def second_order_gain(config: Any, length: float) -> float:
+    """What eq. 21, without its factor 2, says that a round adds to a small specialisation of 1 (on the orbit)."""
+    size = np.sqrt((np.asarray(exact_growth(config, length).errors) ** 2).sum(axis=-1).mean())
+    scales = fs.theory.abstraction.Scales(config.weight_timescale, config.gate_timescale, 1.0)
+    return float(fs.theory.abstraction.block_gain(1.0, size, length, scales))
+
+
+def exact_rates(result: Any) -> Any:
+    """The rates of linear stability for all block lengths."""
+    return np.asarray([float(exact_growth(result.config, length).rate) for length in result.config.block_lengths])
+
+
+def rate_errors(result: Any) -> Any:
+    """|measured/exact − 1| for all block lengths whose exact rate is notable."""
+    exact = exact_rates(result)
+    notable = exact > NOTABLE
+    if not notable.any():
+        raise LookupError("needs blocks long enough for differences to grow")
+    return np.abs(growth_rates(result)[notable] / exact[notable] - 1)
+
+
+def short_rates(result: Any) -> Any:
+    """Absolute growth rates in blocks of up to ½."""
+    short = np.asarray(result.config.block_lengths) <= 0.5
+    if not short.any():
+        raise LookupError("needs blocks of at most .5")
+    return np.abs(growth_rates(result)[short])
+
+
+def gain_ratio(result: Any) -> Any:
+    """What a round of the shortest blocks adds to the difference of twins, over the second-order estimate."""
+    place = int(np.argmin(result.config.block_lengths))
+    length = result.config.block_lengths[place]
+    return np.expm1(2 * length * growth_rates(result)[place]) / second_order_gain(result.config, length)
+
+
+def steps_of_alignment(result: Any, longest: float) -> Any:
+    """By how much the mean total alignment from random weights grows from each block length to the next."""
+    fit = np.asarray(result.config.block_lengths) <= longest
+    if result["time"].values[-1] < AT - 1e-9 or fit.sum() < 2:
+        raise LookupError(f"needs two block lengths and {AT:g} units of time")
+    values = result["total_alignment"].sel(start="random").sel(time=AT, method="nearest")
+    return np.diff(values.transpose("run", "block_length").values.mean(axis=0)[fit])
+
+
+def specialised_at(result: Any) -> Any:
+    """When |w̄| first reaches ½ from random weights, (run, block_length); NaN where it does not."""
+    values = result["specialization"].sel(start="random").transpose("run", "block_length", "time").values
+    return fs.measures.crossing_time(result["time"].values, values, 0.5)
+
+
+def orbit_over_random(result: Any) -> Any:
+    """|w̄| at τ_B = 1 after 24 units of time, from the orbit over that from random weights."""
+    if 1.0 not in result.config.block_lengths or result["time"].values[-1] < AT - 1e-9:
+        raise LookupError(f"needs blocks of 1 and {AT:g} units of time")
+    then = result["specialization"].sel(block_length=1.0).sel(time=AT, method="nearest")
+    return (then.sel(start="orbit") / then.sel(start="random")).values

@@ -1,0 +1,85 @@
+"""abstraction/mechanism: its claims, and the reduced model integrated by other means."""
+
+import warnings
+from dataclasses import replace
+
+import jax
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import festina as fs
+from festina.experiments.abstraction.mechanism import adapted_loss, adapting, error_of, last_block
+
+FAIL = {"adapted", "tabulated"}  # what the source says and the simulation does not
+
+
+@pytest.fixture(scope="module")
+def result():
+    with jax.enable_x64(True):
+        return fs.run("abstraction/mechanism", budget="quick")
+
+
+def flow(weights, gates, target, weight_timescale, gate_timescale, normalization):
+    """The rates of eqs 1 and 2 while both gates are positive."""
+    error = target - gates @ weights
+    return np.outer(gates, error) / weight_timescale, (
+        weights @ error - 2 * normalization * (gates.sum() - 1)
+    ) / gate_timescale
+
+
+def test_claims_hold_but_for_the_two_that_the_docstring_names(result):
+    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
+    assert {claim for claim, outcome in outcomes.items() if outcome == "not reproduced"} == FAIL
+    assert {outcome for claim, outcome in outcomes.items() if claim not in FAIL} == {"reproduced"}
+
+
+@pytest.mark.parametrize("place", [1, 4])
+def test_an_adaptation_is_that_of_an_adaptive_integrator(result, place):
+    speed = result.config.gate_timescales[place]
+
+    def rate(_, state):
+        change = flow(state[:4].reshape(2, 2), state[4:], np.array([0.0, 1.0]), 1.0, speed, 5 / 11)
+        return np.concatenate([change[0].ravel(), change[1]])
+
+    time = np.linspace(0, 1, 6)
+    start = np.array([1.0, 0.0, 0.0, 1.0, 1.0, 0.0])
+    solved = solve_ivp(rate, (0, 1), start, "DOP853", time, rtol=1e-10, atol=1e-12).y.T
+    seen = result.data.isel(run=0, gate_timescale=place).sel(time=time, method="nearest")
+    np.testing.assert_allclose(seen["adapting_weights"].values.reshape(6, 4), solved[:, :4], atol=1e-3)
+    np.testing.assert_allclose(seen["adapting_gates"].values, solved[:, 4:], atol=3e-3)
+
+
+def test_courses_are_the_euler_steps_of_their_own_timescales(result):
+    """Both processes share a state; neither may disturb the other."""
+    first, second = (result.data.isel(run=1, time=place).sel(course="tabulated") for place in (0, 3))
+    weights, gates = first["learning_weights"].values, first["learning_gates"].values
+    for _ in range(3 * result.config.steps_per_record):
+        change = flow(weights, gates, np.array([1.0, 0.0]), 5.0, 0.7, 5 / 11)
+        weights, gates = (
+            old + result.config.step_size * new for old, new in zip((weights, gates), change, strict=True)
+        )
+    np.testing.assert_allclose(second["learning_weights"], weights, rtol=1e-10)
+    np.testing.assert_allclose(second["learning_gates"], gates, rtol=1e-10)
+
+
+def test_error_and_loss_belong_together(result):
+    np.testing.assert_allclose(0.5 * (error_of(result) ** 2).sum(axis=-1), adapting(result, "loss"), rtol=1e-10)
+
+
+def test_short_courses_are_not_judged(result):
+    with pytest.raises(LookupError, match="two blocks"):
+        last_block(replace(result, config=result.config.model_copy(update={"until": 0.9})))
+    with pytest.raises(LookupError, match="needs 99 units"):
+        adapted_loss(result, 99.0)
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+        figure.canvas.draw()
+    panels = figure.axes[:9]
+    assert all(axis.get_xlabel() and axis.get_ylabel() for axis in panels)
+    plt.close(figure)
