@@ -39,10 +39,10 @@ def test_the_closure_makes_the_map_of_the_population(result):
 def test_a_map_compiles_once():
     """All cells of both panels are one program, whatever their numbers and seeds."""
     small = {"budget": "quick", "seeds": 2, "until": 0.7, "records": 7}
-    before = loop._chunk._cache_size()
+    before = loop._chunk.compiled._cache_size()
     fs.run("abstraction/regimes", **small)
     fs.run("abstraction/regimes", **small, strength=0.2, gate_timescale=0.01, first_seed=7)
-    assert loop._chunk._cache_size() == before + 1
+    assert loop._chunk.compiled._cache_size() == before + 1
 
 
 def test_a_map_may_have_one_panel():

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from festina.errors import require
-from festina.learning.descent import descent_process
+from festina.learning.descent import descent_process, no_data
 from festina.learning.joint import Arm, JointDescent, View, Watch, as_type
 from festina.learning.process import Observed, Process, State
 from festina.networks.abstraction import NeuronGated, PathGated
@@ -74,7 +74,7 @@ def closed_process(
         watch = partial(_watch, observe)
         rate = partial(_rate, tasks.loss_share)
         clock = (step_size, records, steps_per_record)
-        return descent_process(rate, begin, key, *clock, watch, _shown, draw=lambda key: None, memory=(arms, goals))
+        return descent_process(rate, begin, key, *clock, watch, _shown, draw=no_data, memory=(arms, goals))
 
     count = jax.tree.leaves(arms)[0].shape[0]
     return alone(arms) if count <= WIDEST else _in_tiles(alone, arms, count)
@@ -96,7 +96,7 @@ def _rate(
     error = loss_share * (target - jnp.sum(gates[:, None] * students, axis=0))
     uphill = jnp.sum(students * error[None], axis=1)
     return {
-        "students": gates[:, None] * error[None] / rule.weight_timescale[None, None],
+        "students": (gates / rule.weight_timescale[None])[:, None] * error[None],
         "gates": (uphill - rule.regularizer.slope_by_column(gates)) / rule.gate_timescale[None],
     }
 

@@ -42,7 +42,7 @@ def descent_process(
         steps_per_record: steps between two of them.
         observe: what is recorded of a state.
         stage_at: what is going on in a step, by its number and the memory; see `stages_by_time`.
-        draw: what is seen in a step, from its key alone; unless given, the key itself.
+        draw: what is seen in a step, from its key alone (`no_data` for nothing); unless given, the key itself.
         memory: what never changes and is costly to make, such as a world; it is made once and then carried along.
     """
     require(records >= 1, "records", "be at least 1", records)
@@ -68,8 +68,7 @@ def descent_process(
         done = state.step + steps
         return State(done.astype(step_size.dtype) * step_size, done, parameters, state.memory)
 
-    seen = None if draw is None else jax.eval_shape(draw, key)
-    bulk = _largest_divisor(steps_per_record, BULK) if jax.tree.leaves(seen) else steps_per_record
+    bulk = steps_per_record if draw in (None, no_data) else _largest_divisor(steps_per_record, BULK)
     pieces = steps_per_record // bulk
 
     def advance(state: State, index: Int[Array, ""]) -> State:
@@ -80,6 +79,10 @@ def descent_process(
     times = jnp.arange(records + 1).astype(step_size.dtype) * (steps_per_record * step_size)
     start = State.start(parameters, times[0], memory)
     return Process(start, advance, observe, times, lambda state: many(state, 1))
+
+
+def no_data(key: Array) -> None:
+    """The ``draw`` of a dynamics that sees nothing random."""
 
 
 def stages_by_time(switches: Float[Array, " switches"], step_size: Any) -> Callable[[Any, Any], Int[Array, ""]]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from festina.errors import require
-from festina.learning.descent import descent_process
+from festina.learning.descent import descent_process, no_data
 from festina.learning.process import Observed, Process, State
 from festina.networks.abstraction import Abstraction, Regularizer
 from festina.worlds.blocks import Blocks
@@ -54,13 +54,14 @@ class JointDescent(eqx.Module):
         mapping, pull = jax.vjp(lambda network: network.map, network)
         error = loss_share * (target - mapping)
         (uphill,) = pull(error if second_moment is None else error @ second_moment)
+        of_weights, of_gates = 1.0 / self.weight_timescale, 1.0 / self.gate_timescale  # no division for every weight
         bounds = self.regularizer.slope(network.gates)
-        gates = jax.tree.map(lambda up, bound: (up - bound) / self.gate_timescale, uphill.gates, bounds)
+        gates = jax.tree.map(lambda up, bound: (up - bound) * of_gates, uphill.gates, bounds)
         students = uphill.students
         if self.regularizer.costs_weights:
             cost = jax.grad(self.regularizer.of_students)(network.students)
             students = jax.tree.map(jnp.subtract, students, cost)
-        return network.rebuilt(jax.tree.map(lambda up: up / self.weight_timescale, students), gates)
+        return network.rebuilt(jax.tree.map(lambda up: up * of_weights, students), gates)
 
 
 class Arm(eqx.Module):
@@ -170,6 +171,9 @@ def joint_process(
 
         return jax.vmap(one)(state.parameters, *stage_at(state.step, state.memory))
 
+    def see(key: Array) -> Float[Array, "i i"] | None:
+        return statistics.second_moment(key, shape[1], dtype)
+
     return descent_process(
         rate,
         side_by_side(network, arms),
@@ -179,7 +183,7 @@ def joint_process(
         steps_per_record,
         watch,
         stage_at,
-        draw=lambda key: statistics.second_moment(key, shape[1], dtype),
+        draw=no_data if isinstance(statistics, Population) else see,
         memory=(arms, tasks),
     )
 

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from festina.compiling import quick_jit
 from festina.errors import FestinaWarning, StoreError
 from festina.learning import checkpoint as checkpoints
 from festina.learning.process import Process, State
@@ -167,7 +168,7 @@ def _arrived(time: Any, until: Any) -> Any:
     return time >= until - 1e-14 * abs(until)  # up to rounding
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(quick_jit, static_argnums=0)
 def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array]:
     def one(inputs: Any) -> tuple[State, dict[str, Array], Array]:
         process = build(inputs)
@@ -177,7 +178,7 @@ def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array]:
     return jax.vmap(one)(inputs)
 
 
-@partial(jax.jit, static_argnums=(0, 4))
+@partial(quick_jit, static_argnums=(0, 4))
 def _chunk(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarray, ""], count: int) -> tuple:
     """Advance every run over ``count`` recordings.
 
@@ -187,7 +188,7 @@ def _chunk(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarra
     return _watched(build, inputs, state, first, count, lambda process, state, index: process.observe(state))
 
 
-@partial(jax.jit, static_argnums=(0, 4))
+@partial(quick_jit, static_argnums=(0, 4))
 def _health(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarray, ""], count: int) -> dict:
     """The same chunk once more, to see in which recording what went astray."""
 
@@ -269,7 +270,7 @@ def _diagnose(build: Build, run: int, inputs: Any, before: State, end: State, fi
     return Failure(run, float(time), int(step), _name_parameter(end.parameters, finite), cause)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(quick_jit, static_argnums=0)
 def _first_bad_step(build: Build, inputs: Any, state: State, last: Int[Array, ""]) -> dict[str, Array]:
     """Repeat the chunk of one run step by step, up to the first step that leaves a value non-finite."""
     step = build(inputs).step

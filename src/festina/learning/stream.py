@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from festina.errors import FestinaError, Interrupted, require
-from festina.learning.descent import descent_process
+from festina.learning.descent import descent_process, no_data
 from festina.learning.joint import JointDescent
 from festina.learning.loop import drive
 from festina.learning.process import Observed, Process, State
@@ -169,7 +169,7 @@ class _Stream:
             return {"gates": network.gate_vector, "loss": loss(network, batch_at(state.step, state.memory))}
 
         return descent_process(
-            rate, start, key, 1.0, self.steps, 1, observe, batch_at, draw=lambda key: None, memory=given["stream"]
+            rate, start, key, 1.0, self.steps, 1, observe, batch_at, draw=no_data, memory=given["stream"]
         )
 
 

@@ -138,20 +138,22 @@ class Regimes(Experiment):
 
 def cells(config: Any) -> Any:
     """One arm for every cell: first the map of speeds, then that of strengths, block lengths running fastest."""
-    rows = [(tau, config.strength) for tau in config.gate_timescales]
-    rows += [(config.gate_timescale, strength) for strength in config.strengths]
-    timescales, strengths = (
-        jnp.repeat(jnp.stack([jnp.asarray(v, float) for v in column]), len(config.block_lengths))
-        for column in zip(*rows, strict=True)
-    )
-    lengths = jnp.tile(jnp.asarray(config.block_lengths), len(rows))
+    lengths = len(config.block_lengths)
+    first, second = (lengths * len(rows) for rows in (config.gate_timescales, config.strengths))
+    timescales = jnp.concatenate([np.repeat(config.gate_timescales, lengths), _full(second, config.gate_timescale)])
+    strengths = jnp.concatenate([_full(first, config.strength), np.repeat(config.strengths, lengths)])
+    length = np.tile(config.block_lengths, (first + second) // lengths)
 
     def cell(timescale: Any, strength: Any, length: Any) -> Any:
         bounds = fs.networks.Regularizer(5.0 / 3.0 * strength, 25.0 / 6.0 * strength)
         rule = fs.learning.JointDescent(jnp.asarray(config.weight_timescale, float), timescale, bounds)
         return fs.learning.Arm(rule, fs.worlds.Blocks.of((0, 1), length, config.step_size))
 
-    return jax.vmap(cell)(timescales, strengths, lengths)
+    return jax.vmap(cell)(timescales, strengths, length)
+
+
+def _full(count: int, value: Any) -> Any:
+    return jnp.broadcast_to(jnp.asarray(value, float), (count,))
 
 
 def _observe(view: Any) -> dict[str, Any]:
