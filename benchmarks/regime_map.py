@@ -10,6 +10,7 @@ The straightforward program is what one writes first: a loss on a batch, its gra
 
 import os
 import sys
+from statistics import median
 from time import process_time, time
 from typing import Any
 
@@ -20,11 +21,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from festina.experiments.abstraction.regimes import Regimes
+import festina as fs
+from festina.experiments.abstraction.regimes import NONNEGATIVITY, NORMALIZATION, Regimes, draw
 from festina.lab.batch import Run, dataset, simulate
 
 SEEDS, STEPS, STEP, BATCH = 10, 7000, 0.001, 200
 INPUTS, OUTPUTS = 20, 10
+ROUNDS = 3
 LENGTHS, SPEEDS, STRENGTHS = (1.0, 0.8, 0.6, 0.4, 0.1), (0.02, 0.04, 0.06, 0.08, 0.1), (0.0, 0.05, 0.1, 0.15, 0.2)
 CELLS = [(speed, 0.3, length) for speed in SPEEDS for length in LENGTHS]
 CELLS += [(0.005, strength, length) for strength in STRENGTHS for length in LENGTHS]
@@ -50,15 +53,16 @@ def straightforward(gate_timescale: float, strength: float, block_length: float)
 
         def step(parameters: Any, number: Any) -> Any:
             inputs = jax.random.normal(jax.random.fold_in(for_data, number), (BATCH, INPUTS))
-            slopes = jax.grad(loss)(parameters, inputs, teachers[number // block % 2])
-            return (parameters[0] - STEP / 0.1 * slopes[0], parameters[1] - STEP / gate_timescale * slopes[1]), None
+            value, slopes = jax.value_and_grad(loss)(parameters, inputs, teachers[number // block % 2])
+            students, gates = parameters[0] - STEP / 0.1 * slopes[0], parameters[1] - STEP / gate_timescale * slopes[1]
+            return (students, gates), (value, gates)
 
-        students, _ = jax.lax.scan(step, (students, jnp.full(2, 0.5)), jnp.arange(STEPS))[0]
+        (students, _), history = jax.lax.scan(step, (students, jnp.full(2, 0.5)), jnp.arange(STEPS))
         overlaps = jnp.einsum("moi,poi->mp", teachers, students)
         matched = jnp.maximum(overlaps[0, 0] + overlaps[1, 1], overlaps[0, 1] + overlaps[1, 0])
-        return matched / jnp.sqrt(jnp.sum(students**2) * jnp.sum(teachers**2))
+        return matched / jnp.sqrt(jnp.sum(students**2) * jnp.sum(teachers**2)), history
 
-    return np.asarray(jax.jit(jax.vmap(run))(jax.random.split(jax.random.key(0), SEEDS)))
+    return np.asarray(jax.jit(jax.vmap(run))(jax.random.split(jax.random.key(0), SEEDS))[0])
 
 
 def festina_map(**fields: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -71,6 +75,28 @@ def festina_map(**fields: Any) -> tuple[np.ndarray, np.ndarray]:
     return final.mean(axis=0), final
 
 
+def closed_map() -> tuple[np.ndarray, np.ndarray]:
+    """Both panels and all seeds as one call of the Gram closure, in NumPy: nothing to compile."""
+    experiment = Regimes()
+    config = experiment.configure("full")
+    timescales, strengths, lengths = (np.tile(column, SEEDS) for column in np.transpose(CELLS))
+    drawn = [draw(config, jax.random.key(seed)) for seed in range(SEEDS)]
+    solution = fs.theory.closure(
+        np.repeat([np.stack(network.students) for network, *_ in drawn], len(CELLS), axis=0),
+        np.repeat([tasks.maps for _, tasks, _ in drawn], len(CELLS), axis=0),
+        weight_timescale=config.weight_timescale,
+        gate_timescale=timescales,
+        nonnegativity=NONNEGATIVITY * strengths,
+        normalization=NORMALIZATION * strengths,
+        block_length=lengths,
+        step_size=STEP,
+        loss_share=1 / OUTPUTS,
+    )
+    seen = solution([STEPS * STEP])
+    final = fs.measures.total_alignment(seen["components"][0], seen["norms"][0]).reshape(SEEDS, len(CELLS))
+    return final.mean(axis=0), final
+
+
 def cpu_seconds(work: Any) -> tuple[float, Any]:
     jax.clear_caches()
     began = process_time()
@@ -78,34 +104,46 @@ def cpu_seconds(work: Any) -> tuple[float, Any]:
     return process_time() - began, result
 
 
+def cpu_again(work: Any) -> float:
+    """The same once more, with what was compiled."""
+    began = process_time()
+    work()
+    return process_time() - began
+
+
 def main() -> None:
     whole = "--whole" in sys.argv
-    chosen = range(len(CELLS)) if whole else (0, 12, 24, 30, 44)
-    warm = cpu_seconds(lambda: jnp.ones(3).sum().block_until_ready())[0]  # the backend's own start
-    del warm
+    chosen = list(range(len(CELLS)) if whole else (0, 12, 24, 30, 44))
+    jnp.ones(3).sum().block_until_ready()  # the backend's own start is nobody's
     plain = [cpu_seconds(lambda cell=cell: straightforward(*CELLS[cell])) for cell in chosen]
     total = sum(seconds for seconds, _ in plain) * len(CELLS) / len(plain)
     how = "all cells" if whole else f"{len(plain)} cells, scaled to {len(CELLS)}"
     steps = len(CELLS) * SEEDS * STEPS
     print(f"straightforward, sampled batches ({how}): {total:.1f} CPU s, {steps / total:.3g} run-steps/CPU s")
     reference = np.array([values.mean() for _, values in plain])
-    for data, precision in (
-        ("wishart", "single"),
-        ("wishart", "double"),
-        ("population", "double"),
-        ("closure", "double"),
-    ):
-        seconds, (means, _) = cpu_seconds(lambda d=data, p=precision: festina_map(data=d, precision=p))
-        gap = np.abs(means[list(chosen)] - reference).mean()
+    ways = {
+        f"{data}, {precision}": lambda data=data, precision=precision: festina_map(data=data, precision=precision)
+        for data, precision in (
+            ("wishart", "single"),
+            ("wishart", "double"),
+            ("population", "double"),
+            ("closure", "double"),
+        )
+    }
+    for name, way in (ways | {"closure, theory": closed_map}).items():
+        rounds = [cpu_seconds(way) for _ in range(ROUNDS)]
+        seconds, means = median(seconds for seconds, _ in rounds), rounds[0][1][0]
+        again = cpu_again(way)
+        gap = np.abs(means[chosen] - reference).mean()
         print(
-            f"{data:10} {precision}: {seconds:6.2f} CPU s with compilation, {total / seconds:6.0f} × faster; "
-            f"mean |difference of alignment| {gap:.3f} (other seeds)"
+            f"{name:18}: {seconds:5.2f} CPU s with compilation, {total / seconds:5.0f} × faster; "
+            f"{again:5.2f} s without, {total / again:6.0f} ×; mean |difference of alignment| {gap:.3f} (other seeds)"
         )
     if "--large" in sys.argv:
-        large(total)
+        large()
 
 
-def large(plain: float) -> None:
+def large() -> None:
     """One map of 100 × 100 cells and 10 seeds with the closure."""
     fields = {
         "gate_timescales": tuple(np.geomspace(0.005, 0.2, 100).tolist()),

@@ -2,8 +2,9 @@
 
 The n-th number of a key is a hash of the key and of n (SplitMix64: a Weyl sequence through a 64-bit mixing function, as
 seeds of many generators are made). JAX's own generator, Threefry, is stronger than simulations need and takes XLA a
-quarter of a second to compile wherever it occurs; this one takes a fraction of that, and draws twice as fast. Keys are
-JAX's keys, so that both can be used with them.
+quarter of a second to compile wherever it occurs; this one takes a fraction of that, and draws twice as fast. For a key
+that is known (outside of `jit` and `vmap`) NumPy does the work, and nothing is compiled at all. Keys are JAX's keys, so
+that both generators can be used with them.
 """
 
 from typing import Any
@@ -11,21 +12,24 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, UInt64
+from jaxtyping import Array, Float, UInt32
+from scipy import special
 
-from festina.precision import double
+from festina.precision import double, is_traced
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴/golden ratio, odd
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_BITS = 23  # of the uniform number behind a normal one: what a float32 holds without rounding to ±1
+_BITS = {"float32": 23, "float64": 52}  # of the uniform number behind a normal one: it must not round to ±1
 
 
 def fold_in(key: Array, number: Any) -> Array:
     """The key of the ``number``-th child of a key."""
-    with double():
-        child = _hash(_word(key), jnp.asarray(number).astype(jnp.uint64))
-        words = jnp.stack([child >> np.uint64(32), child & np.uint64(0xFFFFFFFF)]).astype(jnp.uint32)
-        return jax.random.wrap_key_data(words)
+    with double(), np.errstate(over="ignore"):
+        words = _words(key)
+        module = jnp if is_traced((words, number)) else np
+        child = _hash(_joined(words), module.asarray(number).astype(np.uint64))
+        halves = module.stack([child >> np.uint64(32), child & np.uint64(0xFFFFFFFF)])
+        return jax.random.wrap_key_data(jnp.asarray(halves.astype(np.uint32)))
 
 
 def split(key: Array, count: int) -> tuple[Array, ...]:
@@ -33,31 +37,42 @@ def split(key: Array, count: int) -> tuple[Array, ...]:
     return tuple(fold_in(key, number) for number in range(count))
 
 
-def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Array, "..."]:
+def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Array | np.ndarray, "..."]:
     """Standard normal numbers, √2 erf⁻¹(u) with u uniform on (−1, 1).
 
-    The grain of u is 2⁻²²: tails end at 5.1 standard deviations, as everywhere in 32 bits. The numbers are then widened
-    to ``dtype``.
+    In float32 u has 23 bits, so that tails end at 5.3 standard deviations, in float64 52 bits, for 8.2. NumPy and JAX
+    compute erf⁻¹ alike to twelve digits.
     """
-    with double():
-        count = int(np.prod(shape, dtype=int))
-        bits = _hash(_word(key), jnp.arange(count, dtype=jnp.uint64)) >> np.uint64(64 - _BITS)
-        uniform = (bits.astype(jnp.float32) + np.float32(0.5)) * np.float32(2.0 ** (1 - _BITS)) - np.float32(1.0)
-        drawn = np.float32(np.sqrt(2.0)) * jax.lax.erf_inv(uniform)
-        return drawn.astype(jnp.dtype(dtype)).reshape(shape)
+    kind = np.dtype(dtype)
+    bits = _BITS[kind.name]
+    half, grain, root = kind.type(0.5), kind.type(2.0 ** (1 - bits)), kind.type(np.sqrt(2.0))
+    count = int(np.prod(shape, dtype=int))
+    with double(), np.errstate(over="ignore"):
+        words = _words(key)
+        known = not is_traced(words) and kind == np.float64
+        numbers = (np if known else jnp).arange(count, dtype=np.uint64)
+        hashed = _hash(_joined(words), numbers) >> np.uint64(64 - bits)
+        uniform = (hashed.astype(kind) + half) * grain - kind.type(1.0)
+        return (root * (special.erfinv if known else jax.lax.erf_inv)(uniform)).reshape(shape)
 
 
-def _word(key: Array) -> UInt64[Array, ""]:
-    """The 64 bits of a key, well mixed: keys that differ in one bit have nothing in common."""
-    words = jax.random.key_data(key).astype(jnp.uint64)
-    return _mixed((words[0] << np.uint64(32)) | words[1])
+def _words(key: Array) -> UInt32[Array | np.ndarray, "2"]:
+    """The two halves of a key: as NumPy has them, if they are known."""
+    words = jax.random.key_data(key)
+    return words if is_traced(words) else np.asarray(words)
 
 
-def _hash(word: UInt64[Array, ""], number: UInt64[Array, "..."]) -> UInt64[Array, "..."]:
+def _joined(words: Any) -> Any:
+    """A key as 64 bits, well mixed: keys that differ in one bit have nothing in common."""
+    high, low = words[0].astype(np.uint64), words[1].astype(np.uint64)
+    return _mixed((high << np.uint64(32)) | low)
+
+
+def _hash(word: Any, number: Any) -> Any:
     return _mixed(word + _STRIDE * (number + np.uint64(1)))
 
 
-def _mixed(bits: UInt64[Array, "..."]) -> UInt64[Array, "..."]:
+def _mixed(bits: Any) -> Any:
     """A bijection of 64-bit words in which every bit of the input moves every bit of the output (Stafford's mix 13)."""
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * _SECOND

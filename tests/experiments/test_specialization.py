@@ -42,6 +42,24 @@ def test_recordings_must_divide_the_steps():
         fs.run("abstraction/specialization", records=1999)
 
 
+def test_blocks_are_whole_steps_and_steps_are_shorter_than_blocks():
+    """33 steps of .03 make a block of .99: its edges, and all that is read off at them, must follow."""
+    odd, even = (
+        fs.run("abstraction/specialization", seeds=1, step_size=0.03, until=19.8, records=660, block_length=length)
+        for length in (1.0, 0.99)
+    )
+    for one, other in zip(odd.verdicts, even.verdicts, strict=True):
+        np.testing.assert_allclose(one.measured, other.measured, rtol=0.02)
+    with pytest.raises(ArgumentError, match="`step_size` must not exceed the length of a block"):
+        fs.run("abstraction/specialization", block_length=1e-4)
+
+
+def test_too_few_recordings_are_said():
+    result = fs.run("abstraction/specialization", seeds=1, until=4.0, records=4)
+    notes = {verdict.claim: verdict.note for verdict in result.verdicts}
+    assert notes["gates-open"] == "needs several recordings in each block"
+
+
 def test_the_figure_draws_without_a_warning(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -237,5 +237,11 @@ def test_what_cannot_be_is_said():
     costly = eqx.tree_at(lambda r: r.regularizer, RULE, Regularizer(0.2, 0.6, column_cost=0.1))
     with pytest.raises(ArgumentError, match="cost on weights"):
         closed_process(network, stacked(Arm(costly, Blocks.of((0, 1), 0.5, STEP))), tasks, KEY, **settings)
+    elsewhere = stacked(Arm(RULE, Blocks.of((0, 5), 0.5, STEP)))
+    for make in (closed_process, joint_process):
+        with pytest.raises(ArgumentError, match="name tasks from 0 to 1"):
+            make(network, elsewhere, tasks, KEY, **settings)
+    with pytest.raises(ArgumentError, match="one order"):
+        stacked(Arm(RULE, Blocks.of((0, 1), 0.5, STEP)), Arm(RULE, Blocks.of((0, 1, 1), 0.5, STEP)))
     with pytest.raises(ArgumentError, match="`network`"):
         joint_process(PathGated.init(KEY, 2, 4, 8), two_arms(), tasks, KEY, **settings)

@@ -38,8 +38,9 @@ def test_steps_are_those_of_a_plain_loop(stream):
     """Labels, cross-entropy, three batches by hand with autodiff."""
     inputs, labels = stream[0][:30], np.arange(30) % 4
     rule = JointDescent(2.0, 4.0, Regularizer(0.5, 0.25))
-    run = fs.abstract(inputs, labels, batch=10, rule=rule, seed=3)
-    network = jax.tree.map(jnp.asarray, PathGated.init(jax.random.key(3), 2, 4, 12, 0.01))
+    run = fs.abstract(inputs, labels, batch=10, rule=rule, scale=0.3, seed=3)
+    unit = 1 / np.sqrt(np.mean(np.sum(inputs**2, axis=1)))  # labels have a mean square of 1
+    network = jax.tree.map(jnp.asarray, PathGated.init(jax.random.key(3), 2, 4, 12, 0.3 * unit))
     for step in range(3):
         x, y = jnp.asarray(inputs[10 * step : 10 * step + 10]), jnp.asarray(labels[10 * step : 10 * step + 10])
 
@@ -56,9 +57,20 @@ def test_steps_are_those_of_a_plain_loop(stream):
 def test_the_default_rule_does_not_depend_on_units(stream):
     inputs, targets, _ = stream
     plain = fs.abstract(inputs[:2000], targets[:2000], batch=10)
-    other = fs.abstract(7.0 * inputs[:2000], 0.2 * targets[:2000], batch=10, scale=0.01 * 0.2 / 7.0)
+    other = fs.abstract(700.0 * inputs[:2000], 0.002 * targets[:2000], batch=10)
     np.testing.assert_allclose(plain.gates, other.gates, atol=1e-9)
     assert stream_rule(inputs, targets).weight_timescale == pytest.approx(24, rel=0.05)
+
+
+def test_costs_of_weights_count():
+    rng = np.random.default_rng(1)
+    inputs, labels = rng.normal(size=(40, 3)), rng.integers(2, size=40) == 1
+    plain, costly = (
+        fs.abstract(inputs, labels, batch=10, rule=JointDescent(9.0, 5.0, Regularizer(0.5, 0.25, square_cost=cost)))
+        for cost in (0.0, 5.0)
+    )
+    norms = [np.linalg.norm(run.network.students) for run in (plain, costly)]
+    assert norms[1] < 0.9 * norms[0] and plain.network.students[0].shape == (2, 3)
 
 
 def test_losses_are_what_they_say():
@@ -78,6 +90,8 @@ def test_losses_are_what_they_say():
         (np.ones((5, 2)), np.ones(5), {"batch": 6}, "batch"),
         (np.ones((5, 2)), np.ones(5), {"batch": 1, "paths": 0}, "paths"),
         (np.zeros((5, 2)), np.ones(5), {"batch": 1}, "inputs"),
+        (np.ones((5, 2)), np.array(list("abcde")), {"batch": 1}, "targets"),
+        (np.ones((5, 2)), np.ones(5), {"batch": 1, "scale": 0.0}, "scale"),
     ],
 )
 def test_bad_streams_are_refused_by_name(inputs, targets, fields, named):

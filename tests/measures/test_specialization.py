@@ -74,6 +74,8 @@ def test_times_in_blocks_start_anew_in_each():
 def test_a_recording_on_a_boundary_belongs_to_the_next_block():
     time, edges = np.arange(7) * 0.5, np.array([0.0, 1.0, 3.0])
     np.testing.assert_array_equal(at_block_ends(time, np.arange(7.0), edges), [1.0, 5.0])
+    sparse = at_block_ends(np.array([0.0, 1.0, 2.0]), np.arange(3.0), np.array([0.0, 1.0, 2.0]))
+    assert np.isnan(sparse).all()  # what was recorded at the beginning of a block says nothing of its end
 
 
 def test_separation_and_selectivity():

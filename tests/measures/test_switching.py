@@ -19,6 +19,7 @@ def test_a_late_answer_is_a_delay():
     late = np.roll(TRUE, 3)
     late[:3] = 0
     found = switching(late, TRUE, within=5)
+    assert found.false_alarms == 0.0
     assert found.delay == 3.0 and found.detected == 1.0
     np.testing.assert_allclose(found.accuracy, 1 - 9 / 40)
     assert switching(late, TRUE, within=2).detected == 0.0
@@ -30,7 +31,7 @@ def test_flicker_is_a_false_alarm_and_no_answer_is_no_detection():
     flicker[[4, 5, 25]] = 1
     assert switching(flicker, TRUE).false_alarms == pytest.approx(4 / 3)
     deaf = switching(np.zeros(40, int), TRUE)
-    assert deaf.accuracy == 0.5 and deaf.detected == pytest.approx(1 / 3)  # right again when the first task returns
+    assert deaf.accuracy == 0.5 and deaf.detected == 0.0  # right again when the first task returns, but not by noticing
 
 
 def test_the_beginning_may_be_left_out():
@@ -58,3 +59,5 @@ def test_bad_questions(fields, named):
         switching(TRUE, TRUE, **fields)
     with pytest.raises(ArgumentError, match="true"):
         switching(TRUE, TRUE[:-1])
+    with pytest.raises(ArgumentError, match="`true` must be numbered from 0"):
+        switching(TRUE, TRUE - 1)

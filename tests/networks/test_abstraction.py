@@ -92,3 +92,10 @@ def test_costs_of_representation():
     assert bounds.costs_weights and not Regularizer(1.0, 1.0).costs_weights
     with pytest.raises(ArgumentError, match="order"):
         Regularizer(order=3)
+
+
+def test_nothing_is_undefined_at_zero():
+    gates = (jnp.zeros(()), jnp.zeros(()))
+    assert np.isfinite(Regularizer(0.1, 0.2, order=2).slope(gates)).all()
+    still = jax.grad(Regularizer(column_cost=1.0).of_students)((jnp.zeros((2, 3)),))
+    np.testing.assert_array_equal(still[0], 0.0)

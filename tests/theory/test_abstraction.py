@@ -133,6 +133,8 @@ def test_short_blocks_are_undone_and_long_ones_are_not():
     scales = theory.Scales(1.3, 0.06, 2.0)
     rates = [float(theory.specialization_growth(scales, length, 0.9).rate) for length in (0.2, 2.0, 4.0)]
     assert abs(rates[0]) < 1e-6 < rates[1] < rates[2]
+    with pytest.raises(ArgumentError, match="settle"):
+        theory.specialization_growth(scales, 1.0, 0.0)
     with pytest.raises(ArgumentError, match="block_length"):
         theory.specialization_growth(scales, 1e-5, 0.9)
 

@@ -1,5 +1,6 @@
 """`festina data`: which images are at hand, and how to get those that are not."""
 
+from pathlib import Path
 from typing import Any
 
 from festina.cli import arguments
@@ -20,7 +21,9 @@ def data(words: list[str]) -> int:
     )
     parser.add_argument("action", metavar="list|fetch", help="what to do")
     parser.add_argument("name", metavar="NAME", nargs="?", help="mnist or fashion")
-    parser.add_argument("--folder", metavar="DIR", help="where the files are, or shall be [default: the user's cache]")
+    parser.add_argument(
+        "--folder", metavar="DIR", help="where sets are kept, each in a folder of its name [default: the user's cache]"
+    )
     arguments.add_output(parser)
     found = parser.read(words)
     if found.action not in ACTIONS:
@@ -46,14 +49,21 @@ def _list(folder: str | None, name: str | None, as_json: bool) -> int:
 
 
 def _state(images: Any, name: str, folder: str | None) -> dict[str, Any]:
-    place = "(comes with scikit-learn)" if name == DIGITS else str(images.folder_of(name, folder))
-    return {"name": name, "there": images.has_images(name, folder), "folder": place}
+    if name == DIGITS:
+        return {"name": name, "there": True, "folder": "(comes with scikit-learn)"}
+    place = _place(images, name, folder)
+    return {"name": name, "there": images.has_images(name, place), "folder": str(place)}
+
+
+def _place(images: Any, name: str, folder: str | None) -> Path:
+    """The folder of a set, under the one that the user names: two sets have files of the same names."""
+    return images.folder_of(name, None if folder is None else Path(folder) / name)
 
 
 def _fetch(name: str, folder: str | None, as_json: bool) -> int:
     from festina.worlds import images
 
-    place = images.fetch(name, folder)
+    place = images.fetch(name, _place(images, name, folder))
     if as_json:
         print_json({"name": name, "folder": str(place)})
     else:

@@ -20,14 +20,16 @@ from jaxtyping import Array, Float, Int
 
 from festina.errors import require
 from festina.learning.descent import descent_process, no_data
-from festina.learning.joint import Arm, JointDescent, View, Watch, as_type
+from festina.learning.joint import Arm, JointDescent, View, Watch, as_type, check_order
 from festina.learning.process import Observed, Process, State
 from festina.networks.abstraction import NeuronGated, PathGated
+from festina.precision import precise
 from festina.worlds.tasks import Tasks
 
 WIDEST = 512  # arms side by side in one array
 
 
+@precise
 def compressed(network: PathGated, tasks: Tasks) -> tuple[PathGated, Tasks]:
     """The same problem with students and teachers as 1 × (P + M) matrices; loss and overlaps are unchanged."""
     paths = len(network.students)
@@ -36,6 +38,7 @@ def compressed(network: PathGated, tasks: Tasks) -> tuple[PathGated, Tasks]:
     return PathGated(tuple(coordinates[:paths]), network.gates), Tasks(coordinates[paths:], tasks.loss_share)
 
 
+@precise
 def compressed_by_row(network: PathGated | NeuronGated, tasks: Tasks) -> tuple[Any, Tasks]:
     """The same problem with every row in a basis of its own: d_out × (P + M) matrices, gates of either kind."""
     paths = len(network.students)
@@ -61,7 +64,9 @@ def closed_process(
     What is observed sees students and teachers as 1 × (P + M) matrices: loss, gates, norms and overlaps are exact,
     alignments of single rows are not to be had (`compressed_by_row` keeps them).
     """
-    require(not arms.rule.regularizer.costs_weights, "arms", "put no cost on weights, under which nothing closes", arms)
+    costly = arms.rule.regularizer.costs_weights
+    require(not costly, "arms", "put no cost on weights, whose columns the closure does not know", "with such a cost")
+    check_order(arms, tasks)
     small, goals = compressed(network, tasks)
     small, arms, goals = as_type(dtype, (small, arms, goals))
 
@@ -151,7 +156,7 @@ def _sizes(network: PathGated) -> tuple[int, int]:
 
 
 def _coordinates(vectors: Float[Array, "n d"]) -> Float[Array, "n n"]:
-    """The vectors in an orthonormal basis of their span: Rᵀ of QR, or the vectors themselves if they are short."""
+    """The vectors in an orthonormal basis of their span: Rᵀ of QR; short vectors are filled up with zeros."""
     count, size = vectors.shape
     padded = jnp.pad(vectors, ((0, 0), (0, max(0, count - size))))
     return jnp.linalg.qr(padded.T, mode="r").T

@@ -47,7 +47,7 @@ def descent_process(
     """
     require(records >= 1, "records", "be at least 1", records)
     require(steps_per_record >= 1, "steps_per_record", "be at least 1", steps_per_record)
-    step_size = jnp.asarray(step_size)
+    step_size = jnp.asarray(step_size, float)
 
     def key_at(step: Int[Array, ""]) -> Array:
         return draws.fold_in(key, step)

@@ -31,7 +31,7 @@ class JointDescent(eqx.Module):
     regularizer: Regularizer
 
     def forgetful(self, gate_timescale: Any = None) -> "JointDescent":
-        """The control without bounds on the gates, and (if one is given) with another timescale of theirs."""
+        """The control without bounds or costs, and (if one is given) with another timescale of the gates."""
         free = jax.tree.map(lambda strength: jnp.zeros_like(jnp.asarray(strength, float)), self.regularizer)
         slow = self.gate_timescale if gate_timescale is None else gate_timescale
         return JointDescent(self.weight_timescale, slow, free)
@@ -54,6 +54,10 @@ class JointDescent(eqx.Module):
         mapping, pull = jax.vjp(lambda network: network.map, network)
         error = loss_share * (target - mapping)
         (uphill,) = pull(error if second_moment is None else error @ second_moment)
+        return self.followed(network, uphill)
+
+    def followed(self, network: Abstraction, uphill: Any) -> Any:
+        """dθ/dt, given −∂L_task/∂θ as a tree of the network's kind: with bounds and costs, each part over its τ."""
         of_weights, of_gates = 1.0 / self.weight_timescale, 1.0 / self.gate_timescale  # no division for every weight
         bounds = self.regularizer.slope(network.gates)
         gates = jax.tree.map(lambda up, bound: (up - bound) * of_gates, uphill.gates, bounds)
@@ -73,6 +77,10 @@ class Arm(eqx.Module):
 
 def stacked(*arms: Arm) -> Arm:
     """Arms of one structure side by side: every number becomes an array with a leading axis of arms."""
+    kinds = {jax.tree.structure(arm) for arm in arms}
+    require(
+        len(kinds) == 1, "arms", "go through their tasks in one order and have the same terms in their rules", kinds
+    )
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, float) for leaf in leaves]), *arms)
 
 
@@ -153,6 +161,7 @@ def joint_process(
     network, arms, tasks = as_type(dtype, (network, arms, tasks))
     shape = tasks.maps.shape[1:]
     require(network.map.shape == shape, "network", f"map as the tasks do, with shape {shape}", network.map.shape)
+    check_order(arms, tasks)
 
     def stage_at(step: Int[Array, ""], memory: tuple[Arm, Tasks]) -> tuple[JointDescent, Float[Array, "arms o i"]]:
         arms, tasks = memory
@@ -186,6 +195,12 @@ def joint_process(
         draw=no_data if isinstance(statistics, Population) else see,
         memory=(arms, tasks),
     )
+
+
+def check_order(arms: Arm, tasks: Tasks) -> None:
+    """Refuse blocks of tasks that do not exist."""
+    order = arms.blocks.order
+    require(max(order) < tasks.count, "arms", f"name tasks from 0 to {tasks.count - 1} in their blocks", order)
 
 
 def as_type(dtype: Any, tree: Any) -> Any:

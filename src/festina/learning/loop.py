@@ -151,10 +151,13 @@ def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int, u
     state, observed = _chunk(build, inputs, journey.state, first, count)
     for name, values in observed.items():
         journey.observed[name][:, journey.records : journey.records + count] = np.asarray(values)
-    sound = _sound(to_numpy(state), until)
-    if not sound.all():  # only then is it worth a second look, recording by recording
+    astray = np.flatnonzero(~_sound(to_numpy(state), until))
+    for run in journey.failures:  # nothing after a failure may look like a result
+        _blank(journey, run, journey.records)
+    new = np.asarray([run for run in astray if run not in journey.failures], int)
+    if len(new) > 0:  # only then is it worth a second look, recording by recording
         health = to_numpy(_health(build, inputs, journey.state, first, count))
-        _note_failures(build, inputs, journey, np.flatnonzero(~sound), health, state)
+        _note_failures(build, inputs, journey, new, health, state)
     journey.state, journey.records = state, journey.records + count
 
 
@@ -251,13 +254,15 @@ def _note_failures(
     well = health["finite"].all(axis=2) & health["arrived"]
     for run in (int(run) for run in astray):
         record = int(np.argmin(well[run]))
-        if run not in journey.failures:
-            alone, before, end = jax.tree.map(lambda leaf, run=run: leaf[run], (inputs, journey.state, after))
-            finite = health["finite"][run, record]
-            journey.failures[run] = _diagnose(build, run, alone, before, end, finite)
-        for values in journey.observed.values():  # nothing after the failure may look like a result
-            if np.issubdtype(values.dtype, np.floating):
-                values[run, journey.records + record :] = np.nan
+        alone, before, end = jax.tree.map(lambda leaf, run=run: leaf[run], (inputs, journey.state, after))
+        journey.failures[run] = _diagnose(build, run, alone, before, end, health["finite"][run, record])
+        _blank(journey, run, journey.records + record)
+
+
+def _blank(journey: _Journey, run: int, record: int) -> None:
+    for values in journey.observed.values():
+        if np.issubdtype(values.dtype, np.floating):
+            values[run, record:] = np.nan
 
 
 def _diagnose(build: Build, run: int, inputs: Any, before: State, end: State, finite: np.ndarray) -> Failure:

@@ -85,7 +85,7 @@ def abstract(
     batch: int = 20,
     rule: JointDescent | None = None,
     loss: Loss | None = None,
-    scale: float = 0.01,
+    scale: float = 1.0,
     seed: int = 0,
 ) -> Abstracted:
     """Learn a stream of examples with gates that find out by themselves which task is on.
@@ -100,10 +100,12 @@ def abstract(
         batch: successive examples that are learned from in one step; what is left over at the end is not used.
         rule: timescales, in steps, and bounds of the gates; unless given, the `stream_rule` of the data.
         loss: `SquaredError()` or `CrossEntropy()`; unless given, cross-entropy for labels and squared error otherwise.
-        scale: s.d. of initial weights, times √inputs.
+        scale: s.d. of initial weights times √inputs, in units in which inputs and targets have a mean square of 1.
         seed: of the initial weights.
     """
     features, wanted, suited = _checked(inputs, targets, paths, batch)
+    require(scale > 0, "scale", "be positive", scale)
+    power, answer = _powers(features, wanted)
     rule = rule or stream_rule(features, wanted)
     steps = len(features) // batch
     with double():
@@ -111,7 +113,7 @@ def abstract(
         given = {
             "stream": stream,
             "rule": jax.tree.map(lambda leaf: jnp.asarray(leaf, float), rule),
-            "scale": jnp.asarray(scale, float),
+            "scale": jnp.asarray(scale * np.sqrt(answer / power), float),
             "seed": jnp.asarray(seed),
         }
         build = _Stream(paths, steps, loss or suited)
@@ -131,10 +133,16 @@ def stream_rule(inputs: Float[np.ndarray, "n i"], targets: Float[np.ndarray, "n 
     before the two terms that bound the gates. Weights then take some tens of steps to learn a task, gates a few to
     choose one.
     """
-    power, answer = float(np.mean(np.sum(inputs**2, axis=1))), float(np.mean(np.sum(targets**2, axis=1)))
+    power, answer = _powers(inputs, targets)
+    return JointDescent(2.0 * power, 2.5 * answer, Regularizer(0.5 * answer, 0.25 * answer))
+
+
+def _powers(inputs: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
+    """⟨|x|²⟩ and ⟨|y*|²⟩."""
+    power, answer = (float(np.mean(np.sum(values**2, axis=1))) for values in (inputs, targets))
     require(power > 0, "inputs", "not all be zero", power)
     require(answer > 0, "targets", "not all be zero", answer)
-    return JointDescent(2.0 * power, 2.5 * answer, Regularizer(0.5 * answer, 0.25 * answer))
+    return power, answer
 
 
 @dataclass(frozen=True)
@@ -158,11 +166,7 @@ class _Stream:
             return self.loss(network(batch[0]), batch[1])
 
         def rate(network: PathGated, nothing: None, batch: Any) -> Any:
-            slope = jax.grad(loss)(network, batch)
-            bounds = rule.regularizer.slope(network.gates)
-            gates = jax.tree.map(lambda down, bound: -(down + bound) / rule.gate_timescale, slope.gates, bounds)
-            students = jax.tree.map(lambda down: -down / rule.weight_timescale, slope.students)
-            return network.rebuilt(students, gates)
+            return rule.followed(network, jax.tree.map(jnp.negative, jax.grad(loss)(network, batch)))
 
         def observe(state: State) -> Observed:
             network = state.parameters
@@ -176,6 +180,8 @@ class _Stream:
 def _checked(inputs: Any, targets: Any, paths: int, batch: int) -> tuple[np.ndarray, np.ndarray, Loss]:
     """Features and targets as matrices, labels spread out, and the loss that suits them."""
     features, wanted = np.asarray(as_array(inputs), float), np.asarray(targets)
+    wanted = wanted.astype(int) if wanted.dtype == bool else wanted
+    require(np.issubdtype(wanted.dtype, np.number), "targets", "be numbers", f"of type {wanted.dtype}")
     require(features.ndim == 2, "inputs", "be a matrix with one example a row", f"of shape {features.shape}")
     require(paths >= 1, "paths", "be at least 1", paths)
     require(1 <= batch <= len(features), "batch", f"lie between 1 and the {len(features)} examples", batch)

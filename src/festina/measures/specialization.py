@@ -94,8 +94,13 @@ def times_in_blocks(
 def at_block_ends(
     time: Float[np.ndarray, " time"], values: Float[np.ndarray, "*batch time"], edges: Float[np.ndarray, " edges"]
 ) -> Float[np.ndarray, "*batch blocks"]:
-    """The last recording within each block; one on a boundary belongs to the block that begins there."""
-    return values[..., np.searchsorted(time, edges[1:] - ROUNDING) - 1]
+    """The last recording within each block; one on a boundary belongs to the block that begins there.
+
+    NaN for a block in whose second half nothing was recorded.
+    """
+    last = np.searchsorted(time, edges[1:] - ROUNDING) - 1
+    late = time[last] >= 0.5 * (edges[:-1] + edges[1:]) - ROUNDING
+    return np.where(late, values[..., last], np.nan)
 
 
 def gate_separation(gates: Float[np.ndarray, "*batch p"]) -> Float[np.ndarray, "*batch"]:

@@ -13,9 +13,9 @@ class Switching(NamedTuple):
     """Agreement of inferred tasks with true ones."""
 
     accuracy: float  # share of all steps in which the inferred task is the true one
-    detected: float  # share of switches after which the right task is inferred within the time allowed
-    delay: float  # median number of steps from a detected switch to the right task
-    false_alarms: float  # inferred switches for each true one, beyond the one that answers it
+    detected: float  # share of switches that are answered by a change to the right task within the time allowed
+    delay: float  # median number of steps from a detected switch to its answer
+    false_alarms: float  # inferred switches that answer no true one, for each true one
     labels: np.ndarray  # the true task that each inferred one stands for (−1: none)
 
     def __repr__(self) -> str:
@@ -29,7 +29,7 @@ def switching(inferred: Any, true: Any, within: int = 10, after: int = 0) -> Swi
     """Compare inferred with true tasks, whatever the numbers by which each calls them.
 
     Inferred tasks are matched one to one with true ones so that they agree as often as possible. A switch is detected
-    if within a number of steps (and before the next switch) the right task is inferred.
+    if within a number of steps (and before the next switch) the inferred task changes to the right one.
 
     Args:
         inferred: the inferred task of every step, as `Abstracted.tasks`.
@@ -44,10 +44,11 @@ def switching(inferred: Any, true: Any, within: int = 10, after: int = 0) -> Swi
     require(0 <= after < len(guess), "after", f"leave some of the {len(guess)} steps", after)
     guess, truth = guess[after:].astype(int), truth[after:].astype(int)
     labels = matched_labels(guess, truth)
-    right = labels[guess] == truth
-    switches = np.flatnonzero(np.diff(truth)) + 1
+    meant = labels[guess]
+    right = meant == truth
+    switches = (np.flatnonzero(np.diff(truth)) + 1).tolist()
     ends = [*switches[1:], len(truth)][: len(switches)]
-    delays = np.array([_first(right[start:end]) for start, end in zip(switches, ends, strict=True)], float)
+    delays = np.array([_answer(meant, truth, start, end) for start, end in zip(switches, ends, strict=True)], float)
     noticed = delays <= within
     alarms = len(np.flatnonzero(np.diff(guess))) - np.isfinite(delays).sum()
     some = len(switches) > 0
@@ -55,21 +56,29 @@ def switching(inferred: Any, true: Any, within: int = 10, after: int = 0) -> Swi
         float(right.mean()),
         float(noticed.mean()) if some else float("nan"),
         float(np.median(delays[noticed])) if noticed.any() else float("nan"),
-        float(max(alarms, 0) / len(switches)) if some else float("nan"),
+        float(alarms / len(switches)) if some else float("nan"),
         labels,
     )
 
 
+def _answer(meant: np.ndarray, truth: np.ndarray, start: int, end: int) -> float:
+    """Steps from a switch to the step in which the inferred task becomes the new one; infinite if it never does.
+
+    Who believed in the new task before it came has not noticed the switch.
+    """
+    if meant[start - 1] == truth[start]:
+        return float("inf")
+    right = meant[start:end] == truth[start]
+    return float(np.argmax(right)) if right.any() else float("inf")
+
+
 def matched_labels(inferred: Int[np.ndarray, " steps"], true: Int[np.ndarray, " steps"]) -> Int[np.ndarray, " kinds"]:
     """For each inferred label the true one it stands for: the one-to-one matching that agrees most often."""
-    require(min(inferred.min(), true.min()) >= 0, "inferred", "be numbered from 0", int(inferred.min()))
+    for name, values in (("inferred", inferred), ("true", true)):
+        require(values.min() >= 0, name, "be numbered from 0", int(values.min()))
     table = np.zeros((inferred.max() + 1, true.max() + 1), int)
     np.add.at(table, (inferred, true), 1)
     rows, columns = linear_sum_assignment(table, maximize=True)
     labels = np.full(len(table), -1)
     labels[rows] = columns
     return labels
-
-
-def _first(right: np.ndarray) -> float:
-    return float(np.argmax(right)) if right.any() else float("inf")

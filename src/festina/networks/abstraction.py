@@ -15,6 +15,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from festina import draws
@@ -54,7 +55,7 @@ class PathGated(Abstraction):
     def init(cls, key: Array, paths: int, outputs: int, inputs: int, scale: Any = 0.01) -> "PathGated":
         """Normal weights of standard deviation ``scale``/√inputs, gates at ½."""
         students = _draw_students(key, paths, outputs, inputs, scale)
-        return cls(students, (jnp.full((), INITIAL_GATE, students[0].dtype),) * paths)
+        return cls(students, (np.full((), INITIAL_GATE, students[0].dtype),) * paths)
 
     @property
     def map(self) -> Float[Any, "o i"]:
@@ -76,7 +77,7 @@ class NeuronGated(Abstraction):
     def init(cls, key: Array, paths: int, outputs: int, inputs: int, scale: Any = 0.01) -> "NeuronGated":
         """Normal weights of standard deviation ``scale``/√inputs, gates at ½."""
         students = _draw_students(key, paths, outputs, inputs, scale)
-        return cls(students, (jnp.full((outputs,), INITIAL_GATE, students[0].dtype),) * paths)
+        return cls(students, (np.full((outputs,), INITIAL_GATE, students[0].dtype),) * paths)
 
     @property
     def map(self) -> Float[Any, "o i"]:
@@ -149,7 +150,7 @@ class Regularizer(eqx.Module):
         return jnp.sqrt(_added([jnp.sum(part**2) for part in parts]))
 
     def _slope(self, gates: Any, norm: Any, nonnegativity: Any, normalization: Any) -> Any:
-        direction = jnp.sign(gates) if self.order == 1 else gates / norm
+        direction = jnp.sign(gates) if self.order == 1 else gates / jnp.where(norm > 0, norm, 1.0)
         return 2.0 * normalization * (norm - 1.0) * direction - jnp.where(gates < 0, nonnegativity, 0.0)
 
     def of_students(self, students: Any) -> Float[Any, ""]:
@@ -158,7 +159,7 @@ class Regularizer(eqx.Module):
         columns = len(parts) * parts[0].shape[-1]
         cost = jnp.zeros((), parts[0].dtype)
         if self.column_cost is not None:
-            norms = _added([jnp.sum(jnp.sqrt(jnp.sum(part**2, axis=-2))) for part in parts])
+            norms = _added([jnp.sum(_root(jnp.sum(part**2, axis=-2))) for part in parts])
             cost = cost + self.column_cost * norms / columns
         if self.square_cost is not None:
             squares = _added([jnp.sum(part**2) for part in parts])
@@ -171,10 +172,15 @@ class Regularizer(eqx.Module):
         return self.column_cost is not None or self.square_cost is not None
 
 
-def _draw_students(key: Array, count: int, rows: int, columns: int, scale: Any) -> tuple[Float[Array, "_ _"], ...]:
+def _draw_students(key: Array, count: int, rows: int, columns: int, scale: Any) -> tuple[Float[Any, "_ _"], ...]:
     require(min(count, rows, columns) >= 1, "sizes", "be at least 1", (count, rows, columns))
     drawn = draws.normal(key, (count, rows, columns))
     return tuple(scale / columns**0.5 * drawn)
+
+
+def _root(squares: Float[Any, "..."]) -> Float[Any, "..."]:
+    """A square root whose slope at 0 is 0."""
+    return jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1.0)), 0.0)
 
 
 def _added(terms: list[Any]) -> Any:

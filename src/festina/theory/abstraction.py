@@ -187,12 +187,14 @@ def specialization_growth(
     steps = round(block_length / step_size)
     require(steps >= 1, "block_length", f"hold at least one step of {step_size}", block_length)
     require(settle > 0, "settle", "be positive", settle)
-    rounds = ceil(settle * float(scales.weight_timescale) / (2 * steps * step_size))
-    return Growth(*_growth(scales, normalization, step_size, steps, rounds))
+    rounds = 1 + ceil(settle * float(scales.weight_timescale) / (2 * steps * step_size))
+    rate, multiplier, errors, drift = _growth(scales, normalization, step_size, steps, rounds)
+    require(float(drift) < 1e-3, "settle", "be long enough for the periodic orbit to be reached", settle)
+    return Growth(rate, multiplier, errors)
 
 
 @precise
-def _growth(scales: Scales, normalization: Any, step_size: Any, steps: int, rounds: int) -> tuple[Any, Any, Any]:
+def _growth(scales: Scales, normalization: Any, step_size: Any, steps: int, rounds: int) -> tuple[Any, ...]:
     tau_w, tau_c = scales.weight_timescale, scales.gate_timescale
 
     def step(state: tuple[Any, Any], number: Any) -> tuple[tuple[Any, Any], Any]:
@@ -203,7 +205,8 @@ def _growth(scales: Scales, normalization: Any, step_size: Any, steps: int, roun
         return (weights + step_size / tau_w * gate * error, gate + step_size / tau_c * pull), error
 
     start = (jnp.full(2, 0.1), jnp.asarray(0.5))
-    errors = jax.lax.scan(step, start, jnp.arange(2 * steps * rounds))[1][-2 * steps :]
+    course = jax.lax.scan(step, start, jnp.arange(2 * steps * rounds))[1]
+    errors, before = course[-2 * steps :], course[-4 * steps : -2 * steps]
 
     def grow(propagator: Float[Array, "3 3"], error: Float[Array, "2"]) -> tuple[Float[Array, "3 3"], None]:
         weights, gate = propagator[:2], propagator[2]
@@ -213,4 +216,4 @@ def _growth(scales: Scales, normalization: Any, step_size: Any, steps: int, roun
 
     propagator = jax.lax.scan(grow, jnp.eye(3), errors)[0]
     multiplier = jnp.max(jnp.abs(jnp.linalg.eigvals(propagator)))
-    return jnp.log(multiplier) / (2 * steps * step_size), multiplier, errors
+    return jnp.log(multiplier) / (2 * steps * step_size), multiplier, errors, jnp.max(jnp.abs(errors - before))

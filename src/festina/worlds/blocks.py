@@ -15,7 +15,8 @@ from festina.precision import is_traced
 class Blocks(eqx.Module):
     """A round of blocks, repeated for ever: block k shows task ``order[k]`` until step ``ends[k]``.
 
-    Steps are counted exactly: a block of length τ_B has round(τ_B/dt) of them, and none is ever lost.
+    Steps are counted exactly: a block of length τ_B has round(τ_B/dt) of them, and none is ever lost (in float32, up
+    to step 2²³).
     """
 
     order: tuple[int, ...] = eqx.field(static=True)
@@ -38,6 +39,7 @@ class Blocks(eqx.Module):
         if not is_traced(steps):
             whole = bool(np.all(np.asarray(steps) >= 1))
             require(whole, "length", f"hold at least one step of {step_size}", length)
+        steps = jnp.maximum(steps, 1.0)  # where a traced length cannot be refused
         ends = jnp.cumsum(steps) if steps.shape else steps * jnp.arange(1.0, len(order) + 1.0)
         return cls(tuple(int(task) for task in order), ends)
 

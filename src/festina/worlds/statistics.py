@@ -3,6 +3,7 @@
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from festina import draws
@@ -54,7 +55,7 @@ class Sampled(eqx.Module):
         return samples.moments if hasattr(network, "map") else samples
 
     def second_moment(self, key: Array, inputs: int, dtype: Any) -> Float[Array, "inputs inputs"]:
-        drawn = draws.normal(key, (self.batch, inputs), dtype)
+        drawn = jnp.asarray(draws.normal(key, (self.batch, inputs), dtype))
         return drawn.T @ drawn / self.batch
 
 

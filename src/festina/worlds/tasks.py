@@ -121,12 +121,14 @@ class Tasks(eqx.Module):
     def count(self) -> int:
         return self.maps.shape[0]
 
+    @precise
     def averaged(self, groups: tuple[tuple[int, ...], ...]) -> "Tasks":
         """Task composition: each new task is the mean of some teachers, as (A + B)/2."""
         self._check(groups)
         maps = jnp.stack([sum(self.maps[m] for m in group) / len(group) for group in groups])
         return Tasks(maps, self.loss_share)
 
+    @precise
     def alternating(self, groups: tuple[tuple[int, ...], ...]) -> "Tasks":
         """Subtask composition: each new task takes its rows from some teachers in turn."""
         self._check(groups)
@@ -134,6 +136,7 @@ class Tasks(eqx.Module):
         maps = [jnp.stack([self.maps[group[row % len(group)], row] for row in range(outputs)]) for group in groups]
         return Tasks(jnp.stack(maps), self.loss_share)
 
+    @precise
     def followed_by(self, others: "Tasks") -> "Tasks":
         """These tasks, and then the others, in one numbering."""
         fits = self.maps.shape[1:] == others.maps.shape[1:] and self.loss_share == others.loss_share

@@ -41,8 +41,16 @@ class BlockConfig(ExperimentConfig):
     def _whole(cls, records: int, info: ValidationInfo) -> int:
         steps = round(info.data.get("until", 0) / info.data.get("step_size", 1))
         if steps and steps % records:
-            raise ValueError(f"divide the {steps} steps there are (until/step_size)")
+            fit = max(count for count in range(1, min(records, steps) + 1) if steps % count == 0)
+            raise ValueError(f"divide the {steps} steps there are (until/step_size), as {fit} does")
         return records
+
+    @field_validator("step_size")
+    @classmethod
+    def _short(cls, step_size: float, info: ValidationInfo) -> float:
+        if step_size > info.data.get("block_length", step_size):
+            raise ValueError(f"not exceed the length of a block, {info.data['block_length']:g}")
+        return step_size
 
     @property
     def steps_per_record(self) -> int:
@@ -93,6 +101,8 @@ def process(config: Any, key: Any, network: Any, arms: Any, tasks: Any, observe:
     if config.data == "closure":
         if isinstance(network, fs.networks.FullyConnected):
             raise ArgumentError("Argument `data` must be `population` for a fully connected network, but is `closure`.")
+        if arms.rule.regularizer.costs_weights:
+            raise ArgumentError("Argument `data` must be `population` where weights are costly, but is `closure`.")
         network, tasks = fs.learning.compressed_by_row(network, tasks)
     return fs.learning.joint_process(
         network, arms, tasks, key, observe=observe, statistics=statistics(config), **clock(config)
@@ -139,14 +149,25 @@ def sort_by_teacher(data: Any) -> dict[str, Any]:
 
 
 def block_edges(config: Any) -> Any:
-    """When each block begins, and when the last one ends; a last block that is cut short is left out."""
-    return config.block_length * np.arange(int(config.until / config.block_length + 1e-9) + 1)
+    """When each block begins, and when the last one ends; a last block that is cut short is left out.
+
+    As in `Blocks`, a block has a whole number of steps.
+    """
+    length = max(round(config.block_length / config.step_size), 1) * config.step_size
+    return length * np.arange(int(config.until / length + 1e-9) + 1)
 
 
 def by_block(result: Any, name: str = "loss") -> Any:
     """A variable at the last recording of each block, with dimensions (run, arm, block)."""
-    values = result[name].transpose("run", "arm", "time").values
-    return fs.measures.at_block_ends(result["time"].values, values, block_edges(result.config))
+    return at_ends(result, result[name].transpose("run", "arm", "time").values)
+
+
+def at_ends(result: Any, values: Any) -> Any:
+    """Values over time (the last axis) at the last recording of each block."""
+    ends = fs.measures.at_block_ends(result["time"].values, values, block_edges(result.config))
+    if not np.isfinite(ends).any():
+        raise LookupError("needs several recordings in each block")
+    return ends
 
 
 def times_to(result: Any, level: float) -> Any:

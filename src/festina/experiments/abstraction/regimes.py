@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import ValidationInfo, field_validator
+
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
@@ -9,6 +11,8 @@ from festina.experiments.abstraction._common import AbstractionConfig, clock, ke
 from festina.sources import SANDBRINK_2024
 
 PANELS = ("speed", "strength")
+NONNEGATIVITY, NORMALIZATION = 5.0 / 3.0, 25.0 / 6.0  # coefficients of the two terms at strength 1
+LARGE = 200  # cells above which the limit of infinitely many inputs is not computed beside the map
 
 
 class Regimes(Experiment):
@@ -20,10 +24,12 @@ class Regimes(Experiment):
 
     The map runs with literal batches (`sampled`), with the law of their second moments (`wishart`, the default), with
     infinitely many inputs (`population`), or with the exact closure of the latter in P + M coordinates (`closure`), in
-    which a map of 100 × 100 cells and 10 seeds takes seconds. The published figure was evidently made with the `mean`
-    convention: under `sum`, the panel of gate speeds does not specialise at all. Two of its features are not found
-    under any convention: specialisation of .92 at the slowest gates, and alignments as low as .62–.69 at the shortest
-    blocks under a strong regulariser.
+    which a map of 100 × 100 cells and 10 seeds takes seconds. Beside every map of moderate size stands its limit for
+    infinitely many inputs, from the inner products of students and teachers alone.
+
+    The published figure was evidently made with the `mean` convention: under `sum`, the panel of gate speeds does not
+    specialise at all. Two of its features are not found under any convention: specialisation of .92 at the slowest
+    gates, and alignments as low as .62–.69 at the shortest blocks under a strong regulariser.
     """
 
     name = "abstraction/regimes"
@@ -53,11 +59,15 @@ class Regimes(Experiment):
         convention: Literal["sum", "mean"] = structural("mean", help="scale of teachers and loss: see worlds.tasks")
         precision: Literal["single", "double"] = structural("double", help="of weights and gates")
 
+        @field_validator("block_lengths")
+        @classmethod
+        def _long_enough(cls, lengths: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
+            if min(lengths) < info.data.get("step_size", 0.0):
+                raise ValueError(f"each hold at least one step of {info.data['step_size']:g}")
+            return lengths
+
     def simulate(self, config: Any, key: Any) -> Any:
-        for_teachers, for_weights, for_data = keys(key)
-        convention = fs.worlds.convention(config.convention)
-        tasks = fs.worlds.Tasks.orthogonal(for_teachers, 2, config.outputs, config.inputs, convention)
-        network = fs.networks.PathGated.init(for_weights, 2, config.outputs, config.inputs, config.scale)
+        network, tasks, for_data = draw(config, key)
         dtype = jnp.float32 if config.precision == "single" else jnp.float64
         if config.data == "closure":
             return fs.learning.closed_process(
@@ -74,26 +84,67 @@ class Regimes(Experiment):
             **clock(config),
         )
 
+    def theory(self, config: Any, key: Any) -> Any:
+        timescales, strengths, lengths = (np.asarray(values) for values in grid(config))
+        if len(lengths) > LARGE:
+            return None
+        network, tasks, _ = draw(config, key)
+        solution = fs.theory.closure(
+            np.stack(network.students),
+            tasks.maps,
+            weight_timescale=config.weight_timescale,
+            gate_timescale=timescales,
+            nonnegativity=NONNEGATIVITY * strengths,
+            normalization=NORMALIZATION * strengths,
+            block_length=lengths,
+            step_size=config.step_size,
+            loss_share=tasks.loss_share,
+        )
+
+        def limit(time: Any) -> dict[str, Any]:
+            seen = solution(time)
+            total = fs.measures.total_alignment(seen["components"], seen["norms"])
+            separation = np.abs(seen["gates"][..., 0] - seen["gates"][..., 1])
+            return {"total_alignment": total, "separation": separation, "loss": seen["loss"]}
+
+        return limit
+
     claims = (
+        Claim(
+            "closed",
+            SANDBRINK_2024.at("app. A.1"),
+            "With infinitely many inputs the dynamics closes on the inner products of students and teachers.",
+            quantity=lambda result: _without_noise(result),
+            expect=below(1e-10),
+        ),
+        Claim(
+            "many-samples",
+            SANDBRINK_2024.at("app. A.1"),
+            "A batch of 200 inputs is nearly as good as infinitely many (largest difference of mean alignments).",
+            quantity=lambda result: np.abs(_gap(result, ("sampled", "wishart")).mean("run")).max(),
+            expect=below(0.05),
+        ),
         Claim(
             "fast-gates",
             SANDBRINK_2024.at("fig. 5, left"),
             "With the fastest gates and the longest blocks students specialise (total alignment).",
-            quantity=lambda result: panel(result, "speed")[:, 0, _longest(result)],
+            quantity=lambda result: panel(result, "speed")[:, _fastest(result), _longest(result)],
             expect=above(0.98),
         ),
         Claim(
             "slow-gates",
             SANDBRINK_2024.at("fig. 5, left"),
             "They specialise less, the slower the gates (rank correlation with τ_c at the longest blocks).",
-            quantity=lambda result: _rank_correlation(panel(result, "speed")[:, :, _longest(result)].mean(axis=0)),
+            quantity=lambda result: _rank_correlation(
+                result.config.gate_timescales, panel(result, "speed")[:, :, _longest(result)].mean(axis=0)
+            ),
             expect=below(-0.85),
         ),
         Claim(
             "long-blocks",
             SANDBRINK_2024.at("fig. 5, left"),
             "They specialise more, the longer the blocks, in equal time (longest less shortest, fastest gates).",
-            quantity=lambda result: _span_of_blocks(panel(result, "speed")[:, 0], result),
+            quantity=lambda result: _span_of_blocks(panel(result, "speed")[:, _fastest(result)], result),
             expect=above(0.2),
         ),
         Claim(
@@ -136,20 +187,24 @@ class Regimes(Experiment):
         return draw(result)
 
 
-def cells(config: Any) -> Any:
-    """One arm for every cell: first the map of speeds, then that of strengths, block lengths running fastest."""
+def grid(config: Any) -> tuple[Any, Any, Any]:
+    """Gate timescale, strength and block length of every cell: first the map of speeds, then that of strengths."""
     lengths = len(config.block_lengths)
     first, second = (lengths * len(rows) for rows in (config.gate_timescales, config.strengths))
     timescales = jnp.concatenate([np.repeat(config.gate_timescales, lengths), _full(second, config.gate_timescale)])
     strengths = jnp.concatenate([_full(first, config.strength), np.repeat(config.strengths, lengths)])
-    length = np.tile(config.block_lengths, (first + second) // lengths)
+    return timescales, strengths, np.tile(config.block_lengths, (first + second) // lengths)
+
+
+def cells(config: Any) -> Any:
+    """One arm for every cell."""
 
     def cell(timescale: Any, strength: Any, length: Any) -> Any:
-        bounds = fs.networks.Regularizer(5.0 / 3.0 * strength, 25.0 / 6.0 * strength)
+        bounds = fs.networks.Regularizer(NONNEGATIVITY * strength, NORMALIZATION * strength)
         rule = fs.learning.JointDescent(jnp.asarray(config.weight_timescale, float), timescale, bounds)
         return fs.learning.Arm(rule, fs.worlds.Blocks.of((0, 1), length, config.step_size))
 
-    return jax.vmap(cell)(timescales, strengths, length)
+    return jax.vmap(cell)(*grid(config))
 
 
 def _full(count: int, value: Any) -> Any:
@@ -176,6 +231,28 @@ def panel(result: Any, which: str, name: str = "total_alignment") -> Any:
     return final[:, begin : begin + rows * lengths].reshape(-1, rows, lengths)
 
 
+def draw(config: Any, key: Any) -> tuple[Any, Any, Any]:
+    """The network and the tasks of a seed, and the key of its data."""
+    for_teachers, for_weights, for_data = keys(key)
+    convention = fs.worlds.convention(config.convention)
+    tasks = fs.worlds.Tasks.orthogonal(for_teachers, 2, config.outputs, config.inputs, convention)
+    network = fs.networks.PathGated.init(for_weights, 2, config.outputs, config.inputs, config.scale)
+    return network, tasks, for_data
+
+
+def _gap(result: Any, data: tuple[str, ...]) -> Any:
+    """Alignments at the end less those in the limit of infinitely many inputs."""
+    if result.config.data not in data or result.theory is None:
+        raise LookupError(f"needs {' or '.join(data)} data, and at most {LARGE} cells")
+    name = "total_alignment"
+    return (result[name] - result.theory[name]).isel(time=-1)
+
+
+def _without_noise(result: Any) -> Any:
+    _gap(result, ("population", "closure"))
+    return result.errors("total_alignment", "loss")
+
+
 def _longest(result: Any) -> int:
     return int(np.argmax(result.config.block_lengths))
 
@@ -187,11 +264,17 @@ def _at(values: Any, wanted: float) -> int:
     return int(places[0])
 
 
-def _rank_correlation(values: Any) -> Any:
-    if len(values) < 3:
+def _fastest(result: Any) -> int:
+    if len(result.config.gate_timescales) == 0:
+        raise LookupError("needs the map of the speed")
+    return int(np.argmin(result.config.gate_timescales))
+
+
+def _rank_correlation(one: Any, other: Any) -> Any:
+    if len(one) < 3:
         raise LookupError("needs at least three gate timescales")
-    ranks = np.argsort(np.argsort(values))
-    return np.corrcoef(np.arange(len(values)), ranks)[0, 1]
+    first, second = (np.argsort(np.argsort(values)) for values in (one, other))
+    return np.corrcoef(first, second)[0, 1]
 
 
 def _span_of_blocks(values: Any, result: Any) -> Any:

@@ -1,0 +1,64 @@
+"""The Gram closure: against literal weights, one network or many."""
+
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.errors import ArgumentError
+
+SETTINGS = {
+    "weight_timescale": 0.8,
+    "gate_timescale": 0.1,
+    "nonnegativity": 0.2,
+    "normalization": 0.6,
+    "block_length": 0.5,
+    "step_size": 0.01,
+}
+
+
+def literal(students, teachers, steps, share=1.0, tau_c=0.1, block=50):
+    """Euler steps on the matrices themselves."""
+    students, gates, seen = students.copy(), np.full(len(students), 0.5), []
+    for step in range(steps + 1):
+        error = teachers[(step // block) % len(teachers)] - np.einsum("p,poi->oi", gates, students)
+        seen.append((0.5 * share * np.sum(error**2), gates.copy(), students.copy()))
+        slope = 2 * 0.6 * (np.abs(gates).sum() - 1) * np.sign(gates) - 0.2 * (gates < 0)
+        pull = share * np.einsum("poi,oi->p", students, error) - slope
+        students = students + 0.01 / 0.8 * share * gates[:, None, None] * error
+        gates = gates + 0.01 / tau_c * pull
+    return seen
+
+
+@pytest.fixture
+def maps():
+    rng = np.random.default_rng(0)
+    return 0.3 * rng.normal(size=(3, 4, 6)), rng.normal(size=(2, 4, 6)) / 3  # teachers need not be orthogonal
+
+
+def test_it_is_the_literal_dynamics(maps):
+    students, teachers = maps
+    found = fs.theory.closure(students, teachers, loss_share=0.25, **SETTINGS)(np.array([0.0, 0.37, 1.0, 2.5]))
+    course = literal(students, teachers, 250, share=0.25)
+    for place, step in enumerate((0, 37, 100, 250)):
+        loss, gates, weights = course[step]
+        np.testing.assert_allclose(found["loss"][place, 0], loss, atol=1e-12)
+        np.testing.assert_allclose(found["gates"][place, 0], gates, atol=1e-12)
+        np.testing.assert_allclose(found["norms"][place, 0], np.linalg.norm(weights, axis=(1, 2)), atol=1e-12)
+        lengths = np.einsum("moi,poi->mp", teachers, weights) / np.linalg.norm(teachers, axis=(1, 2))[:, None]
+        np.testing.assert_allclose(found["components"][place, 0], lengths, atol=1e-12)
+
+
+def test_many_networks_at_once(maps):
+    students, teachers = maps
+    settings = SETTINGS | {"gate_timescale": np.array([0.05, 0.2]), "block_length": np.array([0.3, 0.5])}
+    found = fs.theory.closure(np.stack([students, 2 * students]), teachers, **settings)([1.5])["gates"][0]
+    for number, (weights, tau, block) in enumerate(((students, 0.05, 30), (2 * students, 0.2, 50))):
+        alone = literal(weights, teachers, 150, tau_c=tau, block=block)[-1][1]
+        np.testing.assert_allclose(found[number], alone, atol=1e-12)
+
+
+def test_only_whole_steps_and_matching_numbers(maps):
+    with pytest.raises(ArgumentError, match="`time` must be whole numbers of steps"):
+        fs.theory.closure(*maps, **SETTINGS)([0.005])
+    with pytest.raises(ArgumentError, match="one set for all networks"):
+        fs.theory.closure(np.stack([maps[0]] * 3), maps[1], **(SETTINGS | {"gate_timescale": np.ones(2)}))
