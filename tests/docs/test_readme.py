@@ -19,6 +19,19 @@ def test_the_example_runs_as_written(tmp_path):
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
 
 
+def test_the_example_of_task_abstractions_runs_as_written(tmp_path):
+    """Ten lines on scikit-learn's digits: every switch of the second half is noticed."""
+    page = (ROOT / "docs" / "theory" / "abstraction.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    assert code is not None and len(code[1].strip().splitlines()) <= 13
+    (tmp_path / "example.py").write_text(code[1], encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300
+    )
+    assert "3200 steps of 20 examples, 2 paths" in done.stdout
+    assert "100% of switches detected" in done.stdout
+
+
 def test_the_table_of_experiments_is_up_to_date():
     sys.path.insert(0, str(ROOT / "docs"))
     import tables
