@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
 from festina.errors import ArgumentError, UnknownName
+
+STRUCTURE_ONLY = "structure only"  # pydantic's context where continuous fields do not have their values yet
 
 
 def structural(default: Any, *, help: str, unit: str = "", **bounds: Any) -> Any:
@@ -51,6 +53,11 @@ class ExperimentConfig(BaseModel):
             return cls(**values)
         except ValidationError as error:
             raise ArgumentError(_sentence(error)) from None
+
+
+def knows_numbers(info: ValidationInfo) -> bool:
+    """Whether a validator may look at continuous fields: a program is built from the structural ones alone."""
+    return info.context != STRUCTURE_ONLY
 
 
 def notes(field: Any) -> dict[str, Any]:

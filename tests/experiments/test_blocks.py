@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 import festina as fs
-from festina.experiments.abstraction.blocks import at_rounds, exact_rates, growth_rates, steps_of_alignment
+from festina.errors import ArgumentError
+from festina.experiments.abstraction.blocks import (
+    BlockLength,
+    at_rounds,
+    exact_rates,
+    growth_rates,
+    steps_of_alignment,
+)
 
 FAIL = {"without-limit", "second-order", "linear-onset"}  # what the docstring says does not hold
 
@@ -48,6 +55,22 @@ def test_rounds_begin_where_they_should(result):
     np.testing.assert_allclose(edges, np.arange(0, 49, 8))
     expected = result["specialization"].sel(block_length=4.0, start="orbit").sel(time=16.0, method="nearest")
     np.testing.assert_allclose(values[:, 1, 2], expected)
+
+
+@pytest.mark.parametrize("lengths", [(0.27, 1.02, 2.03, 3), (0.5, 1.0001), (0.0001,)])
+def test_rounds_must_end_at_recordings(lengths):
+    with pytest.raises(ArgumentError, match="`block_lengths` must make rounds of two blocks end at recordings"):
+        BlockLength().configure(block_lengths=lengths)
+
+
+def test_a_round_may_end_at_a_recording_though_its_first_block_does_not():
+    assert BlockLength().configure(block_lengths=(0.275, 0.3)).block_lengths == (0.275, 0.3)
+
+
+@pytest.mark.parametrize(("lengths", "must"), [((1.0, 0.5), "rise"), ((1.0, 1.0), "rise"), ((0.0, 1.0), "be positive")])
+def test_block_lengths_must_rise(lengths, must):
+    with pytest.raises(ArgumentError, match=f"`block_lengths` must {must}"):
+        BlockLength().configure(block_lengths=lengths)
 
 
 def test_a_single_block_length_is_not_compared(result):

@@ -8,7 +8,7 @@ import xarray as xr
 import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.abstraction._common import keys
-from festina.experiments.abstraction._composition_measures import gates_in_pairs
+from festina.experiments.abstraction._composition_measures import change, gates_in_pairs
 from festina.experiments.abstraction._composition_rows import sort_rows
 from festina.experiments.abstraction.composition import Composition
 
@@ -80,6 +80,14 @@ def test_gates_of_pairs_are_those_of_the_task_shown(result):
     on = np.mean([ends[0, [0, 2]], ends[1, [0, 1]], ends[2, [1, 2]], ends[3, [0, 2]]])
     found = [part[0] for part in gates_in_pairs(result, "task-unit")]
     np.testing.assert_allclose(found[:2], [on, np.mean(ends[[0, 1, 2, 3], [1, 2, 0, 1]])], rtol=1e-12)
+
+
+def test_what_follows_the_new_tasks_does_not_count_as_their_change(result):
+    """Two blocks of new tasks, 14 to 16, though the recordings go on to 18."""
+    config = result.config.model_copy(update={"novel_blocks": 2})
+    total = result["total_alignment"].sel(setting="subtask", arm="flexible").transpose("run", "time").values
+    found = change(fs.experiment.Result(Composition(), config, result.data), "subtask")
+    np.testing.assert_array_equal(found, total[:, 1600] - total[:, 1400])
 
 
 def test_recordings_must_fall_on_steps_of_both_kinds():

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import festina as fs
-from festina.experiments.abstraction.dimension import closed_form, gate_speed, over_closed_form, power
+from festina.errors import ArgumentError
+from festina.experiments.abstraction.dimension import Dimension, closed_form, gate_speed, over_closed_form, power
 
 RANKS = (1, 4, 15)
 
@@ -46,6 +47,31 @@ def test_gate_speed_is_the_sum_over_modes_of_a_specialised_network(result):
 def test_powers_of_the_rank(result):
     values = 3.0 * np.asarray(RANKS) ** np.array([[2.0], [-0.5]])
     np.testing.assert_allclose(power(result, values), [2.0, -0.5], rtol=1e-12)
+
+
+def test_late_switches_are_those_of_blocks_of_whole_steps(result):
+    """Blocks of 1.0004 have 1000 steps of .001."""
+    config = result.config.model_copy(update={"block_length": 1.0004})
+    np.testing.assert_array_equal(gate_speed(replace(result, config=config)), gate_speed(result))
+
+
+def test_a_switch_between_recordings_is_seen_after_it(result):
+    """With blocks of .909, the 18th to 21st switch fall between recordings .02 apart."""
+    config = result.config.model_copy(update={"block_length": 0.909})
+    speeds = result["speeds"].sel(condition="fast gates", of="gates").transpose("run", "rank", "time").values
+    at = np.ceil(0.909 * np.arange(18, 22) / 0.02).astype(int)
+    np.testing.assert_allclose(gate_speed(replace(result, config=config)), speeds[..., at].mean(axis=-1))
+
+
+def test_ranks_must_rise():
+    with pytest.raises(ArgumentError, match=r"Argument `ranks` must rise, but is \(15, 4, 1\)\."):
+        Dimension().configure(ranks=(15, 4, 1))
+
+
+def test_the_closure_is_compressed_once(monkeypatch):
+    monkeypatch.setattr(fs.learning, "compressed_by_row", None)
+    made = Dimension().simulate(Dimension().configure("quick", ranks=(1, 2)), jax.random.key(0))
+    assert made.initial.parameters.students[0].shape == (2, 3, 1, 4)
 
 
 def test_what_cannot_be_judged_says_so(result):

@@ -42,6 +42,12 @@ def test_a_sparser_recording_cannot_be_judged():
         late_loss(made(99))
 
 
+def test_samples_of_a_block_end_with_it():
+    np.testing.assert_allclose(after_switches(made(198), "loss", 50)[0, 0], np.arange(198).reshape(6, 33))
+    with pytest.raises(LookupError, match="needs blocks of more than 33 steps"):
+        late_loss(made(198), 33)
+
+
 def test_a_step_sees_one_sample():
     """The first change of a gate is (dt/τ_c) tr(W* S Wᵀ), with mean square (dt/τ_c)² (σ²/d)·½(1 + (d + 1)/B)."""
     first = fs.run("abstraction/few_shot", seeds=600, until=0.03, records=1, nonnegativity=0.0, normalization=0.0)

@@ -10,7 +10,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import festina as fs
-from festina.experiments.abstraction.mechanism import adapted_loss, adapting, error_of, last_block
+from festina.errors import ArgumentError
+from festina.experiments.abstraction.mechanism import Mechanism, adapted_loss, adapting, error_of, last_block
 
 FAIL = {"adapted", "tabulated"}  # what the source says and the simulation does not
 
@@ -73,6 +74,32 @@ def test_short_courses_are_not_judged(result):
         last_block(replace(result, config=result.config.model_copy(update={"until": 0.9})))
     with pytest.raises(LookupError, match="needs 99 units"):
         adapted_loss(result, 99.0)
+
+
+def test_the_last_block_is_one_of_whole_steps(result):
+    """Blocks of 1.0002 have 2000 steps of .0005; the 16th of .9985 ends at 15.976, last recorded at 15.97."""
+    config = result.config.model_copy(update={"block_length": 1.0002})
+    for one, expected in zip(last_block(replace(result, config=config)), last_block(result), strict=True):
+        np.testing.assert_array_equal(one, expected)
+    between = result.config.model_copy(update={"until": 16.0, "block_length": 0.9985})
+    gates = np.sort(result["learning_gates"].transpose("time", "run", "course", "path").values[1597], axis=-1)
+    np.testing.assert_array_equal(last_block(replace(result, config=between))[1], gates[..., 0] / gates[..., 1])
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"steps_per_record": 900}, "`steps_per_record` must divide the 170000 steps there are"),
+        ({"until": 0.00001}, "`steps_per_record` must divide the 0 steps there are"),
+        ({"gate_timescales": (1.0, 0.1)}, r"`gate_timescales` must rise, but is \(1.0, 0.1\)"),
+        ({"gate_timescales": (0.1, 0.1)}, "`gate_timescales` must rise"),
+        ({"gate_timescales": (-0.1, 0.1)}, "`gate_timescales` must be positive"),
+        ({"gate_timescales": (0.1, float("nan"))}, "`gate_timescales` must be positive"),
+    ],
+)
+def test_what_cannot_be_asked(fields, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        Mechanism().configure(**fields)
 
 
 def test_the_figure_draws_without_a_warning(result):

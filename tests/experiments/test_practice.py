@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+import xarray as xr
 
 import festina as fs
 from festina.experiments.abstraction._common import keys
@@ -57,6 +58,21 @@ def test_claims_need_every_step_and_enough_blocks(result):
     assert set(notes.values()) == {"needs more blocks"}
     coarse = fs.experiment.Result(Practice(), Practice().configure(records=300), result.data)
     assert Practice.claims[0].judge(coarse, "full").note == "needs a recording of every step"
+
+
+def in_blocks_of(steps):
+    """Five blocks of a few steps, with a loss that is the number of steps before it."""
+    config = Practice().configure(block_length=0.01 * steps, until=0.05 * steps, records=5 * steps)
+    count = np.arange(5.0 * steps + 1)
+    data = xr.Dataset({"loss": (("run", "arm", "time"), np.stack([[count] * 2]))}, {"time": 0.01 * count})
+    return fs.experiment.Result(Practice(), config, data)
+
+
+def test_samples_are_those_of_one_block():
+    """The fifth sample in blocks of five steps would be the first of the next one."""
+    np.testing.assert_array_equal(after_switches(in_blocks_of(6))[0, 0], np.arange(6, 30).reshape(4, 6))
+    with pytest.raises(LookupError, match="needs at least 6 recordings in every block"):
+        after_switches(in_blocks_of(5))
 
 
 def test_the_figure_has_four_panels(result, recwarn):

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import festina as fs
+from festina.errors import ArgumentError
 from festina.experiments.abstraction.reduction import Reduction, gap, lead
 
 FAIL = {"exact", "captured-as-published", "on-time", "on-time-as-published"}  # of random starts
@@ -46,6 +47,11 @@ def test_the_published_start_is_the_same_for_all_seeds(result):
     start = result["weights"].sel(model="published").isel(time=0).values
     np.testing.assert_allclose(np.hypot(start[..., 0], start[..., 1]), 0.01, rtol=1e-12)
     assert np.ptp(start, axis=0).max() == 0.0
+
+
+def test_full_networks_are_not_to_be_had_in_a_closure():
+    with pytest.raises(ArgumentError, match="`data` must be 'sampled', 'wishart' or 'population', but is 'closure'"):
+        Reduction().configure(data="closure")
 
 
 def test_gap_and_lead_on_a_made_up_result():

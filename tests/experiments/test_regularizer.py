@@ -59,6 +59,17 @@ def test_recordings_must_divide_the_steps():
         RegularizerFlow().configure(steps=100, records=7)
 
 
+@pytest.mark.parametrize("fields", [{"lowest": -1.0, "highest": 1.0, "side": 3}, {"side": 11}])
+def test_no_start_may_be_zero(fields):
+    with pytest.raises(ArgumentError, match=r"`side` must leave out \(0, 0\)"):
+        RegularizerFlow().configure(**fields)
+
+
+def test_a_side_that_meets_zero_from_the_usual_corner_may_miss_it_from_another():
+    few = {"side": 11, "lowest": -0.5, "until": 0.1, "steps": 10, "records": 1}
+    assert np.isfinite(fs.run("abstraction/regularizer", **few)["gates"]).all()
+
+
 def test_the_figure_draws_without_warnings(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

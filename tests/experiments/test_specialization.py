@@ -50,6 +50,8 @@ def test_blocks_are_whole_steps_and_steps_are_shorter_than_blocks():
     )
     for one, other in zip(odd.verdicts, even.verdicts, strict=True):
         np.testing.assert_allclose(one.measured, other.measured, rtol=0.02)
+    long = fs.run("abstraction/specialization", seeds=1, block_length=5.0, step_size=2.0, until=20.0, records=10)
+    assert long["gates"].sizes["time"] == 11
     with pytest.raises(ArgumentError, match="`step_size` must not exceed the length of a block"):
         fs.run("abstraction/specialization", block_length=1e-4)
 

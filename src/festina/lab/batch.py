@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from festina.config import STRUCTURE_ONLY
 from festina.errors import FestinaError
 from festina.experiment import Experiment
 from festina.learning.loop import Checkpoint, Outcome, drive
@@ -39,7 +40,8 @@ class Builder:
         return cls(type(experiment), json.dumps({name: values[name] for name in fields}))
 
     def __call__(self, inputs: dict[str, Any]) -> Process:
-        config = self.kind.Config(**json.loads(self.structure)).model_copy(update=inputs["fields"])
+        config = self.kind.Config.model_validate(json.loads(self.structure), context=STRUCTURE_ONLY)
+        config = config.model_copy(update=inputs["fields"])
         return self.kind().simulate(config, jax.random.key(inputs["seed"]))
 
 

@@ -15,6 +15,7 @@ from festina.learning.joint import JointDescent
 from festina.learning.loop import drive
 from festina.learning.process import Observed, Process, State
 from festina.networks.abstraction import PathGated, Regularizer
+from festina.networks.convolutional import cross_entropy
 from festina.precision import double
 from festina.worlds.world import as_array, check_finite
 
@@ -37,7 +38,7 @@ class CrossEntropy(eqx.Module):
     """−mean over the batch of log softmax(y) at the right label."""
 
     def __call__(self, answers: Float[Array, "b o"], targets: Float[Array, "b o"]) -> Float[Array, ""]:
-        return -jnp.mean(jnp.sum(targets * jax.nn.log_softmax(answers), axis=-1))
+        return cross_entropy(answers, jnp.argmax(targets, axis=-1))
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,6 +6,7 @@ from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import np, xr
+from festina.config import knows_numbers
 from festina.errors import ArgumentError
 from festina.experiment import ExperimentConfig, Variable, continuous, structural
 
@@ -48,7 +49,7 @@ class BlockConfig(ExperimentConfig):
     @field_validator("step_size")
     @classmethod
     def _short(cls, step_size: float, info: ValidationInfo) -> float:
-        if step_size > info.data.get("block_length", step_size):
+        if knows_numbers(info) and step_size > info.data.get("block_length", step_size):
             raise ValueError(f"not exceed the length of a block, {info.data['block_length']:g}")
         return step_size
 

@@ -67,6 +67,6 @@ def novel_mean(result: Any, arm: str) -> Any:
 
 def change(result: Any, setting: str) -> Any:
     """How the total alignment of the flexible network changes in the course of new tasks, for each run."""
-    place = np.searchsorted(result["time"].values, novel_edges(result)[0] - 1e-9)
+    start, end = np.searchsorted(result["time"].values, novel_edges(result)[[0, -1]] - 1e-9)
     values = alignment_of(result, setting, "flexible")
-    return values[:, -1] - values[:, place]
+    return values[:, end] - values[:, start]

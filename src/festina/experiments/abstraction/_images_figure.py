@@ -5,6 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np, plt
 from festina.errors import FestinaError
+from festina.experiments.abstraction._after_switches import first_recordings
 from festina.experiments.abstraction._common import ARMS, block_edges
 from festina.experiments.abstraction._images_sets import PAIRS, title
 from festina.experiments.abstraction._panels import LOOKS, draw_arms, draw_band, shade_blocks, task_color
@@ -87,13 +88,12 @@ def _draw_gates(axis: Any, result: Any) -> None:
 
 def _draw_switches(axis: Any, result: Any) -> None:
     """Accuracy after the first switch and after late ones, on a stretched axis."""
-    edges = block_edges(result.config)
-    if len(edges) < 3:
+    if len(block_edges(result.config)) < 3:
         axis.text(0.5, 0.5, "no switch", transform=axis.transAxes, ha="center")
         return
     steps = round(WINDOW * result.config.block_length / result.config.step_size)
-    for arm in ARMS:
-        courses = _after_switches(result, arm, edges)
+    for number, arm in enumerate(ARMS):
+        courses = _after_switches(result, number)
         draw_band(axis, courses["since"], courses["late"], **(LOOKS[arm] | {"lw": 1.5, "label": f"{arm}, late"}))
         look = LOOKS[arm] | {"lw": 0.7, "marker": "." if arm == "flexible" else "x", "ms": 3, "markevery": 0.1}
         draw_band(axis, courses["since"], courses["first"], **(look | {"label": f"{arm}, first"}))
@@ -102,16 +102,13 @@ def _draw_switches(axis: Any, result: Any) -> None:
     axis.legend(**LEGEND)
 
 
-def _after_switches(result: Any, arm: str, edges: Any) -> dict[str, Any]:
+def _after_switches(result: Any, arm: int) -> dict[str, Any]:
     """Accuracy by run after the first switch, and averaged over the last ones, against steps since the switch."""
-    time = result["time"].values
-    accuracy = result["accuracy"].sel(arm=arm).transpose("run", "time").values
-    spacing = time[1] - time[0]
+    spacing = result["time"].values[1] - result["time"].values[0]
     count = int(WINDOW * result.config.block_length / spacing + 1e-9) + 1
-    starts = np.searchsorted(time, edges[1:-1] - 1e-9)
-    courses = np.stack([accuracy[:, start : start + count] for start in starts])
+    courses = first_recordings(result, "accuracy", count)[:, arm, 1:]
     since = np.arange(count) * spacing / result.config.step_size
-    return {"since": since, "first": courses[0], "late": courses[-LAST:].mean(axis=0)}
+    return {"since": since, "first": courses[:, 0], "late": courses[:, -LAST:].mean(axis=1)}
 
 
 def _draw_recovery(axis: Any, result: Any) -> None:

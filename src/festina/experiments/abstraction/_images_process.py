@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from festina.learning import Arm, JointDescent, Process, State, descent_process, scaled_by
+from festina.learning import Arm, JointDescent, Process, State, descent_process
 from festina.learning.joint import as_type, side_by_side
 from festina.networks import Convolutional, PathGated
 from festina.networks.convolutional import accuracy, cross_entropy, trained
@@ -47,12 +47,8 @@ def entropy_rate(
     rule: JointDescent, network: PathGated, features: Float[Any, "b i"], labels: Int[Any, " b"]
 ) -> PathGated:
     """dθ/dt of students and gates: −∂/∂θ [cross-entropy of softmax(y) + bounds on the gates], each over its τ."""
-
-    def loss(network: PathGated) -> Float[Array, ""]:
-        return cross_entropy(network(features), labels) + rule.regularizer(network)
-
-    timescales = network.rebuilt(rule.weight_timescale, rule.gate_timescale)
-    return scaled_by(timescales, jax.grad(loss)(network))
+    uphill = jax.grad(lambda network: -cross_entropy(network(features), labels))(network)
+    return rule.followed(network, uphill)
 
 
 def seen_of(network: PathGated, lessons: Lessons, task: Int[Array, ""]) -> dict[str, Array]:

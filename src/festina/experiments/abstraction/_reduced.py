@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pydantic import ValidationInfo, field_validator
+
 import festina as fs
 from festina._lazy import jnp
 from festina.experiment import ExperimentConfig, Variable, continuous, structural
@@ -17,11 +19,19 @@ class ReducedConfig(ExperimentConfig):
     scale: float = continuous(0.01, gt=0, scale="log", help="s.d. of initial weights")
     until: float = structural(20.0, gt=0, unit="t", help="when to stop")
     step_size: float = structural(0.001, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
-    steps_per_record: int = structural(10, ge=1, le=100_000, help="steps between two recordings")
+    steps_per_record: int = structural(10, ge=1, le=100_000, help="steps between recordings; must divide all steps")
+
+    @field_validator("steps_per_record")
+    @classmethod
+    def _whole(cls, steps_per_record: int, info: ValidationInfo) -> int:
+        steps = round(info.data.get("until", 0) / info.data.get("step_size", 1))
+        if not steps or steps % steps_per_record:
+            raise ValueError(f"divide the {steps} steps there are (until/step_size)")
+        return steps_per_record
 
     @property
     def records(self) -> int:
-        return max(1, round(self.until / self.step_size) // self.steps_per_record)
+        return round(self.until / self.step_size) // self.steps_per_record
 
 
 def variables(*dims: str, prefix: str = "") -> dict[str, Variable]:

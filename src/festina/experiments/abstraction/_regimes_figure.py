@@ -38,7 +38,7 @@ def _draw_map(axis: Any, config: Any, which: str, values: Any) -> Any:
     columns, lengths = np.asarray(_rows(config, which)), np.asarray(config.block_lengths)
     order, across = np.argsort(lengths), np.argsort(columns)
     table = values[across][:, order].T
-    image = axis.imshow(table, origin="lower", aspect="auto", vmin=0.4, vmax=1.0, cmap="viridis")
+    image = axis.imshow(table, origin="lower", aspect="auto", vmin=0.3, vmax=1.0, cmap="viridis")
     _ticks(axis.set_xticks, columns[across])
     _ticks(axis.set_yticks, lengths[order])
     if max(table.shape) <= FEW:

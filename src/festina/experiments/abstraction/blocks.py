@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 from functools import cache
+from math import isclose
 from typing import Any
+
+from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np, xr
@@ -10,6 +13,7 @@ from festina.experiment import Claim, Experiment, above, below, continuous, near
 from festina.experiments.abstraction._common import keys, rule
 from festina.experiments.abstraction._processes import starting_from
 from festina.experiments.abstraction._reduced import ReducedConfig, paths, process, variables
+from festina.experiments.abstraction._rising import rising
 from festina.sources import SANDBRINK_2024
 
 TWINS = ("twins, A", "twins, B", "twins, gate")  # which of their three coordinates differ
@@ -55,11 +59,24 @@ class BlockLength(Experiment):
         nonnegativity: float = continuous(2 / 11, ge=0, help="coefficient of Σ max(0, −c)")
         normalization: float = continuous(10 / 11, ge=0, help="coefficient of (‖c‖₁ − 1)²")
         block_lengths: tuple[float, ...] = structural(
-            (0.25, 0.5, 1.0, 2.0, 3.0, 4.0), min_length=1, help="block lengths τ_B, each positive, in rising order"
+            (0.25, 0.5, 1.0, 2.0, 3.0, 4.0),
+            min_length=1,
+            help="block lengths τ_B, rising; rounds of two end at recordings",
         )
         difference: float = continuous(1e-9, gt=0, scale="log", help="how much twins differ")
         until: float = structural(48.0, gt=0, unit="t", help="when to stop")
-        steps_per_record: int = structural(50, ge=1, le=100_000, help="steps between two recordings")
+        steps_per_record: int = structural(50, ge=1, le=100_000, help="steps between recordings; must divide all steps")
+
+        _rising = field_validator("block_lengths")(rising)
+
+        @field_validator("block_lengths")
+        @classmethod
+        def _recorded(cls, lengths: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
+            step, every = info.data.get("step_size", 1.0), info.data.get("steps_per_record", 1)
+            for steps in (length / step for length in lengths):
+                if not isclose(steps, round(steps)) or 2 * round(steps) % every:
+                    raise ValueError(f"make rounds of two blocks end at recordings, which are {every * step:g} apart")
+            return lengths
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {"start": list(STARTS), "block_length": list(config.block_lengths)}
@@ -148,10 +165,10 @@ class BlockLength(Experiment):
 
 def at_rounds(result: Any, name: str, place: int) -> tuple[Any, Any]:
     """Times at which rounds of one block length begin, and a variable then: (run, start, round, …)."""
-    time, length = result["time"].values, 2 * result.config.block_lengths[place]
-    edges = length * np.arange(int(time[-1] / length + 1e-9) + 1)
-    at = np.searchsorted(time, edges - 1e-9)
-    return edges, result[name].isel(block_length=place).transpose("run", "start", "time", ...).values[:, :, at]
+    config, time = result.config, result["time"].values
+    steps = 2 * round(config.block_lengths[place] / config.step_size)
+    at = slice(None, None, steps // config.steps_per_record)
+    return time[at], result[name].isel(block_length=place).transpose("run", "start", "time", ...).values[:, :, at]
 
 
 def growth_rates(result: Any) -> Any:

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from pydantic import field_validator
+
 import festina as fs
 from festina._lazy import np, xr
 from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
-from festina.experiments.abstraction._common import AbstractionConfig, Data, keys, process, rule
+from festina.experiments.abstraction._common import AbstractionConfig, Data, block_edges, keys, process, rule
 from festina.experiments.abstraction._processes import alongside
 from festina.experiments.abstraction._reduced import arms_of
+from festina.experiments.abstraction._rising import rising
 from festina.sources import SANDBRINK_2024
 
 CONDITIONS = ("fast gates", "equal timescales", "equal, unbounded")
@@ -59,6 +62,8 @@ class Dimension(Experiment):
             "closure", help="what a step sees; `closure` is the exact law of infinitely many inputs"
         )
 
+        _rising = field_validator("ranks")(rising)
+
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {"rank": list(config.ranks), "condition": list(CONDITIONS), "of": ["weights", "gates"]}
 
@@ -69,13 +74,14 @@ class Dimension(Experiment):
         fast = rule(config)
         equal = fs.learning.JointDescent(config.weight_timescale, config.weight_timescale, fast.regularizer)
         arms = arms_of(config, (0, 1), fast, equal, equal.forgetful())
+        exact = config.model_copy(update={"data": "population"})
 
         def of_rank(rank: int) -> Any:
             tasks = fs.worlds.Tasks.of_rank(for_teachers, rank, 2, config.outputs, config.inputs, convention)
-            start = network
-            if config.data == "closure":
-                start, tasks = fs.learning.compressed(network, tasks)
-            return process(config, for_data, start, arms, tasks, _observe)
+            if config.data != "closure":
+                return process(config, for_data, network, arms, tasks, _observe)
+            small, goals = fs.learning.compressed(network, tasks)
+            return process(exact, for_data, small, arms, goals, _observe)
 
         return alongside(*(of_rank(rank) for rank in config.ranks))
 
@@ -150,11 +156,10 @@ def _observe(view: Any) -> dict[str, Any]:
 
 def _at_late_switches(result: Any, name: str) -> Any:
     """A variable of the condition with fast gates at the last switches: (run, rank, switch, …)."""
-    time, length = result["time"].values, result.config.block_length
-    blocks = int(result.config.until / length + 1e-9)
-    if blocks <= LAST:
+    starts = block_edges(result.config)[:-1]
+    if len(starts) <= LAST:
         raise LookupError("needs more blocks")
-    at = [int(np.argmin(np.abs(time - length * block))) for block in range(blocks - LAST, blocks)]
+    at = np.searchsorted(result["time"].values, starts[-LAST:] - 1e-9)
     return result[name].sel(condition="fast gates").transpose("run", "rank", "time", ...).values[:, :, at]
 
 

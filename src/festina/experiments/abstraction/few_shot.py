@@ -3,15 +3,14 @@
 from typing import Any, Literal
 
 import festina as fs
-from festina._lazy import np
 from festina.experiment import Claim, Experiment, above, between, continuous, near, structural
+from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
     AbstractionConfig,
     Data,
     arms,
-    block_edges,
     keys,
     observe,
     process,
@@ -131,14 +130,9 @@ class FewShot(Experiment):
 
 
 def after_switches(result: Any, name: str, samples: int) -> Any:
-    """A variable after 0, 1, 2, … samples of each block: (run, arm, …, block, sample)."""
-    config = result.config
-    if config.steps_per_record != 1:
-        raise LookupError("needs a recording of every step")
-    values = result[name].transpose("run", "arm", ..., "time").values
-    steps = round(config.block_length / config.step_size)
-    starts = np.arange(len(block_edges(config)) - 1) * steps
-    return values[..., starts[:, None] + np.arange(min(samples, steps) + 1)]
+    """A variable after 0, 1, 2, … samples of each block, while it lasts: (run, arm, …, block, sample)."""
+    steps = round(result.config.block_length / result.config.step_size)
+    return after_samples(result, name, min(samples, steps - 1))
 
 
 def late_loss(result: Any, samples: int = 2) -> Any:
@@ -146,6 +140,8 @@ def late_loss(result: Any, samples: int = 2) -> Any:
     loss = after_switches(result, "loss", samples)
     if loss.shape[2] <= LAST:
         raise LookupError("needs more blocks")
+    if loss.shape[3] <= samples:
+        raise LookupError(f"needs blocks of more than {samples} steps")
     return loss[:, :, -LAST:].mean(axis=(0, 2))
 
 

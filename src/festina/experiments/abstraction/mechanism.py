@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from pydantic import field_validator
+
 import festina as fs
 from festina._lazy import jnp, np, xr
 from festina.experiment import Claim, Experiment, above, below, continuous, structural
-from festina.experiments.abstraction._common import keys, rule
+from festina.experiments.abstraction._common import block_edges, keys, rule
 from festina.experiments.abstraction._reduced import ReducedConfig, arms_of, paths, process, variables
+from festina.experiments.abstraction._rising import rising
 from festina.experiments.abstraction._side_by_side import side_by_side
 from festina.sources import SANDBRINK_2024
 
@@ -47,14 +50,20 @@ class Mechanism(Experiment):
         block_length: float = continuous(1.0, gt=0, unit="t", help="how long one task is shown, τ_B")
         until: float = structural(17.0, gt=0, unit="t", help="when to stop")
         step_size: float = structural(0.0001, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
-        steps_per_record: int = structural(100, ge=1, le=100_000, help="steps between two recordings")
+        steps_per_record: int = structural(
+            100, ge=1, le=100_000, help="steps between recordings; must divide all steps"
+        )
         gate_timescales: tuple[float, ...] = structural(
-            (0.1, 0.18, 0.32, 0.56, 1.0), min_length=1, help="timescales τ_c of the gates that adapt, each positive"
+            (0.1, 0.18, 0.32, 0.56, 1.0),
+            min_length=1,
+            help="timescales τ_c of the gates that adapt, positive and rising",
         )
         adapting_timescale: float = continuous(1.0, gt=0, scale="log", unit="t", help="τ_w of the networks that adapt")
         adapting_until: float = structural(5.0, gt=0, unit="t", help="how long they are watched")
         tabulated_weights: float = continuous(5.0, gt=0, scale="log", unit="t", help="τ_w of the third course")
         tabulated_gates: float = continuous(0.7, gt=0, scale="log", unit="t", help="τ_c of the third course")
+
+        _rising = field_validator("gate_timescales")(rising)
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {"gate_timescale": list(config.gate_timescales), "course": list(COURSES)}
@@ -214,11 +223,10 @@ def adapted_loss(result: Any, time: float) -> Any:
 
 def last_block(result: Any) -> tuple[Any, Any]:
     """In the last whole block of each run and course: how far students went over their size; smaller/larger gate."""
-    time, length = result["time"].values, result.config.block_length
-    blocks = int(result.config.until / length + 1e-9)
-    if blocks < 2:
+    edges = block_edges(result.config)
+    if len(edges) < 3:
         raise LookupError("needs at least two blocks")
-    start, end = (int(np.argmin(np.abs(time - edge * length))) for edge in (blocks - 1, blocks))
+    start, end = np.searchsorted(result["time"].values, edges[-2:] + 1e-9) - 1  # no recording of the next block
     axes = ("time", "run", "course", "path")
     weights = result["learning_weights"].transpose(*axes, "teacher").values
     way = np.sqrt(((weights[end] - weights[start]) ** 2).sum(axis=(-2, -1)))

@@ -5,12 +5,12 @@ from typing import Any
 import festina as fs
 from festina._lazy import np
 from festina.experiment import Claim, Experiment, above, below, continuous, near, structural
+from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
     AbstractionConfig,
     arms,
-    block_edges,
     keys,
     observe,
     process,
@@ -132,12 +132,7 @@ class Practice(Experiment):
 
 def after_switches(result: Any) -> Any:
     """The loss n steps after each switch, n = 0 … 5, with dimensions (run, arm, switch, n)."""
-    if result.config.steps_per_record != 1:
-        raise LookupError("needs a recording of every step")
-    switches = block_edges(result.config)[1:-1]
-    starts = np.searchsorted(result["time"].values, switches - 1e-9)
-    loss = result["loss"].transpose("run", "arm", "time").values
-    return loss[..., starts[:, None] + np.arange(SAMPLES + 1)[None, :]]
+    return after_samples(result, "loss", SAMPLES)[:, :, 1:]
 
 
 def fifth_sample(result: Any) -> Any:

@@ -1,12 +1,12 @@
 """A network of hundreds of weights and its model in the plane: when the reduction is exact, and when it is not."""
 
 from math import pi
-from typing import Any
+from typing import Any, Literal
 
 import festina as fs
 from festina._lazy import jnp, np, xr
 from festina.experiment import Claim, Experiment, Variable, above, below, structural
-from festina.experiments.abstraction._common import AbstractionConfig, Data, keys, process, rule
+from festina.experiments.abstraction._common import AbstractionConfig, keys, process, rule
 from festina.experiments.abstraction._processes import starting_from
 from festina.experiments.abstraction._reduced import arms_of, plane
 from festina.experiments.abstraction._side_by_side import side_by_side
@@ -52,7 +52,9 @@ class Reduction(Experiment):
     quick = {"seeds": 3, "until": 12.0, "records": 600}
 
     class Config(AbstractionConfig):
-        data: Data = structural("population", help="what a step of the full networks sees; see the other experiments")
+        data: Literal["sampled", "wishart", "population"] = structural(
+            "population", help="what a step of the full networks sees; see the other experiments"
+        )
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {"model": list(MODELS)}

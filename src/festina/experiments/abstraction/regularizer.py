@@ -1,11 +1,13 @@
 """What the bounds on gates do by themselves: they make gates compete, but never say which of them should win."""
 
+from math import isclose
 from typing import Any
 
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np
+from festina.errors import require
 from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, below, continuous, near, structural
 from festina.sources import SANDBRINK_2024
 
@@ -64,6 +66,15 @@ class RegularizerFlow(Experiment):
             if steps % records:
                 raise ValueError(f"divide the {steps} steps there are")
             return records
+
+    def configure(self, budget: Any = "full", **fields: Any) -> Any:
+        """As any; not a validator, since those see the defaults of continuous fields when a run is built."""
+        config = super().configure(budget, **fields)
+        places = (number / (config.side - 1) for number in range(config.side))
+        line = [config.lowest + (config.highest - config.lowest) * place for place in places]
+        zero = any(isclose(gate, 0.0, abs_tol=1e-12) for gate in line)
+        require(not zero, "side", "leave out (0, 0), where ‖c‖₂ has no gradient", config.side)
+        return config
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {"norm": list(NORMS)}

@@ -1,0 +1,22 @@
+"""What happens right after a switch: the first recordings of every block."""
+
+from typing import Any
+
+from festina._lazy import np
+from festina.experiments.abstraction._common import block_edges
+
+
+def first_recordings(result: Any, name: str, count: int) -> Any:
+    """A variable at the first recordings of every block: (run, arm, …, block, recording)."""
+    first = np.searchsorted(result["time"].values, block_edges(result.config) - 1e-9)
+    if (np.diff(first) < count).any():
+        raise LookupError(f"needs at least {count} recordings in every block")
+    values = result[name].transpose("run", "arm", ..., "time").values
+    return values[..., first[:-1, None] + np.arange(count)]
+
+
+def after_samples(result: Any, name: str, samples: int) -> Any:
+    """A variable after 0, 1, 2, … samples of every block, one in each step: (run, arm, …, block, sample)."""
+    if result.config.steps_per_record != 1:
+        raise LookupError("needs a recording of every step")
+    return first_recordings(result, name, samples + 1)
