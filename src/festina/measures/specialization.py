@@ -50,9 +50,9 @@ def total_alignment(
 ) -> Float[np.ndarray, "*batch"]:
     """The cosine between all teachers and all matched students, each set strung together into one vector.
 
-    For teachers of equal norm, with a_mp = ⟨W*m, W^p⟩/|W*m|, it is
+    For teachers of equal norm, with ``a_mp = ⟨W*m, W^p⟩ / |W*m|`` it is
 
-        Σ_m a_mσ(m) / √(M Σ_m |W^σ(m)|²):
+        Σ_m a_mσ(m) / √(M Σ_m ‖W^σ(m)‖²):
 
     1 if every teacher has a student of its own, 1/√M if all students are the mean of M orthogonal teachers.
 
