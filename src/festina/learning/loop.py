@@ -151,7 +151,7 @@ def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int, u
     state, observed = _chunk(build, inputs, journey.state, first, count)
     for name, values in observed.items():
         journey.observed[name][:, journey.records : journey.records + count] = np.asarray(values)
-    astray = np.flatnonzero(~_sound(to_numpy(state), until))
+    astray = np.flatnonzero(~_sound(state, until))
     for run in journey.failures:  # nothing after a failure may look like a result
         _blank(journey, run, journey.records)
     new = np.asarray([run for run in astray if run not in journey.failures], int)
@@ -163,8 +163,10 @@ def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int, u
 
 def _sound(state: State, until: np.ndarray) -> np.ndarray:
     """Which runs are finite in all their parameters, and have got where they should be."""
-    finite = [np.isfinite(leaf.reshape(len(until), -1)).all(axis=1) for leaf in jax.tree.leaves(state.parameters)]
-    return np.logical_and.reduce([*finite, _arrived(state.time, until)])
+    sound = _arrived(np.asarray(state.time), until)
+    for leaf in jax.tree.leaves(state.parameters):
+        sound = sound & np.isfinite(np.asarray(leaf).reshape(len(until), -1)).all(axis=1)
+    return sound
 
 
 def _arrived(time: Any, until: Any) -> Any:
