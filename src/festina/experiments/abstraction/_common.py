@@ -171,7 +171,17 @@ def at_ends(result: Any, values: Any) -> Any:
     return ends
 
 
+def final_alignment(result: Any, arm: str) -> Any:
+    """The total alignment of one arm at the end, of every run."""
+    return result["total_alignment"].sel(arm=arm).isel(time=-1).values
+
+
 def times_to(result: Any, level: float) -> Any:
     """How long into each block the loss reaches a level, with dimensions (run, arm, block); NaN if it does not."""
     loss = result["loss"].transpose("run", "arm", "time").values
     return fs.measures.times_in_blocks(result["time"].values, loss, block_edges(result.config), level)
+
+
+def adaptation_times(result: Any, level: float) -> Any:
+    """The same, with all of a block where the loss does not get there."""
+    return np.nan_to_num(times_to(result, level), nan=result.config.block_length)

@@ -7,11 +7,13 @@ from festina._lazy import np, xr
 from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
 from festina.experiments.abstraction._common import (
     ARMS,
+    adaptation_times,
     arms,
+    at_ends,
     block_edges,
+    final_alignment,
     process,
     rule,
-    times_to,
 )
 from festina.experiments.abstraction._connected_rows import (
     AXES,
@@ -88,7 +90,7 @@ class Connected(Experiment):
             "specialised",
             SANDBRINK_2024.at("fig. A.4D"),
             "The rows of the flexible first layer agree with the rows of both teachers (total alignment at the end).",
-            quantity=lambda result: _final(result, "flexible"),
+            quantity=lambda result: final_alignment(result, "flexible"),
             expect=near(0.83, 0.05),
             loosely=above(0.7),
         ),
@@ -96,7 +98,7 @@ class Connected(Experiment):
             "unspecialised",
             SANDBRINK_2024.at("fig. A.4D"),
             "Those of the forgetful one do not, even under the best sorting.",
-            quantity=lambda result: _final(result, "forgetful"),
+            quantity=lambda result: final_alignment(result, "forgetful"),
             expect=near(0.34, 0.05),
             loosely=below(0.5),
         ),
@@ -199,10 +201,10 @@ def sort_by_row(data: Any) -> dict[str, Any]:
     }
 
 
-def at_ends(result: Any, name: str) -> Any:
+def at_late_ends(result: Any, name: str) -> Any:
     """A variable at the ends of late blocks of each task, averaged over them: (run, arm, task, …)."""
     values = result[name].transpose("run", "arm", ..., "time").values
-    ends = fs.measures.at_block_ends(result["time"].values, values, block_edges(result.config))
+    ends = at_ends(result, values)
     if ends.shape[-1] < LAST:
         raise LookupError(f"needs at least {LAST} blocks")
     late = np.arange(ends.shape[-1])[-LAST:]
@@ -211,25 +213,25 @@ def at_ends(result: Any, name: str) -> Any:
 
 def diagonals(result: Any) -> Any:
     """Mean diagonals of both halves of the sorted second layer in late blocks: (run, arm, task shown, half)."""
-    return at_ends(result, "sorted_gates")
+    return at_late_ends(result, "sorted_gates")
 
 
 def overlap(result: Any) -> Any:
     """The cosine between the second layer at the end of A blocks and at that of B blocks: (run, arm)."""
-    first, second = np.moveaxis(at_ends(result, "second_layer"), 2, 0)
+    first, second = np.moveaxis(at_late_ends(result, "second_layer"), 2, 0)
     product, squares = (first * second).sum((-2, -1)), (first**2).sum((-2, -1)) * (second**2).sum((-2, -1))
     return product / np.sqrt(squares)
 
 
 def largest_share(result: Any) -> Any:
     """The share of the largest entry in the sum of squares of a row of the second layer, on average: (run, arm)."""
-    squares = at_ends(result, "second_layer") ** 2
+    squares = at_late_ends(result, "second_layer") ** 2
     return (squares.max(axis=-1) / squares.sum(axis=-1)).mean((-2, -1))
 
 
 def speed_up(result: Any) -> Any:
     """Time to the level after the first switch over that in the last blocks (a block, if it takes longer)."""
-    times = np.nan_to_num(times_to(result, LEVEL), nan=result.config.block_length)
+    times = adaptation_times(result, LEVEL)
     if times.shape[-1] < LAST + 2:
         raise LookupError("needs more blocks")
     return times[..., 1] / times[..., -LAST:].mean(axis=-1)
@@ -241,7 +243,3 @@ def gradient_ratio(result: Any) -> Any:
     late = result["speeds"].sel(time=slice(block_edges(config)[-1 - LAST], None)).mean("time")
     second, first = (late.sel(of=of).transpose("run", "arm").values for of in ("second", "first"))
     return second * config.gate_timescale / (first * config.weight_timescale)
-
-
-def _final(result: Any, arm: str) -> Any:
-    return result["total_alignment"].sel(arm=arm).isel(time=-1).values

@@ -11,6 +11,7 @@ from festina.experiments.abstraction._common import (
     AbstractionConfig,
     Data,
     arms,
+    final_alignment,
     keys,
     observe,
     process,
@@ -82,7 +83,7 @@ class FewShot(Experiment):
             "specialised",
             SANDBRINK_2024.at("fig. A.16"),
             "From single samples students still come to agree with one teacher each (mean total alignment at the end).",
-            quantity=lambda result: _final(result, "flexible"),
+            quantity=lambda result: final_alignment(result, "flexible").mean(),
             expect=near(0.95, 0.03),
             loosely=above(0.8),
         ),
@@ -90,7 +91,7 @@ class FewShot(Experiment):
             "unspecialised",
             SANDBRINK_2024.at("fig. A.16"),
             "Those of the forgetful network do not.",
-            quantity=lambda result: _final(result, "forgetful"),
+            quantity=lambda result: final_alignment(result, "forgetful").mean(),
             expect=near(0.68, 0.03),
         ),
         Claim(
@@ -143,7 +144,3 @@ def late_loss(result: Any, samples: int = 2) -> Any:
     if loss.shape[3] <= samples:
         raise LookupError(f"needs blocks of more than {samples} steps")
     return loss[:, :, -LAST:].mean(axis=(0, 2))
-
-
-def _final(result: Any, arm: str) -> Any:
-    return result["total_alignment"].sel(arm=arm).isel(time=-1).values.mean()

@@ -12,6 +12,7 @@ from festina.experiments.abstraction._common import (
     arms,
     block_edges,
     by_block,
+    final_alignment,
     keys,
     observe,
     process,
@@ -83,7 +84,7 @@ class Mixtures(Experiment):
             "specialised",
             SANDBRINK_2024.at("fig. A.14D"),
             "In the flexible network every student agrees with one teacher (total alignment at the end, median run).",
-            quantity=lambda result: np.median(_final(result, "flexible")),
+            quantity=lambda result: np.median(final_alignment(result, "flexible")),
             expect=between(0.975, 0.999),
             loosely=above(0.9),
         ),
@@ -91,7 +92,7 @@ class Mixtures(Experiment):
             "always",
             SANDBRINK_2024.at("fig. A.14D"),
             "This happens in every run (total alignment at the end).",
-            quantity=lambda result: _final(result, "flexible"),
+            quantity=lambda result: final_alignment(result, "flexible"),
             expect=above(0.97),
             loosely=above(0.9),
             budget="full",
@@ -115,7 +116,7 @@ class Mixtures(Experiment):
             "unspecialised",
             SANDBRINK_2024.at("app. A.9"),
             "Without bounds students share the teachers (total alignment at the end, below 1/√3 and a little).",
-            quantity=lambda result: _final(result, "forgetful"),
+            quantity=lambda result: final_alignment(result, "forgetful"),
             expect=below(0.65),
         ),
         Claim(
@@ -145,10 +146,6 @@ class Mixtures(Experiment):
         from festina.experiments.abstraction._mixtures_figure import draw
 
         return draw(result)
-
-
-def _final(result: Any, arm: str) -> Any:
-    return result["total_alignment"].sel(arm=arm).isel(time=-1).values
 
 
 def preference(result: Any) -> Any:

@@ -9,16 +9,17 @@ from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
     AbstractionConfig,
+    adaptation_times,
     arms,
     at_ends,
     block_edges,
     by_block,
+    final_alignment,
     keys,
     observe,
     process,
     rule,
     sort_by_teacher,
-    times_to,
 )
 from festina.sources import SANDBRINK_2024
 
@@ -67,7 +68,7 @@ class Specialization(Experiment):
             "specialised",
             SANDBRINK_2024.at("fig. 2C"),
             "In the flexible network every student agrees with one teacher (total alignment at the end).",
-            quantity=lambda result: _final(result, "total_alignment", "flexible"),
+            quantity=lambda result: final_alignment(result, "flexible"),
             expect=above(0.99),
         ),
         Claim(
@@ -117,7 +118,7 @@ class Specialization(Experiment):
             "not-accelerating",
             SANDBRINK_2024.at("fig. 2F"),
             "The forgetful network stays slow (time to L = .1 in late blocks).",
-            quantity=lambda result: _times(result)[:, 1, -LAST:].mean(axis=1),
+            quantity=lambda result: adaptation_times(result, LEVEL)[:, 1, -LAST:].mean(axis=1),
             expect=near(0.57, 0.1),
         ),
     )
@@ -126,10 +127,6 @@ class Specialization(Experiment):
         from festina.experiments.abstraction._specialization_figure import draw
 
         return draw(result)
-
-
-def _final(result: Any, name: str, arm: str) -> Any:
-    return result[name].sel(arm=arm).isel(time=-1).values
 
 
 def gates_by_task(result: Any) -> tuple[Any, Any]:
@@ -146,12 +143,7 @@ def gates_by_task(result: Any) -> tuple[Any, Any]:
 
 def speed_up(result: Any) -> Any:
     """Time to the level in the first block over that in the last blocks."""
-    times = _times(result)[:, 0]
+    times = adaptation_times(result, LEVEL)[:, 0]
     if times.shape[-1] <= LAST:
         raise LookupError("needs more blocks")
     return times[:, 0] / times[:, -LAST:].mean(axis=-1)
-
-
-def _times(result: Any) -> Any:
-    """Time to the level in each block: all of the block, if it never gets there."""
-    return np.nan_to_num(times_to(result, LEVEL), nan=result.config.block_length)
