@@ -77,3 +77,14 @@ STEYVERS_2019 = Source(
     "Steyvers, Hawkins, Karayanidis & Brown (2019). A large-scale analysis of task switching practice effects across "
     "the lifespan. PNAS 116, 17735–17740.",
 )
+SAXE_2022 = Source(
+    "saxe2022",
+    "Saxe et al. 2022",
+    "Saxe, Sodhani & Lewallen (2022). The neural race reduction: dynamics of abstraction in gated networks. ICML.",
+)
+JARVIS_2025 = Source(
+    "jarvis2025",
+    "Jarvis et al. 2025",
+    "Jarvis, Klein, Rosman & Saxe (2025). Make haste slowly: a theory of emergent structured mixed selectivity in "
+    "feature learning ReLU networks. ICLR.",
+)

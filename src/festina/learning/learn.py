@@ -21,6 +21,7 @@ from festina.learning.process import Observed, Process, State
 from festina.learning.trajectory import Diverged, Trajectory, as_dataset
 from festina.precision import double, to_double, to_numpy
 from festina.worlds.curriculum import Curriculum, as_curriculum
+from festina.worlds.gated import GatedDataset
 from festina.worlds.statistics import Population, Statistics
 
 RECORDS = 200
@@ -183,7 +184,7 @@ def descent(
     build = _Descent(observe, statistics or Population(), count, per_record, static)
     with double():
         _check_fit(network, world)
-        inputs = _inputs(weights, world, timescale)
+        inputs = _inputs(weights, world, timescale, whole=isinstance(statistics or Population(), Population))
         inputs |= {"key": jax.random.key(seed), "step_size": jnp.asarray(float(step_size))}
         outcome = drive(build, _batch_of_one(inputs), label="descent", checkpoint=_checkpoint(checkpoint, build))
     return _trajectory(outcome, network, f"descent, dt = {step_size:g}")
@@ -228,12 +229,13 @@ def _times(until: float | None, times: Any) -> np.ndarray:
     return grid
 
 
-def _inputs(network: Any, world: Any, timescale: Any) -> dict[str, Any]:
+def _inputs(network: Any, world: Any, timescale: Any, *, whole: bool = True) -> dict[str, Any]:
+    """What a run starts from; where all of a gated world is seen, it is seen condensed."""
     _check_timescale(timescale, network)
     return to_double(
         {
             "network": jax.tree.map(jnp.asarray, network),
-            "world": as_curriculum(world),
+            "world": as_curriculum(world.condensed if whole and isinstance(world, GatedDataset) else world),
             "timescale": jax.tree.map(lambda leaf: jnp.asarray(leaf, float), timescale),
         }
     )

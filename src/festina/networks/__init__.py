@@ -3,6 +3,8 @@
 from festina.networks import tutor
 from festina.networks.abstraction import Abstraction, FullyConnected, NeuronGated, PathGated, Regularizer
 from festina.networks.convolutional import Convolutional
+from festina.networks.gated import Gated
+from festina.networks.graph import Graph
 from festina.networks.linear import DeepLinear
 from festina.networks.tutor import TutorExecutor
 
@@ -11,6 +13,8 @@ __all__ = [
     "Convolutional",
     "DeepLinear",
     "FullyConnected",
+    "Gated",
+    "Graph",
     "NeuronGated",
     "PathGated",
     "Regularizer",

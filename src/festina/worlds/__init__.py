@@ -4,6 +4,7 @@ from festina.worlds import images
 from festina.worlds.blocks import Blocks
 from festina.worlds.curriculum import Curriculum
 from festina.worlds.data import Moments, Samples
+from festina.worlds.gated import GatedDataset, GatedSamples, Patterns
 from festina.worlds.images import ImageSet, load_images
 from festina.worlds.semantic import SemanticWorld, grid, partition, ring, tree
 from festina.worlds.statistics import Population, Sampled, Statistics, Wishart
@@ -17,8 +18,11 @@ __all__ = [
     "Convention",
     "Curriculum",
     "Dataset",
+    "GatedDataset",
+    "GatedSamples",
     "ImageSet",
     "Moments",
+    "Patterns",
     "Population",
     "Sampled",
     "Samples",

@@ -9,15 +9,17 @@ from jaxtyping import Array, Float
 from festina import draws
 from festina.errors import ArgumentError, require
 from festina.worlds.data import Moments, Samples
+from festina.worlds.gated import GatedSamples, Patterns
 from festina.worlds.wishart import second_moment
-from festina.worlds.world import World
+
+Seen = Moments | Samples | GatedSamples | Patterns
 
 
 @runtime_checkable
 class Statistics(Protocol):
-    """``statistics(world, network, key)`` is what the network sees of the world in one step."""
+    """``statistics(world, network, key)`` is what the network sees of a `World` in one step."""
 
-    def __call__(self, world: World, network: Any, key: Array) -> Moments | Samples: ...
+    def __call__(self, world: Any, network: Any, key: Array) -> Seen: ...
 
     def second_moment(self, key: Array, inputs: int, dtype: Any) -> Float[Array, "inputs inputs"] | None:
         """⟨x xᵀ⟩ over what is seen in one step of a world with standard normal inputs; None for the identity."""
@@ -25,11 +27,16 @@ class Statistics(Protocol):
 
 
 class Population(eqx.Module):
-    """The whole world in every step: its moments for a linear network, all its samples for another."""
+    """The whole world in every step: its moments for a linear network, all its samples for another.
 
-    def __call__(self, world: World, network: Any, key: Array) -> Moments | Samples:
+    What a network sees may also stand for a world: `GatedSamples` and `Patterns` are seen as they are.
+    """
+
+    def __call__(self, world: Any, network: Any, key: Array) -> Seen:
         if hasattr(network, "map"):
             return world.moments
+        if isinstance(world, GatedSamples | Patterns):
+            return world
         samples = getattr(world, "samples", None)
         if samples is None:
             raise ArgumentError(
@@ -50,7 +57,7 @@ class Sampled(eqx.Module):
     def __check_init__(self) -> None:
         require(self.batch >= 1, "batch", "be at least 1", self.batch)
 
-    def __call__(self, world: World, network: Any, key: Array) -> Moments | Samples:
+    def __call__(self, world: Any, network: Any, key: Array) -> Seen:
         samples = world.draw(key, self.batch)
         return samples.moments if hasattr(network, "map") else samples
 
@@ -70,7 +77,7 @@ class Wishart(eqx.Module):
     def __check_init__(self) -> None:
         require(self.batch >= 1, "batch", "be at least 1", self.batch)
 
-    def __call__(self, world: World, network: Any, key: Array) -> Moments:
+    def __call__(self, world: Any, network: Any, key: Array) -> Moments:
         draw_moments = getattr(world, "draw_moments", None)
         if draw_moments is None or not hasattr(network, "map"):
             raise ArgumentError(

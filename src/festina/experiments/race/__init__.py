@@ -1,0 +1,1 @@
+"""Gated networks and the neural race."""

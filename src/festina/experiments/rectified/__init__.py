@@ -1,0 +1,1 @@
+"""ReLU networks as gated linear ones."""
