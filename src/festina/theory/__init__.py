@@ -6,11 +6,18 @@ from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
 from festina.theory.closure import Closure, closure
 from festina.theory.modes import modes
+from festina.theory.paths import PathStatistics, path_statistics
+from festina.theory.race import Race, race
+from festina.theory.reduced import Reduction
+from festina.theory.reduction import reduction
 from festina.theory.sequence import sequence
 from festina.theory.solution import Solution
 
 __all__ = [
     "Closure",
+    "PathStatistics",
+    "Race",
+    "Reduction",
     "Solution",
     "abstraction",
     "balanced",
@@ -20,6 +27,9 @@ __all__ = [
     "imbalanced",
     "literal",
     "modes",
+    "path_statistics",
+    "race",
+    "reduction",
     "saddles",
     "sequence",
     "stage_index",

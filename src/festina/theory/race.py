@@ -1,0 +1,266 @@
+"""The neural race: several ways to gate a network learn one world together; which of them explain it in the end?
+
+Each candidate is a pathway with gates of its own, a deep linear network that is on for some samples and off for others.
+All start alike, and share one loss, L = ½⟨|y − Σ_p g_p W_p x|²⟩ with W_p a product of layers. A pathway grows at first
+with the singular values of its own Σyx(p) = ⟨g_p y xᵀ⟩, at 2 s/τ in two layers; what one of them has explained is no
+longer there for the others. The whole is integrated, not reduced: candidates need not be mutually diagonalisable.
+
+Source: A. M. Saxe, S. Sodhani, S. Lewallen, "The neural race reduction: dynamics of abstraction in gated networks"
+(2022).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+
+from festina.errors import require
+from festina.precision import double
+from festina.theory.chain import time_to_reach
+from festina.worlds.gated import GatedDataset
+
+RECORDS = 200
+UNSEEN = 1e-10  # singular values below this share of the largest one carry no correlation
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One candidate of a race.
+
+    Attributes:
+        name: as given.
+        samples: the share of samples it is on for.
+        strengths: singular values of ⟨g_p y xᵀ⟩, the largest first: what it learns first, and how fast.
+        speed: the rate at which its strongest mode grows while all weights are small, in units of 1/τ.
+        time_alone: when its strongest mode would be half learned if no other pathway were there.
+        loss_alone: what would be left if it had the world for itself: the least loss of a linear map with its gate.
+        share: of the energy ⟨|h_p|²⟩ of all pathways' answers, at the end.
+    """
+
+    name: str
+    samples: float
+    strengths: Float[np.ndarray, " modes"]
+    speed: float
+    time_alone: float
+    loss_alone: float
+    share: float
+
+
+@dataclass(frozen=True, repr=False)
+class Race:
+    """The outcome: who takes part, the winner, and how it went; ``print`` it.
+
+    ``curves`` has the `loss` (time) and each pathway's `energy` (time, candidate) ⟨|h_p|²⟩.
+    """
+
+    contestants: tuple[Contestant, ...]
+    curves: xr.Dataset = field(compare=False)
+
+    @property
+    def winners(self) -> tuple[str, ...]:
+        """The pathways with the largest share in the end; several where they are alike (within 1 %)."""
+        best = max(one.share for one in self.contestants)
+        return tuple(one.name for one in self.contestants if one.share > 0.99 * best)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        return {one.name: one.share for one in self.contestants}
+
+    def __getitem__(self, name: str) -> Contestant:
+        return {one.name: one for one in self.contestants}[name]
+
+    def __repr__(self) -> str:
+        width = max(9, *(len(one.name) for one in self.contestants))
+        loss = self.curves["loss"].values
+        won = sum(self[name].share for name in self.winners)
+        lines = [
+            f"race of {len(self.contestants)} pathways, won by {', '.join(self.winners)} ({won:.1%} of the energy); "
+            f"loss {loss[0]:.4g} → {loss[-1]:.3g}",
+            f"  {'pathway':<{width}}  on for       S  speed  half-time  loss alone   share",
+        ]
+        for one in sorted(self.contestants, key=lambda one: -one.share):
+            lines.append(
+                f"  {one.name:<{width}}  {one.samples:6.1%}  {one.strengths[0]:6.4g}  {one.speed:5.3g}  "
+                f"{one.time_alone:9.4g}  {one.loss_alone:10.4g}  {one.share:6.1%}"
+            )
+        return "\n".join(lines)
+
+
+def race(
+    candidates: Mapping[str, Any],
+    world: Any,
+    *,
+    depth: int = 2,
+    initial: float = 1e-4,
+    until: float | None = None,
+    timescale: float = 1.0,
+) -> Race:
+    """Let candidate gatings race in one world.
+
+    Each pathway starts with a map whose singular values are all ``initial``, along the singular vectors of its own
+    Σyx(p) and balanced over its layers: no pathway has a head start, and no seed decides.
+
+    Args:
+        candidates: gates by name, one number a sample (1 = on).
+        world: a `Dataset`, or anything with ``inputs`` and ``targets``.
+        depth: layers of each pathway, at least 2.
+        initial: singular values of each pathway's initial map.
+        until: when to stop; unless given, twice the time the weakest correlation of any candidate would take alone.
+        timescale: τ.
+    """
+    inputs, targets = np.asarray(world.inputs, float), np.asarray(world.targets, float)
+    require(len(candidates) >= 1, "candidates", "name at least one gating", candidates)
+    require(depth >= 2, "depth", "be at least 2: pathways without a hidden layer do not race", depth)
+    require(0 < initial < np.inf, "initial", "be positive", initial)
+    gates = {name: np.asarray(gate, float) for name, gate in candidates.items()}
+    for name, gate in gates.items():
+        fits = gate.shape == (len(inputs),) and bool(np.all(np.isfinite(gate)))
+        require(fits, f"candidates[{name!r}]", f"be {len(inputs)} numbers, one a sample", gate)
+        require(bool(np.any(gate)), f"candidates[{name!r}]", "be on for some sample", gate)
+    spectra = {name: _spectrum(gate, inputs, targets) for name, gate in gates.items()}
+    until = _until(spectra, depth, initial, timescale) if until is None else until
+    times = np.linspace(0.0, until, RECORDS + 1)
+    with double():
+        rows = _rows(inputs, targets, gates)
+        layers = _initial_layers(list(spectra.values()), depth, initial)
+        loss, energy = (np.asarray(part) for part in _integrate(layers, rows, jnp.asarray(times), timescale))
+    shares = energy[-1] / max(energy[-1].sum(), np.finfo(float).tiny)
+    contestants = tuple(
+        _contestant(name, gate, spectra[name], inputs, targets, share, (depth, initial, timescale))
+        for (name, gate), share in zip(gates.items(), shares, strict=True)
+    )
+    curves = xr.Dataset(
+        {"loss": ("time", loss), "energy": (("time", "candidate"), energy)},
+        coords={"time": times, "candidate": list(gates)},
+    )
+    return Race(contestants, curves)
+
+
+class _Rows(eqx.Module):
+    """The samples, condensed: inputs, targets and the candidates' gates, one a column, and what is left of the loss."""
+
+    inputs: Float[Array, "n i"]
+    targets: Float[Array, "n o"]
+    gates: Float[Array, "n candidates"]
+    constant: Float[Array, ""]
+
+    def answers(self, layers: list[Any]) -> Float[Array, "n candidates o"]:
+        """g_p W_p x of each pathway."""
+        hidden = jnp.einsum("cmi,ni,nc->ncm", layers[0], self.inputs, self.gates)
+        for layer in layers[1:]:
+            hidden = jnp.einsum("com,ncm->nco", layer, hidden)
+        return hidden
+
+    def loss(self, layers: list[Any]) -> Float[Array, ""]:
+        return 0.5 * jnp.sum((self.targets - self.answers(layers).sum(axis=1)) ** 2) + self.constant
+
+    def energies(self, layers: list[Any]) -> Float[Array, " candidates"]:
+        """⟨|g_p W_p x|²⟩."""
+        return jnp.sum(self.answers(layers) ** 2, axis=(0, 2))
+
+
+def _rows(inputs: np.ndarray, targets: np.ndarray, gates: dict[str, np.ndarray]) -> _Rows:
+    few = GatedDataset({"x": inputs}, {"y": targets}, gates).condensed
+    columns = np.stack([few.gates[name] for name in gates], axis=1)
+    return _Rows(*(jnp.asarray(part) for part in (few.inputs["x"], few.targets["y"], columns, few.constant)))
+
+
+@eqx.filter_jit
+def _integrate(layers: list[Array], rows: _Rows, times: Array, timescale: float) -> tuple[Array, Array]:
+    """Gradient flow of all pathways together: the loss and their energies at each time."""
+    term = diffrax.ODETerm(
+        lambda t, layers, _: jax.tree.map(lambda slope: -slope / timescale, jax.grad(rows.loss)(layers))
+    )
+    solution = diffrax.diffeqsolve(
+        term,
+        diffrax.Dopri8(),
+        times[0],
+        times[-1],
+        None,
+        layers,
+        saveat=diffrax.SaveAt(ts=times, fn=lambda t, layers, _: (rows.loss(layers), rows.energies(layers))),
+        stepsize_controller=diffrax.PIDController(rtol=1e-10, atol=1e-13),
+        max_steps=1_000_000,
+    )
+    assert solution.ys is not None
+    return solution.ys
+
+
+@dataclass(frozen=True)
+class _Spectrum:
+    """The singular value decomposition of a candidate's Σyx(p), and the variance of its inputs along each mode."""
+
+    left: Float[np.ndarray, "o modes"]
+    strengths: Float[np.ndarray, " modes"]
+    right: Float[np.ndarray, "i modes"]
+    variances: Float[np.ndarray, " modes"]
+
+    @property
+    def seen(self) -> np.ndarray:
+        return self.strengths > UNSEEN * max(self.strengths[0], np.finfo(float).tiny)
+
+
+def _spectrum(gate: np.ndarray, inputs: np.ndarray, targets: np.ndarray) -> _Spectrum:
+    gated = gate[:, None] * inputs
+    left, strengths, right = np.linalg.svd(targets.T @ gated / len(inputs), full_matrices=False)
+    return _Spectrum(left, strengths, right.T, np.mean((gated @ right.T) ** 2, axis=0))
+
+
+def _until(spectra: Mapping[str, _Spectrum], depth: int, initial: float, timescale: float) -> float:
+    slowest = []
+    for spectrum in spectra.values():
+        seen = spectrum.seen & (spectrum.strengths > 0)
+        times = time_to_reach(
+            depth,
+            spectrum.strengths[seen],
+            initial,
+            0.99,
+            input_variance=spectrum.variances[seen],
+            timescale=timescale,
+        )
+        slowest.extend(np.asarray(times)[np.isfinite(times)])
+    require(len(slowest) > 0, "candidates", "have some correlation with the targets", "none")
+    return 2.0 * max(slowest)
+
+
+def _initial_layers(spectra: list[_Spectrum], depth: int, initial: float) -> list[Array]:
+    """Every pathway's map starts as ``initial`` · U Vᵀ, balanced; one array a layer, with an axis of candidates."""
+    part = initial ** (1.0 / depth)
+    modes = len(spectra[0].strengths)
+    first = np.stack([part * spectrum.right.T for spectrum in spectra])
+    last = np.stack([part * spectrum.left for spectrum in spectra])
+    middle = np.tile(part * np.eye(modes), (len(spectra), 1, 1))
+    return [jnp.asarray(layer) for layer in (first, *([middle] * (depth - 2)), last)]
+
+
+def _contestant(
+    name: str,
+    gate: np.ndarray,
+    spectrum: _Spectrum,
+    inputs: np.ndarray,
+    targets: np.ndarray,
+    share: float,
+    setting: tuple[int, float, float],
+) -> Contestant:
+    depth, initial, timescale = setting
+    strongest, variance = float(spectrum.strengths[0]), float(spectrum.variances[0])
+    growing = strongest > 0 and bool(spectrum.seen[0])
+    alone = time_to_reach(depth, strongest, initial, 0.5, input_variance=variance, timescale=timescale)
+    gated = gate[:, None] * inputs
+    fitted = gated @ np.linalg.lstsq(gated, targets, rcond=None)[0]
+    return Contestant(
+        name,
+        float(np.mean(gate != 0)),
+        spectrum.strengths,
+        depth * strongest * initial ** (1.0 - 2.0 / depth) / timescale,
+        float(alone) if growing else np.inf,
+        float(0.5 * np.mean(np.sum((targets - fitted) ** 2, axis=1))),
+        float(share),
+    )

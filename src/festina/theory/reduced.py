@@ -1,0 +1,197 @@
+"""The reduced race: scalars B_e for each edge and mode, that grow and compete.
+
+    τ Ḃ_e = Σ_{p ∋ e} B_{p∖e} [S(p) − Σ_j B_j D(j, p)],
+
+made from a graph and a world by `festina.theory.reduction`.
+
+Source: A. M. Saxe, S. Sodhani, S. Lewallen, "The neural race reduction: dynamics of abstraction in gated networks"
+(2022).
+"""
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from festina.errors import require
+from festina.networks.graph import Graph
+from festina.precision import double
+from festina.theory.chain import chain
+from festina.theory.paths import PathStatistics
+
+HOLDS = 1e-8  # a condition holds if it fails by less than this share of a matrix's norm
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of the reduction: how far each matrix is from meeting it, as a share of its norm."""
+
+    says: str
+    misses: dict[str, float]
+
+    @property
+    def worst(self) -> float:
+        return max(self.misses.values(), default=0.0)
+
+    @property
+    def holds(self) -> bool:
+        return self.worst < HOLDS
+
+    def __str__(self) -> str:
+        if not self.misses:
+            return f"not asked: {self.says}"
+        if self.holds:
+            return f"holds: {self.says} (off by {self.worst:.1e} at most)"
+        name = max(self.misses, key=lambda name: self.misses[name])
+        failing = sum(miss >= HOLDS for miss in self.misses.values())
+        return (
+            f"FAILS: {self.says}; {failing} of {len(self.misses)} matrices are off, most of all {name}, "
+            f"by {self.worst:.3g} of its norm"
+        )
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The race of one network in one world: numbers for each path, edge and mode; call it with times.
+
+    Attributes:
+        statistics: the moments of each path.
+        conditions: whether the reduction applies; see ``applies`` and ``print(reduction)``.
+        bases: R_v of each node, one column a mode; zero where the mode has no part in a node.
+        strengths: S(p), path by mode.
+        overlaps: D(j, p), path by path by mode; zero for paths that end in different nodes.
+        initial: B_e(0), edge by mode, in the order of ``graph.edges``.
+        timescale: τ.
+    """
+
+    statistics: PathStatistics
+    conditions: tuple[Condition, ...]
+    bases: dict[str, Float[np.ndarray, "_ modes"]]
+    strengths: Float[np.ndarray, "paths modes"]
+    overlaps: Float[np.ndarray, "paths paths modes"]
+    initial: Float[np.ndarray, "edges modes"]
+    timescale: float = 1.0
+
+    @property
+    def graph(self) -> Graph:
+        return self.statistics.graph
+
+    @property
+    def applies(self) -> bool:
+        return all(condition.holds for condition in self.conditions)
+
+    @property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """The edges of each path, by their numbers."""
+        number = {edge: k for k, edge in enumerate(self.graph.edges)}
+        return tuple(tuple(number[edge] for edge in itertools.pairwise(path)) for path in self.statistics.paths)
+
+    def __str__(self) -> str:
+        modes = self.strengths.shape[1]
+        head = f"race of {len(self.statistics.paths)} paths in {modes} modes: the reduction "
+        verdict = "applies" if self.applies else "does not apply"
+        lines = [f"  {condition}" for condition in self.conditions]
+        for name, strength in zip(self.statistics.names, self.strengths, strict=True):
+            shown = ", ".join(f"{value:.4g}" for value in sorted(np.abs(strength), reverse=True)[:6])
+            lines.append(f"  {name}: S = {shown}")
+        return "\n".join([head + verdict, *lines])
+
+    def starting(self, initial: Float[Any, "edges modes"] | float) -> "Reduction":
+        """The same race from other strengths B_e(0): an array, or one number for all edges and modes."""
+        values = np.broadcast_to(np.asarray(initial, dtype=float), self.initial.shape)
+        decoupled = Condition("initial weights are decoupled", {"initial strengths, as given": 0.0})
+        return replace(self, initial=values * self._present(), conditions=(self.conditions[0], decoupled))
+
+    def _present(self) -> Float[np.ndarray, "edges modes"]:
+        """1 where an edge belongs to a path that has something to learn in a mode, else 0."""
+        present = np.zeros_like(self.initial)
+        for member, strength, overlap in zip(self.members, self.strengths, self._own_overlaps(), strict=True):
+            present[list(member)] = np.maximum(present[list(member)], (strength != 0) | (overlap != 0))
+        return present
+
+    def _own_overlaps(self) -> Float[np.ndarray, "paths modes"]:
+        return np.einsum("ppm->pm", self.overlaps)
+
+    def __call__(self, time: Any) -> dict[str, np.ndarray]:
+        """`edges` B_e, `paths` B_p and the `loss` at any times ≥ 0, integrated to ten digits and more."""
+        times = np.asarray(time, dtype=float)
+        require(bool(np.all(times >= 0)), "time", "not be negative", time)
+        order, back = np.unique(times, return_inverse=True)
+        with double():
+            edges, paths, losses = (np.asarray(part) for part in self._integrate(jnp.asarray(order)))
+        reshape = lambda values: values[back.reshape(times.shape)]  # noqa: E731
+        return {"edges": reshape(edges), "paths": reshape(paths), "loss": reshape(losses)}
+
+    def loss(self, edges: Float[Any, "edges modes"]) -> Any:
+        """½⟨|y|²⟩ + Σ_modes [½ Σ_{j,p} B_j D(j, p) B_p − Σ_p B_p S(p)]."""
+        paths = self.products(edges)
+        squares = jnp.einsum("jm,jpm,pm->", paths, jnp.asarray(self.overlaps), paths)
+        return self.statistics.energy + 0.5 * squares - jnp.sum(paths * jnp.asarray(self.strengths))
+
+    def products(self, edges: Float[Any, "edges modes"]) -> Float[Array, "paths modes"]:
+        """B_p, the product of the edges along each path."""
+        return jnp.stack([jnp.prod(edges[jnp.asarray(member)], axis=0) for member in self.members])
+
+    def _integrate(self, times: Float[Array, " times"]) -> tuple[Array, Array, Array]:
+        term = diffrax.ODETerm(lambda t, edges, _: -jax.grad(self.loss)(edges) / self.timescale)
+        solution = diffrax.diffeqsolve(
+            term,
+            diffrax.Dopri8(),
+            0.0,
+            jnp.maximum(times[-1], 1e-12),
+            None,
+            jnp.asarray(self.initial),
+            saveat=diffrax.SaveAt(ts=times),
+            stepsize_controller=diffrax.PIDController(rtol=1e-11, atol=1e-14),
+            max_steps=1_000_000,
+        )
+        edges = solution.ys
+        assert edges is not None
+        return edges, jax.vmap(self.products)(edges), jax.vmap(self.loss)(edges)
+
+    def closed_form(self) -> Any:
+        """The race in closed form, if it has one: `paths` B_p and the `loss` as functions of time.
+
+        It has where every path is alone (it shares no edge and D(j, p) = 0 for all others) and balanced (all its edges
+        start equal in each mode): each path and mode is then a `chain` of its own length. LookupError says why not.
+        """
+        self._check_separable()
+        members = self.members
+        chains = [
+            chain(
+                len(member),
+                self.strengths[p],
+                np.prod(self.initial[list(member)], axis=0),
+                input_variance=np.maximum(self.overlaps[p, p], np.finfo(float).tiny),
+                timescale=self.timescale,
+            )
+            for p, member in enumerate(members)
+        ]
+
+        def solution(time: Any) -> dict[str, np.ndarray]:
+            paths = np.stack([np.asarray(one(time)["product"]) for one in chains], axis=-2)
+            squares = np.einsum("...pm,ppm->...", paths**2, self.overlaps)
+            return {
+                "paths": paths,
+                "loss": self.statistics.energy + 0.5 * squares - np.sum(paths * self.strengths, axis=(-2, -1)),
+            }
+
+        return solution
+
+    def _check_separable(self) -> None:
+        names = self.statistics.names
+        for (p, one), (j, other) in itertools.combinations(enumerate(self.members), 2):
+            if set(one) & set(other):
+                raise LookupError(f"no closed form: {names[p]} and {names[j]} share an edge")
+            overlap = float(np.max(np.abs(self.overlaps[p, j])))
+            if overlap > HOLDS:
+                raise LookupError(f"no closed form: {names[p]} and {names[j]} overlap, D = {overlap:.3g}")
+        for p, member in enumerate(self.members):
+            parts = np.abs(self.initial[list(member)])
+            if np.max(np.ptp(parts, axis=0)) > HOLDS * max(np.max(parts), np.finfo(float).tiny):
+                raise LookupError(f"no closed form: the edges of {names[p]} do not start balanced")

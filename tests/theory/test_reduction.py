@@ -1,0 +1,129 @@
+"""The race reduction against whole networks: exact where its conditions hold, and outspoken where they do not."""
+
+import jax
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.errors import ArgumentError
+from festina.networks import Gated, Graph
+from festina.theory.paths import path_statistics
+from festina.theory.reduction import contests, reduction
+
+XOR = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+
+
+def xor_world():
+    """One pathway for each example."""
+    graph = Graph.of(*(f"x -> h{k} -> y" for k in range(4)), widths={"x": 2, "y": 1} | {f"h{k}": 3 for k in range(4)})
+    world = fs.worlds.GatedDataset(
+        {"x": XOR}, {"y": XOR[:, :1] * XOR[:, 1:]}, {f"h{k}": np.eye(4)[k] for k in range(4)}
+    )
+    return graph, world
+
+
+def domains(count=3, seed=0):
+    """Domains that speak different dialects of one structure, joined by a shared layer; all pairs are trained."""
+    random = np.random.default_rng(seed)
+    strengths = np.array([3.0, 1.5, 1.5])
+    right = [np.linalg.qr(random.normal(size=(3, 3)))[0] for _ in range(count)]
+    left = [np.linalg.qr(random.normal(size=(4, 3)))[0] for _ in range(count)]
+    names = [(f"x{k}", f"y{k}") for k in range(count)]
+    widths = {x: 3 for x, _ in names} | {y: 4 for _, y in names} | {"h": 5, "g": 5}
+    graph = Graph.of(f"{', '.join(x for x, _ in names)} -> h -> g -> {', '.join(y for _, y in names)}", widths=widths)
+    pairs = [(i, o, item) for i in range(count) for o in range(count) for item in range(3)]
+    inputs = {
+        f"x{k}": np.array([right[k][item] if i == k else np.zeros(3) for i, _, item in pairs]) for k in range(count)
+    }
+    targets = {
+        f"y{k}": np.array([strengths[item] * left[k][:, item] if o == k else np.zeros(4) for _, o, item in pairs])
+        for k in range(count)
+    }
+    gates = {
+        f"{side}{k}": np.array([float(pair[n] == k) for pair in pairs])
+        for n, side in enumerate("xy")
+        for k in range(count)
+    }
+    bases = {f"x{k}": right[k].T for k in range(count)} | {f"y{k}": left[k] for k in range(count)}
+    return graph, fs.worlds.GatedDataset(inputs, targets, gates), bases
+
+
+def test_exclusive_or_has_the_published_strengths_and_closed_form():
+    """Each pathway is a contest of its own: S = √2/4, D = ½, π = (s/d)/(1 − (1 − s/(dπ₀))e^{−2st}), L = ½(1 − √2π)²."""
+    graph, world = xor_world()
+    assert contests(path_statistics(graph, world.patterns)) == [[0], [1], [2], [3]]
+    race = reduction(graph, world).starting(0.1)
+    assert race.applies, race
+    np.testing.assert_allclose(np.abs(race.strengths), np.eye(4) * 2**0.5 / 4, atol=1e-14)
+    np.testing.assert_allclose(np.einsum("ppm->pm", race.overlaps), np.eye(4) / 2, atol=1e-14)
+    times = np.linspace(0.0, 30.0, 40)
+    s, d, start = 2**0.5 / 4, 0.5, 0.01
+    product = (s / d) / (1 - (1 - s / (d * start)) * np.exp(-2 * s * times))
+    signs = np.sign(np.diag(race.strengths))
+    race = race.starting(race.initial * np.concatenate([np.ones((1, 4)), signs[None]])[[0, 1] * 4])
+    np.testing.assert_allclose(race.closed_form()(times)["loss"], 0.5 * (1 - 2**0.5 * product) ** 2, atol=1e-12)
+    np.testing.assert_allclose(race(times)["loss"], 0.5 * (1 - 2**0.5 * product) ** 2, atol=1e-9)
+
+
+def test_the_reduction_is_the_whole_network_where_its_conditions_hold():
+    graph, world, bases = domains()
+    rng = np.random.default_rng(1)
+    hidden = {node: np.linalg.qr(rng.normal(size=(5, 3)))[0] for node in ("h", "g")}
+    strengths = {f"{s}->{t}": rng.uniform(0.1, 0.3, 3) for s, t in graph.edges}
+    network = Gated.decoupled(graph, strengths, bases | hidden)
+    race = reduction(graph, world, network.weights)
+    assert race.applies, race
+    assert race.strengths.shape == (9, 3)
+    run = fs.flow(network, world, until=8.0)
+    np.testing.assert_allclose(race(run["time"].values)["loss"], run["loss"].values, atol=1e-9)
+    for (s, t), value in zip(graph.edges, race.initial, strict=True):
+        np.testing.assert_allclose(np.sort(np.abs(value)), np.sort(strengths[f"{s}->{t}"]), atol=1e-12)
+
+
+def test_it_says_which_condition_fails_and_by_how_much():
+    graph, world, _ = domains()
+    random = reduction(graph, world, Gated.init(jax.random.key(0), graph, scale=0.1).weights)
+    assert random.conditions[0].holds and not random.conditions[1].holds and not random.applies
+    assert "FAILS: initial weights are decoupled" in str(random) and "->" in str(random)
+    twisted = {name: values.copy() for name, values in world.targets.items()}
+    twisted["y0"][:4] += np.random.default_rng(0).normal(size=(4, 4)) * 0.1
+    crooked = reduction(graph, fs.worlds.GatedDataset(world.inputs, twisted, world.gates))
+    assert not crooked.conditions[0].holds
+    assert 1e-3 < crooked.conditions[0].worst < 1.0
+    assert "FAILS: moments are mutually diagonalisable" in str(crooked)
+
+
+def test_degenerate_modes_are_kept_together():
+    """Two modes of one strength: the initial weights choose the basis within them, as the network does."""
+    graph, world, bases = domains()
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(2, 2)))[0]
+    mixed = {
+        name: basis @ np.block([[np.eye(1), np.zeros((1, 2))], [np.zeros((2, 1)), turn]])
+        for name, basis in bases.items()
+    }
+    strengths = {f"{s}->{t}": np.array([0.2, 0.1, 0.3]) for s, t in graph.edges}
+    network = Gated.decoupled(graph, strengths, mixed)
+    race = reduction(graph, world, network.weights)
+    assert race.applies, race
+    run = fs.flow(network, world, until=8.0)
+    np.testing.assert_allclose(race(run["time"].values)["loss"], run["loss"].values, atol=1e-9)
+
+
+def test_lonely_balanced_paths_have_a_closed_form():
+    """Two inputs on alternating samples with targets along different outputs: nothing is shared, nothing overlaps."""
+    graph = Graph.of("x -> h -> y", "z -> g -> f -> y", widths={"x": 2, "z": 2, "h": 2, "g": 2, "f": 2, "y": 2})
+    on = np.array([1.0, 1.0, 0.0, 0.0])
+    eye = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    world = fs.worlds.GatedDataset({"x": eye, "z": eye}, {"y": eye * np.array([[3.0, 1.0]])}, {"h": on, "g": 1 - on})
+    race = reduction(graph, world).starting(0.2)
+    times = np.linspace(0.0, 30.0, 50)
+    exact, integrated = race.closed_form()(times), race(times)
+    np.testing.assert_allclose(exact["loss"], integrated["loss"], atol=1e-9)
+    np.testing.assert_allclose(exact["paths"], integrated["paths"], atol=1e-9)
+    with pytest.raises(LookupError, match="balanced"):
+        race.starting(np.linspace(0.1, 0.5, race.initial.size).reshape(race.initial.shape)).closed_form()
+    shared, crowded, _ = domains()
+    with pytest.raises(LookupError, match="share an edge"):
+        reduction(shared, crowded).starting(0.1).closed_form()
+    with pytest.raises(ArgumentError, match="negative"):
+        race(-1.0)
