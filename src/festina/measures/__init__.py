@@ -3,7 +3,9 @@
 from festina.measures import behaviour
 from festina.measures.alignment import at_fall, silent_share
 from festina.measures.compare import Comparison, compare
+from festina.measures.effective import EffectiveNetwork, effective_network
 from festina.measures.embedding import classical_scaling, distances, planar_paths, stress
+from festina.measures.gates import Gates, gates
 from festina.measures.kernels import (
     kernel_distance,
     kernel_inner,
@@ -25,6 +27,8 @@ from festina.measures.switching import Switching, matched_labels, switching
 
 __all__ = [
     "Comparison",
+    "EffectiveNetwork",
+    "Gates",
     "Switching",
     "at_block_ends",
     "at_fall",
@@ -33,7 +37,9 @@ __all__ = [
     "compare",
     "crossing_time",
     "distances",
+    "effective_network",
     "gate_separation",
+    "gates",
     "kernel_distance",
     "kernel_inner",
     "kernel_movement",

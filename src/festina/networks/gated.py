@@ -133,6 +133,21 @@ class Gated(eqx.Module):
         )
 
     @classmethod
+    def of_maps(cls, maps: Named) -> "Gated":
+        """Pathways x -> name -> y in parallel, one for each map W_p, balanced: W_p = (U√S)(√S Vᵀ)."""
+        require(len(maps) >= 1, "maps", "name at least one pathway", maps)
+        outputs, inputs = np.shape(next(iter(maps.values())))
+        weights, widths = {}, {"x": inputs, "y": outputs}
+        for name, mapping in maps.items():
+            require(np.shape(mapping) == (outputs, inputs), f"maps[{name!r}]", f"be {(outputs, inputs)}", mapping)
+            left, sizes, right = np.linalg.svd(np.asarray(mapping, float), full_matrices=False)
+            root = np.sqrt(sizes)
+            weights |= {edge_name("x", name): root[:, None] * right, edge_name(name, "y"): left * root[None]}
+            widths[name] = len(sizes)
+        edges = tuple(edge for name in maps for edge in (("x", name), (name, "y")))
+        return cls.of(Graph(tuple(widths.items()), edges, ("y",)), weights)
+
+    @classmethod
     def init(cls, key: Array, graph: Graph, scale: Any = 1e-2) -> "Gated":
         """Independent normal weights with standard deviation ``scale``/√(width of the edge's source)."""
         spread = {node: 1.0 / width**0.5 for node, width in graph.nodes}
