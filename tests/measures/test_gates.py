@@ -85,6 +85,10 @@ def test_the_effective_network_is_the_one_that_was_planted():
     assert effective.loss < 1e-20 < effective.loss_linear < effective.loss_zero
     np.testing.assert_allclose(effective(inputs), targets, atol=1e-12)
     assert np.all(np.diff(effective.losses) <= 1e-12) and len(effective.losses) == 4
+    assert not effective.saturated and effective.numbers == 180
+    few = slice(None, None, 6)  # five samples a context for maps of five inputs
+    full = fs.measures.effective_network(inputs[few], targets[few], {n: g[few] for n, g in found.group_gates.items()})
+    assert full.saturated and "anything would fit" in repr(full)
     assert effective.parameters == 2 * 3 * 5  # four gates over three contexts: three are independent
     network = fs.networks.Gated.of_maps(effective.maps)
     np.testing.assert_allclose(network({"x": inputs}, effective.gates)["y"], targets, atol=1e-12)

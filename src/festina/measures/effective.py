@@ -23,7 +23,8 @@ class EffectiveNetwork:
         losses: of the first pathway alone, the first two, … : how many are needed.
         loss_linear: of one map that is always on.
         loss_zero: ½⟨|y|²⟩, of no network at all.
-        parameters: how many independent numbers the fit could use, of at most samples × outputs that it could explain.
+        parameters: how many independent numbers the fit could use.
+        numbers: how many there were to explain, samples × outputs.
     """
 
     maps: dict[str, Float[np.ndarray, "o i"]]
@@ -33,6 +34,12 @@ class EffectiveNetwork:
     loss_linear: float
     loss_zero: float
     parameters: int
+    numbers: int
+
+    @property
+    def saturated(self) -> bool:
+        """Whether there were as many parameters as numbers to explain, so that anything would have fitted."""
+        return self.parameters >= self.numbers
 
     def __call__(self, inputs: Float[Any, "n i"], gates: Mapping[str, Any] | None = None) -> Float[np.ndarray, "n o"]:
         """What the network answers, with the gates it was fitted with unless others are given."""
@@ -46,7 +53,8 @@ class EffectiveNetwork:
         return (
             f"effective gated linear network of {len(self.maps)} pathways: loss {self.loss:.4g}, against "
             f"{self.loss_linear:.4g} of a linear map and {self.loss_zero:.4g} of nothing "
-            f"({self.parameters} independent parameters)"
+            f"({self.parameters} independent parameters for {self.numbers} numbers"
+            + (": anything would fit)" if self.saturated else ")")
         )
 
 
@@ -77,6 +85,7 @@ def effective_network(inputs: Any, targets: Any, gates: Mapping[str, Any]) -> Ef
         _fit([shown], wanted)[1],
         0.5 * float(np.mean(np.sum(wanted**2, axis=1))),
         solutions[-1][2] * wanted.shape[1],
+        wanted.size,
     )
 
 

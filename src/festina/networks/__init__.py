@@ -6,6 +6,7 @@ from festina.networks.convolutional import Convolutional
 from festina.networks.gated import Gated
 from festina.networks.graph import Graph
 from festina.networks.linear import DeepLinear
+from festina.networks.rectified import Rectified
 from festina.networks.tutor import TutorExecutor
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Graph",
     "NeuronGated",
     "PathGated",
+    "Rectified",
     "Regularizer",
     "TutorExecutor",
     "tutor",

@@ -2,6 +2,7 @@
 
 from festina.worlds import images
 from festina.worlds.blocks import Blocks
+from festina.worlds.contexts import ContextWorld, different_structures, in_contexts, multitask
 from festina.worlds.curriculum import Curriculum
 from festina.worlds.data import Moments, Samples
 from festina.worlds.gated import GatedDataset, GatedSamples, Patterns
@@ -15,6 +16,7 @@ __all__ = [
     "MEAN",
     "SUM",
     "Blocks",
+    "ContextWorld",
     "Convention",
     "Curriculum",
     "Dataset",
@@ -33,9 +35,12 @@ __all__ = [
     "Wishart",
     "World",
     "convention",
+    "different_structures",
     "grid",
     "images",
+    "in_contexts",
     "load_images",
+    "multitask",
     "partition",
     "ring",
     "tree",
