@@ -1,8 +1,9 @@
 """What we look at: pure functions of arrays."""
 
-from festina.measures import behaviour
+from festina.measures import activity, behaviour
 from festina.measures.alignment import at_fall, silent_share
 from festina.measures.compare import Comparison, compare
+from festina.measures.competition import coverage, dominance, effective_number, winner_entropy
 from festina.measures.effective import EffectiveNetwork, effective_network
 from festina.measures.embedding import classical_scaling, distances, planar_paths, stress
 from festina.measures.gates import Gates, gates
@@ -30,14 +31,18 @@ __all__ = [
     "EffectiveNetwork",
     "Gates",
     "Switching",
+    "activity",
     "at_block_ends",
     "at_fall",
     "behaviour",
     "classical_scaling",
     "compare",
+    "coverage",
     "crossing_time",
     "distances",
+    "dominance",
     "effective_network",
+    "effective_number",
     "gate_separation",
     "gates",
     "kernel_distance",
@@ -56,4 +61,5 @@ __all__ = [
     "target_alignment",
     "times_in_blocks",
     "total_alignment",
+    "winner_entropy",
 ]

@@ -1,6 +1,6 @@
 """What mathematics predicts: exact solutions and reductions, each a function of time or of the data."""
 
-from festina.theory import abstraction, saddles
+from festina.theory import abstraction, margin, rectified, routing, saddles, views
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
@@ -26,12 +26,16 @@ __all__ = [
     "determinant_obstruction",
     "imbalanced",
     "literal",
+    "margin",
     "modes",
     "path_statistics",
     "race",
+    "rectified",
     "reduction",
+    "routing",
     "saddles",
     "sequence",
     "stage_index",
     "time_to_reach",
+    "views",
 ]

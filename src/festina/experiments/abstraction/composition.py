@@ -7,6 +7,7 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jnp, np, xr
 from festina.experiment import Claim, Experiment, Variable, above, below, between, continuous, near, structural
+from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
@@ -30,7 +31,6 @@ from festina.experiments.abstraction._composition_measures import (
 )
 from festina.experiments.abstraction._composition_rows import ROWS, observe_rows, sort_rows
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS, seen_with
-from festina.experiments.abstraction._side_by_side import side_by_side
 from festina.sources import SANDBRINK_2024
 
 SETTINGS = ("task", "task-unit", "subtask")

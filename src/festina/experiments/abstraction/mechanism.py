@@ -7,10 +7,10 @@ from pydantic import field_validator
 import festina as fs
 from festina._lazy import jnp, np, xr
 from festina.experiment import Claim, Experiment, above, below, continuous, structural
+from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import block_edges, keys, rule
 from festina.experiments.abstraction._reduced import ReducedConfig, arms_of, paths, process, variables
 from festina.experiments.abstraction._rising import rising
-from festina.experiments.abstraction._side_by_side import side_by_side
 from festina.sources import SANDBRINK_2024
 
 ADAPTED = 1e-2  # the loss below which the caption of fig. 4E calls an adaptation complete

@@ -6,10 +6,10 @@ from typing import Any, Literal
 import festina as fs
 from festina._lazy import jnp, np, xr
 from festina.experiment import Claim, Experiment, Variable, above, below, structural
+from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import AbstractionConfig, keys, process, rule
 from festina.experiments.abstraction._processes import starting_from
 from festina.experiments.abstraction._reduced import arms_of, plane
-from festina.experiments.abstraction._side_by_side import side_by_side
 from festina.sources import SANDBRINK_2024
 
 MODELS = ("full", "spanned", "aligned", "closed", "rows", "reduced", "published")

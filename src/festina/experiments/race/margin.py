@@ -1,0 +1,239 @@
+"""From nonlinear to linear solutions as a margin opens between the classes of exclusive-or."""
+
+from functools import cache
+from itertools import pairwise
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+import festina as fs
+from festina._lazy import jax, jnp, np
+from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, above, below, continuous, near, structural
+from festina.experiments.race._margin_measures import (
+    CROSSING,
+    WELL_ABOVE,
+    WELL_BELOW,
+    answer_gap,
+    crossings,
+    from_smallest,
+    index_gap,
+    large_starts,
+    mean_share,
+    predicted_share,
+    share_at,
+    share_beyond,
+    slopes,
+    small_starts,
+    worst_error,
+)
+from festina.experiments.race._small_steps import scaled, small_steps
+from festina.sources import LECTURE, SAXE_2022
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class Margin(Experiment):
+    """A rectified network solves a linearly separable task nonlinearly, unless the margin is wide.
+
+    Inputs x = (z₁, z₂, Δ·y) ask for y = z₁z₂. For every Δ > 0 a linear map would do. Two kinds of pathway race: those
+    on for one example have s_XoR = √(2+Δ²)/4, those on for one class, a half-space, s_lin = Δ/2 (one that is on for all
+    examples would have Δ, but no rectified unit can be that). Both are equally fast at Δ* = √(2/3), and below Δ* the
+    nonlinear kind wins. What each wins is given by π = π₀e^{2 s_XoR T}, ρ = ρ₀e^{2 s_lin T} and π√(2+Δ²) + ρΔ = 1
+    (`festina.theory.margin`). It is a crossover and not a switch: the share of strength in units active on exactly one
+    example falls with Δ, more steeply the smaller the start, and the curves of all starts cross at Δ*, the one point
+    at which the scale of the start does not matter.
+
+    The law is put to two tests. If the start is multiplied by k, it leads from k times the old end to the new one:
+    final strengths at the smallest start, and the ratio of σ², predict the ends from all other starts. And with π₀ and
+    ρ₀ from the free growth of single units (`festina.theory.margin.captured`) nothing is fitted at all; this is the
+    theory beside the simulation. Both hold to two hundredths for small starts, σ ≤ .01. With narrow margins, units from
+    σ = .03 (and a few from .01) still answer to a second example when all is learned: the share is lower there than the
+    law has it, and even rises with Δ at first, so that two claims are not reproduced. For a similar reason units for
+    one example, which cannot last beyond Δ = √2, are found just beyond it unless the start is small.
+
+    Do not judge by the function that is learned. The index 2⟨y f(z₁, z₂, 0)⟩ − 1 suggests itself, but a network with no
+    linear pathway has (2−Δ²)/(2+Δ²) of it, not 1: pathways for one example follow the third input, too.
+    """
+
+    name = "race/margin"
+    sources = (LECTURE, SAXE_2022)
+    variables = {
+        "single_share": Variable("share of strength active on exactly one example", ("scale", "separation")),
+        "nonlinear": Variable("strength π of each pathway for one example", ("scale", "separation")),
+        "linear": Variable("strength ρ of each pathway for one class", ("scale", "separation")),
+        "loss": Variable("loss", ("scale", "separation")),
+        "index": Variable("index 2⟨y f(z₁, z₂, 0)⟩ − 1 of the function", ("scale", "separation")),
+    }
+    seeds = 10
+    quick = {
+        "seeds": 4,
+        "scale": (1e-2, 1e-3, 1e-4),
+        "separation": (0.2, 0.4, 0.75, 0.85, 1.2, 1.5),
+        "records": 100,
+        "steps_per_record": 20,
+    }
+
+    class Config(ExperimentConfig):
+        separation: tuple[Positive, ...] = structural(
+            (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5),
+            min_length=2,
+            help="margins Δ, rising",
+        )
+        scale: tuple[Positive, ...] = structural(
+            (3e-2, 1e-2, 1e-3, 1e-4), min_length=2, help="s.d. σ of the weights at t = 0, falling"
+        )
+        width: int = structural(200, ge=4, le=10_000, help="hidden units H")
+        until: float = continuous(50.0, gt=0, unit="τ", help="when to stop")
+        records: int = structural(200, ge=10, le=10_000, help="recordings, evenly spaced")
+        steps_per_record: int = structural(25, ge=1, le=10_000, help="steps of descent between two recordings")
+
+        @field_validator("separation")
+        @classmethod
+        def _rises(cls, values: tuple[float, ...]) -> tuple[float, ...]:
+            if any(after <= before for before, after in pairwise(values)):
+                raise ValueError("rise from each margin to the next")
+            return values
+
+        @field_validator("scale")
+        @classmethod
+        def _falls(cls, values: tuple[float, ...]) -> tuple[float, ...]:
+            if any(after >= before for before, after in pairwise(values)):
+                raise ValueError("fall from each start to the next")
+            return values
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"scale": list(config.scale), "separation": list(config.separation)}
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        arms = jax.vmap(lambda separation: fs.worlds.logic.margin(separation).samples)(jnp.asarray(config.separation))
+        drawn = fs.networks.Rectified.init(key, (3, config.width, 1), 1.0)
+        alike = scaled(drawn, jnp.ones(len(config.separation)))
+
+        def losses(networks: Any) -> Any:
+            return jax.vmap(jax.vmap(lambda samples, network: samples.loss(network)), (None, 0))(arms, networks)
+
+        def observe(networks: Any) -> dict[str, Any]:
+            return {"loss": losses(networks)} | jax.vmap(jax.vmap(_seen), (None, 0))(arms, networks)
+
+        return small_steps(config, key, scaled(alike, jnp.asarray(config.scale)), losses, observe)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        separation, scale = np.asarray(config.separation), np.asarray(config.scale)
+        size = config.width * scale[:, None] ** 2
+        nonlinear, linear = (size * part[None] for part in _captured(config.separation))
+        return fs.theory.margin.race(nonlinear, linear, np.broadcast_to(separation, nonlinear.shape))
+
+    claims = (
+        Claim(
+            "crossing",
+            LECTURE.at("transition to nonlinearity"),
+            "Curves of neighbouring starts cross at Δ* = √(2/3) = .816 (mean over pairs).",
+            quantity=lambda result: crossings(result).mean(axis=0),
+            expect=near(CROSSING, 0.03),
+        ),
+        Claim(
+            "one-point",
+            LECTURE.at("transition to nonlinearity"),
+            "All of them cross in one point (distance of every pair's crossing from Δ*, mean over runs).",
+            quantity=lambda result: np.abs(crossings(result).mean(axis=1) - CROSSING),
+            expect=below(0.06),
+        ),
+        Claim(
+            "falling",
+            LECTURE.at("transition to nonlinearity"),
+            "The share of strength active on one example falls with the margin (largest rise between two margins).",
+            quantity=lambda result: np.diff(mean_share(result), axis=1).max(axis=1),
+            expect=below(0.01),
+        ),
+        Claim(
+            "sharper",
+            LECTURE.at("the fastest pathways can dominate; derived here"),
+            "The smaller the start, the steeper the fall at Δ* (slope over that of the next larger start).",
+            quantity=lambda result: slopes(result)[1:] / slopes(result)[:-1],
+            expect=above(1.0),
+        ),
+        Claim(
+            "nonlinear",
+            LECTURE.at("nonlinear representations emerge before they are strictly necessary"),
+            "Well below Δ*, at Δ = .4, the nonlinear solution wins a task that is linear (share, smallest start).",
+            quantity=lambda result: share_at(result, WELL_BELOW),
+            expect=above(0.95),
+        ),
+        Claim(
+            "linear",
+            LECTURE.at("transition to nonlinearity"),
+            "Well above it, at Δ = 1.2, the linear solution wins (mean share, smallest start).",
+            quantity=lambda result: share_at(result, WELL_ABOVE).mean(),
+            expect=below(0.1),
+        ),
+        Claim(
+            "none",
+            LECTURE.at("assumptions & caveats"),
+            "Beyond Δ = √2 there is no unit with a single example (share, smallest start).",
+            quantity=lambda result: share_beyond(result),
+            expect=below(0.01),
+        ),
+        Claim(
+            "conserved",
+            LECTURE.at("reduction and exact solutions; solved here"),
+            "Both kinds together answer every example: π√(2+Δ²) + ρΔ is 1 at the end (distance, smallest start).",
+            quantity=lambda result: answer_gap(result),
+            expect=below(0.02),
+        ),
+        Claim(
+            "law",
+            LECTURE.at("reduction and exact solutions; solved here"),
+            "The smallest start predicts the other small ones, σ ≤ .01 (largest error of the mean share, Δ < √2).",
+            quantity=lambda result: worst_error(result, from_smallest(result).mean(axis=0), small_starts(result)[:-1]),
+            expect=below(0.05),
+            loosely=below(0.1),
+        ),
+        Claim(
+            "law-large",
+            LECTURE.at("reduction and exact solutions; solved here"),
+            "It predicts larger starts as well.",
+            quantity=lambda result: worst_error(result, from_smallest(result).mean(axis=0), large_starts(result)),
+            expect=below(0.05),
+            loosely=below(0.1),
+        ),
+        Claim(
+            "nothing-fitted",
+            LECTURE.at("reduction and exact solutions; solved here"),
+            "Freely growing units predict every share from small starts with nothing fitted (largest error, Δ < √2).",
+            quantity=lambda result: worst_error(result, predicted_share(result), small_starts(result)),
+            expect=below(0.05),
+            loosely=below(0.1),
+        ),
+        Claim(
+            "index",
+            LECTURE.at("transition to nonlinearity; derived here"),
+            "A function's index of nonlinearity is not 1 but (2−Δ²)/(2+Δ²), where units are all nonlinear (distance).",
+            quantity=lambda result: index_gap(result),
+            expect=below(0.02),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.race._margin_figure import draw
+
+        return draw(result)
+
+
+@cache
+def _captured(separation: tuple[float, ...]) -> tuple[Any, Any]:
+    """π₀/(Hσ²) and ρ₀/(Hσ²), the same for all runs."""
+    return fs.theory.margin.captured(np.asarray(separation))
+
+
+def _seen(samples: Any, network: Any) -> dict[str, Any]:
+    """What is recorded of one network."""
+    strength = fs.measures.activity.unit_strength(*network.weights)
+    shares = fs.measures.activity.strength_by_size(network.hidden(samples.inputs)[0] > 0, strength)
+    total = jnp.sum(strength)
+    without = samples.inputs.at[:, 2].set(0.0)
+    return {
+        "single_share": shares[1],
+        "nonlinear": shares[1] * total / 4.0,
+        "linear": shares[2] * total / 2.0,
+        "index": 2.0 * jnp.mean(samples.targets * network(without)) - 1.0,
+    }

@@ -1,0 +1,303 @@
+"""Many domains through one hidden layer: what is shared is learned fast, and wins the race."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationInfo, field_validator
+
+import festina as fs
+from festina._lazy import jax, jnp, np
+from festina.experiment import (
+    Claim,
+    Experiment,
+    ExperimentConfig,
+    Variable,
+    above,
+    below,
+    continuous,
+    structural,
+)
+from festina.experiments.race._routing_networks import (
+    Arm,
+    decoupled,
+    mode_strengths,
+    private,
+    racing_maps,
+    shared_maps,
+    stacked,
+    start_of,
+    trained_strengths,
+)
+from festina.sources import LECTURE, SAXE_2022
+
+Count = Annotated[int, Field(ge=1, le=50)]
+STARTS = ("equal", "balanced")
+FIRST = 1e-3  # of the duration: the first recording after the start
+
+
+class Routing(Experiment):
+    """A hidden layer shared by many domains learns faster than a network for every pair, and wins a race against them.
+
+    M input and M output domains are joined by one shared matrix, y_o = W3_o W2 W1_i x_i, as translations between many
+    languages by a common representation. Each input is trained on K of the M outputs; L = M⁻² Σ_trained ½|Y − W_oi|².
+    From decoupled weights each mode follows τḃ1 = (K/M²) b2 b3 E, τḃ2 = (K/M) b1 b3 E, τḃ3 = (K/M²) b1 b2 E with
+    E = s − b1 b2 b3. From a balanced start, b2 = √M b1, the product obeys τu̇ = 3K M^(−5/3) u^(4/3) (s − u), which is
+    faster by K·M^(1/3) than a network of its own for every pair. The normalisation matters: with the loss averaged
+    over *trained* pairs all dependence on K is gone (see `festina.worlds.routing`).
+
+    The race: a network has a shared pathway and a private one for every pair. Both see the same error, and from
+    balanced starts u^(−1/3) − K M^(1/3) v^(−1/3) is conserved (u shared, v private; derived here). It says where the
+    race ends, u + v = s: the smaller the start, the more the shared pathway takes.
+
+    What random weights do, and what becomes of pairs that are never trained, is in `race/systematic`.
+    """
+
+    name = "race/routing"
+    sources = (SAXE_2022, LECTURE)
+    variables = {
+        "strength": Variable("mode strengths b1 b2 b3 of the shared network", ("start", "condition", "mode")),
+        "loss": Variable("loss of the shared network", ("start", "condition")),
+        "separate_strength": Variable("mode strengths of a network for one pair", ("domains", "mode")),
+        "racing_share": Variable("share of the shared pathway in s", ("racing", "race_initial", "mode")),
+        "racing_total": Variable("share of s learned in the race", ("racing", "race_initial", "mode")),
+    }
+    quick = {"domains": (2, 7), "trained": (1, 2, 7), "race_initial": (1e-3, 0.5), "records": 150}
+
+    class Config(ExperimentConfig):
+        domains: tuple[Count, ...] = structural((2, 4, 7), min_length=1, help="domains M, one or several")
+        trained: tuple[Count, ...] = structural(
+            (1, 2, 4, 7), min_length=1, help="trained outputs K of each input; K above M is left out"
+        )
+        initial: float = continuous(0.2, gt=0, lt=1.5, help="product of the three layers at t = 0")
+        race_domains: int = structural(4, ge=1, le=20, help="domains of the network whose pathways race")
+        race_initial: tuple[Annotated[float, Field(gt=0, lt=1.5)], ...] = structural(
+            (1e-3, 1e-2, 0.1, 0.5), min_length=1, help="products of the layers at t = 0 of each racing pathway"
+        )
+        until: float = continuous(50.0, gt=0, unit="τ", help="when to stop")
+        records: int = structural(300, ge=10, le=100_000, help="recordings, evenly spaced in log time")
+
+        @field_validator("trained")
+        @classmethod
+        def _some_fit(cls, trained: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
+            if min(trained) > max(info.data.get("domains", trained)):
+                raise ValueError("hold a number not above the domains")
+            return trained
+
+        @field_validator("race_domains")
+        @classmethod
+        def _some_race(cls, domains: int, info: ValidationInfo) -> int:
+            if min(info.data.get("trained", (1,))) > domains:
+                raise ValueError("not be smaller than all numbers of trained outputs")
+            return domains
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {
+            "start": list(STARTS),
+            "condition": [f"M = {domains}, K = {trained}" for domains, trained in conditions(config)],
+            "domains": list(config.domains),
+            "racing": racing(config),
+            "race_initial": list(config.race_initial),
+            "mode": [1, 2, 3, 4],
+        }
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        arms = {"alone": _alone(config), "race": _race(config)}
+        later = config.until * jnp.geomspace(FIRST, 1.0, config.records)
+
+        def rate(weights: dict[str, Any], stage: Any) -> dict[str, Any]:
+            return jax.grad(lambda weights: -sum(arms[name].total(weights[name]) for name in arms))(weights)
+
+        return fs.learning.flow_process(
+            rate,
+            {name: arm.weights for name, arm in arms.items()},
+            jnp.concatenate([jnp.zeros(1), later]),
+            lambda state: _observe(config, arms, state.parameters),
+            tolerance=fs.learning.Tolerance(1e-12, 1e-14),
+        )
+
+    def theory(self, config: Any, key: Any) -> Any:
+        strengths = mode_strengths()
+        shared = [
+            [
+                fs.theory.routing.reduction(strengths, start_of(kind, config.initial, domains), domains, trained)
+                for domains, trained in conditions(config)
+            ]
+            for kind in STARTS
+        ]
+        timescales = np.asarray(config.domains, float)[:, None] ** 2
+        separate = fs.theory.chain(3, strengths[None, :], config.initial, timescale=timescales)
+
+        def curves(time: Any) -> dict[str, Any]:
+            solved = [[solution(time) for solution in row] for row in shared]
+            return {
+                "strength": np.stack([np.stack([one["strength"] for one in row], axis=1) for row in solved], axis=1),
+                "loss": np.stack([np.stack([one["loss"] for one in row], axis=1) for row in solved], axis=1),
+                "separate_strength": separate(time)["product"],
+            }
+
+        return curves
+
+    claims = (
+        Claim(
+            "reduction",
+            SAXE_2022.at("routing network, reduction"),
+            "A full decoupled network follows the reduction to three numbers a mode, for every M and K.",
+            quantity=lambda result: result.errors(),
+            expect=below(1e-8),
+        ),
+        Claim(
+            "balanced",
+            SAXE_2022.at("routing network, reduction"),
+            "From a balanced start it follows τu̇ = 3K M^(−5/3) u^(4/3) (s − u), a chain of depth 3.",
+            quantity=lambda result: balanced_errors(result),
+            expect=below(1e-8),
+        ),
+        Claim(
+            "speed-up",
+            LECTURE.at("dynamics of abstraction"),
+            "Sharing is faster than a network per pair by K·M^(1/3) (largest relative error over M, K and modes).",
+            quantity=lambda result: np.abs(speed_ups(result) / predicted_speed_ups(result)[:, None] - 1.0).max(),
+            expect=below(0.01),
+        ),
+        Claim(
+            "race-law",
+            SAXE_2022.at("race dynamics"),
+            "What shared and private pathways end with is given by the conserved u^(−1/3) − K M^(1/3) v^(−1/3).",
+            quantity=lambda result: race_errors(result),
+            expect=below(1e-6),
+        ),
+        Claim(
+            "race-won",
+            LECTURE.at("race dynamics favor shared structure"),
+            "From a small start the shared pathway takes nearly all of every mode, for every K.",
+            quantity=lambda result: small_start_shares(result),
+            expect=above(0.9),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.race._routing_figure import draw
+
+        return draw(result)
+
+
+def conditions(config: Any) -> list[tuple[int, int]]:
+    """(M, K) of all networks whose speed is measured."""
+    return [(domains, trained) for domains in config.domains for trained in config.trained if trained <= domains]
+
+
+def racing(config: Any) -> list[int]:
+    """K of all networks whose pathways race."""
+    return [trained for trained in config.trained if trained <= config.race_domains]
+
+
+def _alone(config: Any) -> Arm:
+    """Shared networks for each kind of start and each (M, K), then a network for one pair for each M.
+
+    All have as many domains as the largest; those beyond M are never trained, and stay what they are.
+    """
+    most = max(config.domains)
+
+    def world(domains: int, pairs: Any) -> Any:
+        padded = np.zeros((most, most))
+        padded[: len(pairs), : len(pairs)] = pairs
+        return fs.worlds.Routing(fs.worlds.routing.HIERARCHY, padded, fs.worlds.ALL_PAIRS.weight(domains, 1))
+
+    shared = [(kind, *condition) for kind in STARTS for condition in conditions(config)]
+    starts = [start_of(kind, config.initial, domains) for kind, domains, _ in shared]
+    starts += [start_of("equal", config.initial, 1)] * len(config.domains)
+    learned = [world(domains, fs.worlds.routing.trained_pairs(domains, trained)) for _, domains, trained in shared]
+    learned += [world(domains, np.ones((1, 1))) for domains in config.domains]
+    return Arm(stacked([decoupled(start, most) for start in starts]), stacked(learned))
+
+
+def _race(config: Any) -> Arm:
+    """Shared and private pathways in one network, from equal products: for each K, one for each start.
+
+    The loss is averaged over trained pairs, which sets the clock and not the outcome.
+    """
+    domains = config.race_domains
+    entries = [(trained, initial) for trained in racing(config) for initial in config.race_initial]
+    weights = [
+        (decoupled(start_of("balanced", initial, domains), domains), private(initial, domains))
+        for _, initial in entries
+    ]
+    learned = [fs.worlds.Routing.of(domains, trained, normalisation=fs.worlds.TRAINED_PAIRS) for trained, _ in entries]
+    return Arm(stacked(weights), stacked(learned), racing_maps)
+
+
+def _observe(config: Any, arms: dict[str, Arm], weights: dict[str, Any]) -> dict[str, Any]:
+    strengths, losses = arms["alone"].strengths(weights["alone"]), arms["alone"].losses(weights["alone"])
+    count = len(STARTS) * len(conditions(config))
+    shape = (len(STARTS), len(conditions(config)))
+    grid = (len(racing(config)), len(config.race_initial), -1)
+    full = jnp.asarray(mode_strengths())[None]
+    shared = jax.vmap(lambda world, weights: trained_strengths(world, shared_maps(weights)))(
+        arms["race"].worlds, weights["race"][0]
+    )
+    return {
+        "strength": strengths[:count].reshape(*shape, -1),
+        "loss": losses[:count].reshape(shape),
+        "separate_strength": strengths[count:],
+        "racing_share": (shared / full).reshape(grid),
+        "racing_total": (arms["race"].strengths(weights["race"]) / full).reshape(grid),
+    }
+
+
+def balanced_errors(result: Any) -> Any:
+    """The largest |simulation − closed form| of each condition from balanced starts."""
+    strengths = mode_strengths()
+    simulated = result["strength"].isel(run=0).sel(start="balanced").transpose("condition", "time", "mode").values
+    exact = [
+        fs.theory.routing.balanced(strengths, result.config.initial, domains, trained)(result["time"].values)["product"]
+        for domains, trained in conditions(result.config)
+    ]
+    return np.abs(simulated - np.stack(exact)).max(axis=(1, 2))
+
+
+def speed_ups(result: Any) -> Any:
+    """Half-time of a network per pair over that of the balanced shared network: (condition, mode)."""
+    half = 0.5 * mode_strengths()
+    time = result["time"].values
+
+    def half_times(values: Any) -> Any:
+        return fs.measures.crossing_time(time, values / half[:, None], 1.0)
+
+    shared = result["strength"].isel(run=0).sel(start="balanced").transpose("condition", "mode", "time").values
+    alone = half_times(result["separate_strength"].isel(run=0).transpose("domains", "mode", "time").values)
+    rows = [result.config.domains.index(domains) for domains, _ in conditions(result.config)]
+    ratios = alone[rows] / half_times(shared)
+    if not np.all(np.isfinite(ratios)):
+        raise LookupError("needs a longer run: a network per pair has not learned half of every mode")
+    return ratios
+
+
+def predicted_speed_ups(result: Any) -> Any:
+    return np.array([fs.theory.routing.speed_up(*condition) for condition in conditions(result.config)])
+
+
+def race_shares(result: Any) -> Any:
+    """What the conserved quantity says of the shared pathway's final share: (K, start, mode)."""
+    domains, strengths = result.config.race_domains, mode_strengths()
+    return np.array(
+        [
+            [[fs.theory.routing.race_outcome(s, start, start, domains, trained)[0] / s for s in strengths]
+             for start in result.config.race_initial]
+            for trained in racing(result.config)
+        ]
+    )  # fmt: skip
+
+
+def race_errors(result: Any) -> Any:
+    """The largest |simulation − theory| of the shared pathway's final share."""
+    final = result.data.isel(run=0, time=-1)
+    if float(abs(final["racing_total"] - 1.0).max()) > 1e-7:
+        raise LookupError("needs a longer run: the race is not over")
+    return np.abs(final["racing_share"].transpose("racing", "race_initial", "mode").values - race_shares(result)).max()
+
+
+def small_start_shares(result: Any) -> Any:
+    """Final shares of the shared pathway from the smallest start."""
+    smallest = min(result.config.race_initial)
+    if smallest > 0.01:
+        raise LookupError("needs a race from a start of at most .01")
+    return result["racing_share"].sel(race_initial=smallest).isel(time=-1).values

@@ -1,0 +1,274 @@
+"""Several tasks on one input: does one shared pathway learn what they have in common, or each its own everything?"""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+import festina as fs
+from festina._lazy import jax, jnp, np, xr
+from festina.experiment import (
+    Claim,
+    Experiment,
+    ExperimentConfig,
+    Variable,
+    above,
+    below,
+    continuous,
+    near,
+    structural,
+)
+from festina.experiments.race._log_time import log_time_flow
+from festina.experiments.race._tasks_networks import (
+    cosine_at,
+    each,
+    loss_of,
+    networks_of,
+    padded_strengths,
+    pathway_maps,
+    reduction_of,
+    worlds_of,
+)
+from festina.sources import SAXE_2022
+
+SMALL = 1e-4  # a start is small up to this strength
+LARGE = 0.2  # and large from this one on
+
+TaskCount = Annotated[int, Field(ge=2, le=12)]
+Strength = Annotated[float, Field(gt=0, lt=100)]
+
+
+class Tasks(Experiment):
+    """A pathway shared by C tasks wins the race against private ones if their targets have a cosine above −1/C.
+
+    One input, C tasks, unit targets y_c with the cosine ρ, pair by pair. One pathway of two layers is always on, one
+    more for each task is on in that task only, all equally wide and equally small at first. Small weights grow along
+    Σyx(p), at the rate 2S_p: S = |ȳ| = √((1 + (C−1)ρ)/C) for the shared pathway and 1/C for a private one. They are
+    equal at ρ* = −1/C. Above, the shared pathway learns the mean target first, private ones are left with y_c − ȳ, and
+    the shared one ends with the share |ȳ|² = (1 + (C−1)ρ)/C of all energy. Below, private ones learn all of y_c, and
+    the shared one ends with nothing. The passage is a crossover which sharpens as the start gets smaller; curves of
+    all small starts cross at ρ*. From a large start there is no passage: pathways learn side by side, each at the
+    speed that its initial weights give it.
+
+    So sharing is the rule and takes hardly any similarity: tasks with orthogonal targets share a pathway, as do tasks
+    that contradict each other mildly. One pathway has all only where tasks are alike (ρ = 1). Conflict between tasks
+    does not make a single winner: it makes C private ones.
+
+    ρ is swept evenly in |ȳ|, from 0 (ρ = −1/(C−1)) to 1 (ρ = 1). Theory is `festina.theory.views.vector_race` from each
+    run's own start, with nothing fitted; it neglects the part of a random start that does not grow, and so is for small
+    starts.
+    """
+
+    name = "race/tasks"
+    sources = (SAXE_2022,)
+    variables = {
+        "strength": Variable("norm of each pathway's map", ("tasks", "initial", "mean_target", "path")),
+        "loss": Variable("loss ½⟨|y − h|²⟩", ("tasks", "initial", "mean_target")),
+    }
+    seeds = 10
+    quick = {
+        "seeds": 2,
+        "tasks": (2, 3),
+        "points": 13,
+        "initial": (1e-8, 1e-4, 0.3),
+        "width": 8,
+        "until": 120.0,
+        "records": 60,
+    }
+
+    class Config(ExperimentConfig):
+        tasks: tuple[TaskCount, ...] = structural((2, 3, 4), min_length=1, help="numbers of tasks C, one or several")
+        initial: tuple[Strength, ...] = structural(
+            (1e-8, 1e-4, 1e-2, 0.3), min_length=1, help="strengths of the pathways at t = 0 (their means), rising"
+        )
+        points: int = structural(25, ge=3, le=400, help="cosines, from the smallest possible to 1, evenly in |ȳ|")
+        width: int = structural(16, ge=1, le=1024, help="hidden units of every pathway")
+        until: float = continuous(200.0, gt=2.0, unit="τ", help="when to stop")
+        records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced in log time")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {
+            "tasks": list(config.tasks),
+            "initial": list(config.initial),
+            "mean_target": np.linspace(0.0, 1.0, config.points),
+            "path": ["shared", *(f"task{number}" for number in range(1, max(config.tasks) + 1))],
+        }
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        worlds = [worlds_of(config, count) for count in config.tasks]
+        networks = [networks_of(config, count, key) for count in config.tasks]
+
+        def losses(networks: list[Any]) -> list[Any]:
+            return [each(loss_of)(network, world) for network, world in zip(networks, worlds, strict=True)]
+
+        def rate(networks: list[Any], stage: Any) -> list[Any]:
+            return jax.grad(lambda networks: -sum(loss.sum() for loss in losses(networks)))(networks)
+
+        def observe(state: Any) -> dict[str, Any]:
+            maps = [each(pathway_maps)(network) for network in state.parameters]
+            return {"strength": padded_strengths(config, maps), "loss": jnp.stack(losses(state.parameters))}
+
+        return log_time_flow(config, rate, networks, observe)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        races = [reduction_of(config, count, key) for count in config.tasks]
+
+        def curves(time: Any) -> dict[str, Any]:
+            maps = [race(time)["map"] for _, race in races]
+            losses = [
+                0.5 * np.mean(np.sum((targets - found[..., :1, :] - found[..., 1:, :]) ** 2, axis=-1), axis=-1)
+                for (targets, _), found in zip(races, maps, strict=True)
+            ]
+            return {"strength": np.asarray(padded_strengths(config, maps)), "loss": np.stack(losses, axis=1)}
+
+        return curves
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        strength = data["strength"].transpose(..., "path")
+        where = {"dims": strength.dims[:-1]}
+        return {
+            "share": shared_energy(strength),
+            "dominance": xr.DataArray(fs.measures.dominance(strength.values), **where),
+            "effective_number": xr.DataArray(fs.measures.effective_number(strength.values), **where),
+        }
+
+    claims = (
+        Claim(
+            "reduction",
+            SAXE_2022.at("race reduction; for vectors derived here"),
+            "From the smallest start a network ends where the reduction does (largest gap of the shared pathway's "
+            "share of energy, over all cosines).",
+            quantity=lambda result: _gaps(result),
+            expect=below(0.02),
+        ),
+        Claim(
+            "crossing",
+            SAXE_2022.at("race reduction; derived here"),
+            "Curves of the two smallest starts cross at ρ* = −1/C (distance of the crossing).",
+            quantity=lambda result: np.abs(crossings(result) - _critical(result)),
+            expect=below(0.05),
+        ),
+        Claim(
+            "shared-wins",
+            SAXE_2022.at("race reduction; derived here"),
+            "With |ȳ| ≥ 1.5/C, the shared pathway ends with the share (1 + (C−1)ρ)/C of the energy (largest gap).",
+            quantity=lambda result: _excess(result, 1.5, np.inf, lambda mean: mean**2),
+            expect=below(0.05),
+        ),
+        Claim(
+            "private-win",
+            SAXE_2022.at("race reduction; derived here"),
+            "With |ȳ| ≤ 0.7/C, it ends with nothing (its largest share).",
+            quantity=lambda result: _excess(result, 0.0, 0.7, lambda mean: 0.0 * mean),
+            expect=below(0.01),
+        ),
+        Claim(
+            "transition",
+            SAXE_2022.at("race reduction; derived here"),
+            "From the smallest start the shared pathway has far more energy just above ρ* than just below "
+            "(|ȳ| = 1.25/C against 0.75/C).",
+            quantity=lambda result: _contrast(result, _smallest(result)),
+            expect=above(20.0),
+        ),
+        Claim(
+            "no-transition",
+            SAXE_2022.at("race reduction; derived here"),
+            "From a large start it does not, beyond what the targets' own mean explains, (1.25/0.75)² = 2.8.",
+            quantity=lambda result: _contrast(result, _largest(result)),
+            expect=below(5.0),
+        ),
+        Claim(
+            "one-does-all",
+            SAXE_2022.at("race reduction; derived here"),
+            "If all tasks are alike, one pathway does everything (effective number of pathways at ρ = 1).",
+            quantity=lambda result: _final(result, "effective_number").isel(mean_target=-1).values,
+            expect=near(1.0, 0.05),
+        ),
+        Claim(
+            "each-its-own",
+            SAXE_2022.at("race reduction; derived here"),
+            "If tasks are as different as can be, all private pathways take part, and only they (effective number "
+            "over C).",
+            quantity=lambda result: (_final(result, "effective_number").isel(mean_target=0) / result["tasks"]).values,
+            expect=near(1.0, 0.05),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.race._tasks_figure import draw
+
+        return draw(result)
+
+
+def shared_energy(strength: Any) -> Any:
+    """|m_shared|²/(|m_shared|² + mean over tasks of |m_task|²)."""
+    energy = strength**2
+    shared, private = energy.isel(path=0), energy.isel(path=slice(1, None)).sum("path") / energy["tasks"]
+    return shared / (shared + private)
+
+
+def _final(result: Any, name: str) -> Any:
+    """A variable at the end, from the smallest start: (run, tasks, mean target)."""
+    return result[name].isel(time=-1).sel(initial=_smallest(result)).transpose("run", "tasks", "mean_target")
+
+
+def _smallest(result: Any) -> float:
+    smallest = min(result.config.initial)
+    if smallest > SMALL:
+        raise LookupError(f"needs a start of {SMALL:g} or smaller")
+    return smallest
+
+
+def _largest(result: Any) -> float:
+    largest = max(result.config.initial)
+    if largest < LARGE:
+        raise LookupError(f"needs a start of {LARGE:g} or larger")
+    return largest
+
+
+def _critical(result: Any) -> Any:
+    return np.array([fs.theory.views.critical_cosine(count) for count in result.config.tasks])[None]
+
+
+def _gaps(result: Any) -> Any:
+    predicted = shared_energy(result.theory["strength"].isel(time=-1).sel(initial=_smallest(result)))
+    return np.abs(_final(result, "share") - predicted).max(["tasks", "mean_target"]).values
+
+
+def crossings(result: Any) -> Any:
+    """The cosine at which the smaller of the two smallest starts begins to have the larger share: (run, tasks)."""
+    _smallest(result)
+    starts = sorted(result.config.initial)[:2]
+    if len(starts) < 2 or starts[1] > SMALL:
+        raise LookupError(f"needs two starts of {SMALL:g} or smaller")
+    share = result["share"].isel(time=-1).transpose("run", "tasks", "initial", "mean_target")
+    ahead = (share.sel(initial=starts[0]) - share.sel(initial=starts[1])).values
+    means = [[_last_rise(result["mean_target"].values, row) for row in rows] for rows in ahead]
+    return cosine_at(np.array(result.config.tasks, float)[None], np.array(means))
+
+
+def _last_rise(position: Any, values: Any) -> float:
+    """Where values pass from their minimum through zero to positive ones."""
+    lowest = int(np.argmin(values))
+    above_zero = np.flatnonzero(values[lowest:] > 0)
+    if values[lowest] >= 0 or not above_zero.size:
+        return np.nan
+    after = lowest + int(above_zero[0])
+    return float(np.interp(0.0, values[after - 1 : after + 1], position[after - 1 : after + 1]))
+
+
+def _excess(result: Any, low: float, high: float, expected: Any) -> Any:
+    """The largest |share − expected| of each run over |ȳ| between ``low``/C and ``high``/C."""
+    share = _final(result, "share")
+    relative = share["mean_target"] * share["tasks"]
+    gap = np.abs(share - expected(share["mean_target"])).where((relative >= low - 1e-9) & (relative <= high + 1e-9))
+    return gap.max(["tasks", "mean_target"]).values
+
+
+def _contrast(result: Any, initial: float) -> Any:
+    """The share just above ρ* over that just below (means over runs), for every C."""
+    share = result["share"].isel(time=-1).sel(initial=initial).mean("run").transpose("tasks", "mean_target").values
+    ratios = []
+    for count, row in zip(result.config.tasks, share, strict=True):
+        after, before = np.interp(np.array([1.25, 0.75]) / count, result["mean_target"].values, row)
+        ratios.append(after / before)
+    return np.array(ratios)

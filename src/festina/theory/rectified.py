@@ -1,0 +1,146 @@
+"""Pathways through a world with contexts: how fast each learns, and the loss that follows.
+
+A world has n objects, whose features H = Σ_k σ_k u_k v_kᵀ hold in every one of C contexts and, in a block of its own,
+in each; P = nC samples have the inputs (e_object, κ e_context), see `festina.worlds.contexts`. The first mode v_1 is
+constant over objects, all others are centred. A linear path that is on in k of the C contexts sees, in a centred mode,
+
+- at the start S = √(k² + k) σ/P and D = k/P: its k contexts add up in the common block, and fill one block each;
+- once the path that is always on has learned all it can, S = √(k(C − k)/C) σ/P.
+
+All paths with k contexts together then act as one: path A has the output direction a_b = 1[b ∈ A] − k/C over blocks,
+two of them share |A ∩ B| contexts, and summing the overlaps over all B gives
+
+    D_eff = Σ_B (|A ∩ B|/P) ⟨a_A, a_B⟩/|a|² = binom(C, k) k (C − k)/(n C² (C − 1)).
+
+k = C − 1 and k = 1 have the same S and the same D_eff = 1/P: on what the common path leaves, paths that are on in all
+contexts but one are no faster than paths of a single context. The middle sizes have the largest S. Time is that of
+gradient flow on the MEAN loss, t = steps · rate · P for a rate on the sum.
+
+Source: Jarvis et al. (2025) for k = C − 1, where D_eff = D_kk/(C − 1) is their factor C − 1; the other sizes, the
+constant mode and the comparison are derived here.
+"""
+
+from math import comb
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Float
+
+from festina.errors import require
+from festina.precision import is_traced
+from festina.theory.chain import chain
+
+
+class Modes(eqx.Module):
+    """Modes that one kind of path learns, each by itself: S, the D it meets, and how many paths share its course."""
+
+    strength: Float[Any, " modes"]
+    input_variance: Float[Any, " modes"]
+    copies: Float[Any, " modes"]
+
+    @property
+    def energy(self) -> Float[Any, " modes"]:
+        """By how much learning a mode lowers the loss, copies · S²/2D."""
+        return 0.5 * self.copies * self.strength**2 / self.input_variance
+
+    def __call__(self, time: ArrayLike, initial: ArrayLike) -> dict[str, Float[Any, "..."]]:
+        """π(t) = (S/D)/(1 − (1 − S/(Dπ₀)) e^{−2St}) of every mode, and the `loss` that is still to be learned.
+
+        Args:
+            time: of gradient flow on the mean loss.
+            initial: π₀, one for all modes, or one each.
+        """
+        answer = chain(2, self.strength, initial, input_variance=self.input_variance)(time)
+        return {"product": answer["product"], "loss": answer["loss"] @ self.copies}
+
+
+def at_start(size: int, contexts: int, strengths: Float[Any, " modes"]) -> Modes:
+    """What one path that is on in ``size`` contexts sees of the centred modes before anything is learned.
+
+    Args:
+        size: k, in how many contexts it is on.
+        contexts: C.
+        strengths: all singular values σ of the features, the constant mode first.
+    """
+    _check(size, contexts, strengths)
+    centred, samples = strengths[1:], len(strengths) * contexts
+    return Modes(
+        (size**2 + size) ** 0.5 * centred / samples, np.full_like(centred, size / samples), np.ones_like(centred)
+    )
+
+
+def on_residual(size: int, contexts: int, strengths: Float[Any, " modes"]) -> Modes:
+    """What all paths that are on in ``size`` contexts see together once the common path has learned all it can."""
+    _check(size, contexts, strengths)
+    require(
+        size < contexts, "size", f"be less than the {contexts} contexts: nothing is left for a path always on", size
+    )
+    centred, objects = strengths[1:], len(strengths)
+    paths = comb(contexts, size)
+    strength = (size * (contexts - size) / contexts) ** 0.5 * centred / (objects * contexts)
+    variance = paths * size * (contexts - size) / (objects * contexts**2 * (contexts - 1))
+    return Modes(strength, np.full_like(centred, variance), np.full_like(centred, paths))
+
+
+def always_on(contexts: int, strengths: Float[Any, " modes"], context_scale: Any = 1.0) -> Modes:
+    """All modes of the common path: the constant one, the centred ones, and last the differences between contexts.
+
+    The constant mode is shared by the object's and the context's part of the input, S = σ₁√(1 + 1/C)√(D/n) with
+    D = 1/n + κ²/C. Differences between contexts, C − 1 of them, have S = κσ₁/(√n C) and D = κ²/C.
+    """
+    _check(contexts, contexts, strengths)
+    if not is_traced(context_scale):
+        require(float(context_scale) > 0, "context_scale", "be positive", context_scale)
+    objects, first = len(strengths), strengths[0] / len(strengths) ** 0.5
+    centred = at_start(contexts, contexts, strengths)
+    shared = 1.0 / objects + context_scale**2 / contexts
+    ends = (first * (1 + 1 / contexts) ** 0.5 * shared**0.5, first * context_scale / contexts)
+    return Modes(
+        np.array([ends[0], *centred.strength, ends[1]]),
+        np.array([shared, *centred.input_variance, context_scale**2 / contexts]),
+        np.array([1.0, *centred.copies, contexts - 1.0]),
+    )
+
+
+def initial_loss(strengths: Float[Any, " modes"]) -> float:
+    """½⟨|y|²⟩ = Σσ²/n, half of it for the common block."""
+    return float(np.sum(np.asarray(strengths) ** 2) / len(strengths))
+
+
+def residual_loss(contexts: int, strengths: Float[Any, " modes"]) -> float:
+    """What the common path leaves: ½(1 − 1/C) Σσ²/n over the centred modes, or ½(C − 1)Σσ² for a sum over samples."""
+    return float(0.5 * (1 - 1 / contexts) * np.sum(np.asarray(strengths[1:]) ** 2) / len(strengths))
+
+
+class TwoPhases(eqx.Module):
+    """The loss of a common path and of paths that learn what it leaves, as if these had met nothing else before.
+
+    An approximation: paths of some contexts grow already while the common path is learning (see `at_start`), which an
+    initial strength of their own stands for.
+    """
+
+    common: Modes
+    contextual: Modes
+
+    def __call__(self, time: ArrayLike, common_initial: ArrayLike, contextual_initial: ArrayLike) -> Float[Any, "..."]:
+        """The mean loss at all times.
+
+        Args:
+            time: of gradient flow on the mean loss.
+            common_initial: π₀ of the common path's modes.
+            contextual_initial: π₀ of the modes of the other paths.
+        """
+        return self.common(time, common_initial)["loss"] + self.contextual(time, contextual_initial)["loss"]
+
+
+def two_phases(contexts: int, strengths: Float[Any, " modes"], size: int, context_scale: Any = 1.0) -> TwoPhases:
+    """A common path, and all paths that are on in ``size`` of the contexts; C − 1 is the source's choice."""
+    return TwoPhases(always_on(contexts, strengths, context_scale), on_residual(size, contexts, strengths))
+
+
+def _check(size: int, contexts: int, strengths: Any) -> None:
+    require(contexts >= 2, "contexts", "be at least 2", contexts)
+    require(1 <= size <= contexts, "size", f"lie between 1 and the {contexts} contexts", size)
+    require(np.ndim(strengths) == 1 and len(strengths) >= 2, "strengths", "be at least two", np.shape(strengths))

@@ -1,0 +1,178 @@
+"""How routing networks learn: the reduction to three numbers a mode, its conservation laws and its closed forms.
+
+M input and M output domains share one hidden matrix, y_o = W3_o W2 W1_i x_i, and each input is trained on K outputs,
+with weight w a pair (w = M⁻² if the loss is averaged over all pairs). From decoupled weights that are the same in all
+domains, each mode of strength s follows, with E = s − b1 b2 b3,
+
+    τḃ1 = wK b2 b3 E,    τḃ2 = wKM b1 b3 E,    τḃ3 = wK b1 b2 E,
+
+so that b2² − M b1² and b3² − b1² are conserved. The shared matrix hears all KM trained pairs, each other matrix only K.
+
+Source: Saxe, Sodhani & Lewallen 2022; the general quadrature and the outcome of the race are derived here.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+from scipy.integrate import quad, solve_ivp
+from scipy.optimize import brentq
+
+from festina.errors import require
+from festina.theory.chain import Chain, chain
+
+Starts = tuple[Any, Any, Any]
+"""b1, b2 and b3 at t = 0, each one number or one for every mode."""
+
+
+class Reduction(eqx.Module):
+    """A solution made by :func:`reduction`: call it with times."""
+
+    strengths: Float[np.ndarray, " modes"]
+    start: Float[np.ndarray, "layers modes"]
+    rates: Float[np.ndarray, " layers"]
+    loss_weight: float
+
+    def __call__(self, time: Any) -> dict[str, Float[np.ndarray, "..."]]:
+        """`layers` b1, b2, b3, their product `strength`, and `loss`, each with the shape of ``time`` before its own."""
+        times = np.asarray(time, float)
+        flat, back = np.unique(times, return_inverse=True)
+        require(bool(np.all(flat >= 0)), "time", "be a number and not negative", time)
+        until = max(float(flat[-1]), 1e-300)
+        solved = solve_ivp(self._rate, (0.0, until), self.start.ravel(), "LSODA", flat, rtol=1e-13, atol=1e-15)
+        layers = solved.y.T[back.reshape(times.shape)].reshape(*times.shape, *self.start.shape)
+        strength = layers.prod(axis=-2)
+        loss = 0.5 * self.loss_weight * np.sum((self.strengths - strength) ** 2, axis=-1)
+        return {"layers": layers, "strength": strength, "loss": loss}
+
+    def _rate(self, time: float, state: Float[np.ndarray, " numbers"]) -> Float[np.ndarray, " numbers"]:
+        first, second, third = state.reshape(self.start.shape)
+        error = self.strengths - first * second * third
+        others = np.stack([second * third, first * third, first * second])
+        return (self.rates[:, None] * others * error).ravel()
+
+
+def reduction(
+    strengths: Any, initial: Starts, domains: int, trained: int, *, pair_weight: float | None = None
+) -> Reduction:
+    """The three numbers of each mode from any start, integrated to twelve digits.
+
+    Args:
+        strengths: s of each mode.
+        initial: b1, b2, b3 at t = 0.
+        domains: M.
+        trained: K.
+        pair_weight: w of one trained pair in the loss; M⁻² unless given.
+    """
+    weight = _pair_weight(domains, trained, pair_weight)
+    modes = np.atleast_1d(np.asarray(strengths, float))
+    start = np.stack([np.broadcast_to(np.asarray(layer, float), modes.shape) for layer in initial])
+    rates = weight * trained * np.array([1.0, domains, 1.0])
+    return Reduction(modes, start, rates, weight * trained * domains)
+
+
+def imbalances(layers: Float[Any, "*times 3 modes"], domains: int) -> Float[Any, "*times 2 modes"]:
+    """What the reduction conserves: b2² − M b1² and b3² − b1²."""
+    first, second, third = (layers[..., layer, :] for layer in range(3))
+    return np.stack([second**2 - domains * first**2, third**2 - first**2], axis=-2)
+
+
+def time_to_reach(
+    level: float, strength: float, initial: Starts, domains: int, trained: int, *, pair_weight: float | None = None
+) -> float:
+    """When b1 b2 b3 = level · s: t = ∫ db2 / [wKM b1 b3 (s − b1 b2 b3)], b1 and b3 from the conservation laws.
+
+    With equal numbers b0 in all layers and w = M⁻² this is t = (M²/K) ∫ db/[(b² + c0)(s − b(b² + c0)/M)] with
+    c0 = (M−1) b0² and b for b2. All three must be positive at the start.
+    """
+    require(0 < level < 1, "level", "lie strictly between 0 and 1", level)
+    begin = tuple(float(layer) for layer in initial)
+    require(min(begin) > 0, "initial", "be positive", initial)
+    rate = _pair_weight(domains, trained, pair_weight) * trained * domains
+
+    def outer(second: float) -> float:
+        """b1 b3, both following b2: written so that nothing cancels near the start."""
+        grown = (second - begin[1]) * (second + begin[1]) / domains
+        return float(np.sqrt((begin[0] ** 2 + grown) * (begin[2] ** 2 + grown)))
+
+    if begin[0] * begin[1] * begin[2] >= level * strength:
+        return 0.0
+    last = _root(
+        lambda log: np.exp(log) * outer(np.exp(log)) - level * strength,
+        np.log(begin[1]),
+        np.log(begin[1] + np.sqrt(domains) * strength ** (1 / 3) + strength / (begin[0] * begin[2])),
+    )
+
+    def pace(log: float) -> float:
+        second = np.exp(log)
+        return second / (rate * outer(second) * (strength - second * outer(second)))
+
+    return quad(pace, np.log(begin[1]), last, epsabs=0.0, epsrel=1e-12, limit=500)[0]
+
+
+def balanced(strength: Any, initial: Any, domains: int, trained: int, *, pair_weight: float | None = None) -> Chain:
+    """The balanced start b2 = √M b1 = √M b3, in which u = b1 b2 b3 alone obeys τu̇ = 3wKM^(1/3) u^(4/3) (s − u).
+
+    With w = M⁻² that is τu̇ = 3K M^(−5/3) u^(4/3) (s − u): a chain of depth 3 on the timescale M^(5/3)/K.
+
+    Args:
+        strength: s, one or several.
+        initial: u at t = 0.
+        domains: M.
+        trained: K.
+        pair_weight: w; M⁻² unless given.
+    """
+    weight = _pair_weight(domains, trained, pair_weight)
+    return chain(3, strength, initial, timescale=1.0 / (weight * trained * domains ** (1 / 3)))
+
+
+def balanced_start(product: Any, domains: int) -> Starts:
+    """b1, b2, b3 of a balanced start with a given product: b1 = b3 = (u/√M)^(1/3), b2 = √M b1."""
+    outer = (np.asarray(product, float) / np.sqrt(domains)) ** (1 / 3)
+    return outer, np.sqrt(domains) * outer, outer
+
+
+def speed_up(domains: Any, trained: Any) -> Any:
+    """K M^(1/3): how much faster a shared pathway is than a network of its own for every pair, from balanced starts."""
+    return trained * domains ** (1 / 3)
+
+
+def race_outcome(strength: float, shared: float, private: float, domains: int, trained: int) -> tuple[float, float]:
+    """Where a shared pathway u and private ones v, one for each trained pair, end when both learn the same pairs.
+
+    Both see the same error, so that τ d(u^(−1/3))/dt = −wKM^(1/3) E and τ d(v^(−1/3))/dt = −wE from balanced starts,
+    whatever E does. Hence u^(−1/3) − K M^(1/3) v^(−1/3) is conserved, and the end is where u + v = s. The faster
+    pathway takes nearly all as the starts get smaller, as in every race of depth beyond two.
+
+    Args:
+        strength: s.
+        shared: u at t = 0.
+        private: v at t = 0.
+        domains: M.
+        trained: K.
+    """
+    for name, value in (("shared", shared), ("private", private)):
+        require(value > 0, name, "be positive", value)
+    require(shared + private < strength, "shared", "sum with `private` to less than the strength", shared)
+    gain = speed_up(domains, trained)
+
+    def excess(final: float) -> float:
+        """Falls as u rises from its start to s − v0."""
+        grown = shared ** (-1 / 3) - final ** (-1 / 3)
+        return gain * (private ** (-1 / 3) - (strength - final) ** (-1 / 3)) - grown
+
+    final = _root(excess, shared, strength - private)
+    return final, strength - final
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    return cast(float, brentq(function, low, high, xtol=1e-15))
+
+
+def _pair_weight(domains: int, trained: int, weight: float | None) -> float:
+    require(domains >= 1, "domains", "be at least 1", domains)
+    require(1 <= trained <= domains, "trained", f"lie between 1 and the {domains} domains", trained)
+    require(weight is None or weight > 0, "pair_weight", "be positive", weight)
+    return float(domains) ** -2 if weight is None else float(weight)

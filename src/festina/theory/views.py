@@ -1,0 +1,321 @@
+"""The race of pathways for one target: who wins, when nobody does, and where it ends.
+
+Pathway m of depth L has the strength π_m, the product of its L equal weights. It is driven by its correlation S_m with
+the target, of which the other pathways take away through the overlaps D_mj, a Gram matrix:
+
+    τ π̇_m = L π_m^(2−2/L) [S_m − Σ_j D_mj π_j].                                                        (1)
+
+Whatever is in null(D), data do not see. For n in null(D), Eq. (1) conserves Σ_m n_m f(π_m) with f' = π^(2/L−2): ratios
+of co-occurring pathways at depth 2 (f = ln π), differences of π^(2/L−1) beyond. Elsewhere all memory of the start is
+lost: if D is positive definite, every start with π > 0 ends in the one non-negative least-squares solution.
+
+Source: the race reduction of Saxe, Sodhani & Lewallen 2022; all that follows from it was derived here.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.optimize import nnls, root_scalar
+
+from festina.errors import require
+from festina.learning.flow import Tolerance, flow_process
+from festina.precision import is_traced, precise
+from festina.theory.chain import Chain, chain
+
+NEGLIGIBLE = 1e-12  # eigenvalues of D below this share of the largest one are rounding
+
+
+class Competition(eqx.Module):
+    """A solution of Eq. (1) made by :func:`competition`: call it with times."""
+
+    depth: float = eqx.field(static=True)
+    strengths: Float[Any, "*lanes paths"]
+    overlaps: Float[Any, "*lanes paths paths"]
+    initial: Float[Any, "*lanes paths"]
+    timescale: Any = 1.0
+    alone: Chain | None = None
+
+    @precise
+    def __call__(self, time: Any) -> dict[str, Float[Any, "..."]]:
+        """`strength` π_m(t), of shape ``time.shape + lanes + (paths,)``; times ≥ 0, in any order."""
+        if self.alone is not None:
+            return {"strength": self.alone(time)["product"]}
+        moments = (jnp.asarray(self.strengths), jnp.asarray(self.overlaps))
+        logs = _course(_LogRate(self.depth), jnp.log(self.initial), time, self.timescale, moments)
+        return {"strength": jnp.exp(logs)}
+
+
+def competition(depth: Any, strengths: Any, overlaps: Any, initial: Any, timescale: Any = 1.0) -> Competition:
+    """The race of Eq. (1) from π(0) > 0, for one set of pathways or for many (lanes) at once.
+
+    Where D is diagonal, pathways do not meet and each is a `chain` with its closed form, which can be differentiated.
+    Otherwise ln π is integrated, so that small strengths are as accurate as large ones. For L = ∞ the rate is divided
+    by L, as in `chain`.
+
+    Args:
+        depth: layers L ≥ 2 of every pathway, or `math.inf`.
+        strengths: S_m, pathways last.
+        overlaps: D_mj.
+        initial: π_m(0).
+        timescale: τ.
+    """
+    require(float(depth) >= 2, "depth", "be at least 2 (`math.inf` is allowed)", depth)
+    moments = tuple(np.asarray(values, float) for values in (strengths, overlaps, initial))
+    strengths, overlaps, initial = moments
+    shape = initial.shape
+    fits = strengths.shape == shape and overlaps.shape == (*shape, shape[-1])
+    require(fits, "overlaps", "be a matrix of pathways for each row of `strengths` and `initial`", overlaps.shape)
+    require(bool(np.all(initial > 0)), "initial", "be positive", initial)
+    diagonal = np.einsum("...mm->...m", overlaps)
+    apart = bool(np.all(overlaps == diagonal[..., None] * np.eye(shape[-1])) and np.all(diagonal > 0))
+    alone = chain(depth, strengths, initial, input_variance=diagonal, timescale=timescale) if apart else None
+    return Competition(float(depth), strengths, overlaps, initial, timescale, alone)
+
+
+class EndState(NamedTuple):
+    """Where a race ends."""
+
+    strength: np.ndarray  # one non-negative least-squares solution π
+    fit: np.ndarray  # Dπ, the same for all of them
+    null: np.ndarray  # an orthonormal basis of null(D), one vector a column: two solutions differ by its members
+
+    @property
+    def unique(self) -> bool:
+        """Whether data alone decide: D is positive definite."""
+        return self.null.shape[1] == 0
+
+
+def end_state(strengths: Float[Any, " paths"], overlaps: Float[Any, "paths paths"]) -> EndState:
+    """The π ≥ 0 that minimise ½πᵀDπ − Sᵀπ: where every start with π > 0 ends.
+
+    Unique if D is positive definite. If it is singular, what the pathways achieve together, Dπ, is still unique, and so
+    is the loss, but π only up to null(D): there the start decides, see :func:`co_occurring_end`.
+    """
+    correlation, gram = np.asarray(strengths, float), np.asarray(overlaps, float)
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > NEGLIGIBLE * values[-1]
+    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    require(bool(values[0] >= -NEGLIGIBLE * values[-1]), "overlaps", "be a Gram matrix", overlaps)
+    outside = np.linalg.norm(vectors[:, ~kept].T @ correlation)
+    require(bool(outside <= 1e-6 * np.linalg.norm(correlation)), "strengths", "lie in the range of D", strengths)
+    solution = nnls(root, vectors[:, kept].T @ correlation / np.sqrt(values[kept]))[0]
+    return EndState(solution, gram @ solution, vectors[:, ~kept])
+
+
+def conserved(depth: Any, strength: Float[Any, "*batch paths"], null: Float[Any, "paths k"]) -> Float[Any, "*batch k"]:
+    """Σ_m n_m f(π_m) for every n in a basis of null(D): ln π at depth 2, π^(2/L−1)/(2/L−1) beyond."""
+    return _potential(float(depth), np.asarray(strength, float)) @ np.asarray(null, float)
+
+
+def co_occurring_end(depth: Any, amplitudes: Float[Any, " paths"], initial: Float[Any, " paths"]) -> Any:
+    """The end of a race of views that always co-occur, D = aaᵀ and S = a, from π(0) > 0.
+
+    f(π_m) − f(π_m(0)) = a_m μ for one μ, found from Σ_m a_m π_m = 1. At depth 2 with equal amplitudes π ∝ π(0). At
+    depth L ≥ 3 and a small start the strongest view has all, and the others stay about where they began.
+    """
+    size, begin = np.asarray(amplitudes, float), np.asarray(initial, float)
+    require(bool(np.all(size > 0) and np.all(begin > 0)), "initial", "be positive, as the amplitudes", initial)
+    start = _potential(float(depth), begin)
+
+    def strength(shift: float) -> np.ndarray:
+        return _strength_at(float(depth), start + size * shift)
+
+    # Σaπ rises with the shift; it is below 1 where every view has less than its share, above where one has all
+    goals = _potential(float(depth), np.stack([0.5 / size / len(size), 1.0 / size]))
+    low, high = (float(np.min((goal - start) / size)) for goal in goals)
+    return strength(_zero(lambda shift: float(size @ strength(shift)) - 1.0, low, high))
+
+
+class LotkaVolterra(eqx.Module):
+    """A solution made by :func:`lotka_volterra`: call it with times."""
+
+    rates: Float[Any, "*lanes paths"]
+    initial: Float[Any, "*lanes paths"]
+    capacity: Any = 1.0
+
+    @precise
+    def __call__(self, time: Any) -> dict[str, Float[Any, "..."]]:
+        """`strength` s_m(t), of shape ``time.shape + lanes + (paths,)``."""
+        begin, rates = jnp.asarray(self.initial), jnp.asarray(self.rates)
+        start = jnp.zeros(begin.shape[:-1])
+        clock = _course(_own_time_rate, start, time, 1.0, (begin, rates, jnp.asarray(self.capacity)))
+        begin, rates = (jnp.broadcast_to(part, clock.shape + part.shape[-1:]) for part in (begin, rates))
+        return {"strength": begin * jnp.exp(rates * clock[..., None])}
+
+    @property
+    def end(self) -> np.ndarray:
+        """The strengths at the end: those along the course whose squares sum to the capacity (one lane)."""
+        begin, rates = np.asarray(self.initial, float), np.asarray(self.rates, float)
+        most = math.sqrt(float(self.capacity))
+        # where each has less than its share of the capacity, and where one has all
+        low, high = (float(np.min(np.log(goal / begin) / rates)) for goal in (0.5 * most / len(begin), most))
+
+        def excess(clock: float) -> float:
+            return float(np.sum((begin * np.exp(rates * clock)) ** 2)) - most**2
+
+        return begin * np.exp(rates * _zero(excess, low, high))
+
+
+def lotka_volterra(rates: Any, initial: Any, capacity: Any = 1.0) -> LotkaVolterra:
+    """A race as competing species, ṡ_m = r_m s_m (1 − Σ_j s_j²/K), which a secondary summary of the race proposes.
+
+    All species share one clock φ, s_m = s_m(0) e^{r_m φ} with φ̇ = 1 − Σs²/K, so that s_m^{1/r_m} keep their ratios for
+    ever: at equal rates the smallest advantage neither grows nor shrinks, and nobody takes all. Eq. (1) has this form
+    only at depth 2 with co-occurring views of one amplitude a, where s = √π, r = a and K = 1/a.
+    """
+    growth, begin = np.asarray(rates, float), np.asarray(initial, float)
+    require(growth.shape == begin.shape, "rates", f"have the shape {begin.shape} of `initial`", growth.shape)
+    require(bool(np.all(growth > 0) and np.all(begin > 0)), "initial", "be positive, as the rates", initial)
+    require(float(capacity) > 0, "capacity", "be positive", capacity)
+    return LotkaVolterra(growth, begin, capacity)
+
+
+class VectorRace(eqx.Module):
+    """A solution made by :func:`vector_race`: call it with times."""
+
+    cross: Float[Any, "*lanes paths outputs"]
+    overlaps: Float[Any, "paths paths"]
+    initial: Float[Any, "*lanes paths"]
+
+    @precise
+    def __call__(self, time: Any) -> dict[str, Float[Any, "..."]]:
+        """`map` m_p(t), of shape ``time.shape + lanes + (paths, outputs)``."""
+        cross, root = jnp.asarray(self.cross), jnp.sqrt(jnp.asarray(self.initial))
+        size = jnp.linalg.norm(cross, axis=-1, keepdims=True)
+        start = (root, root[..., None] * cross / jnp.where(size > 0, size, 1.0))
+        weight, vector = _course(_vector_rate, start, time, 1.0, (cross, jnp.asarray(self.overlaps)))
+        return {"map": weight[..., None] * vector}
+
+
+def vector_race(cross: Any, overlaps: Any, initial: Any) -> VectorRace:
+    """The race of pathways of two layers from one input to several outputs, each of which may turn as it learns.
+
+    A balanced pathway of any width is one hidden unit, m_p = w_p v_p with |v_p| = w_p, and
+
+        τ ẇ_p = v_p·R_p,    τ v̇_p = w_p R_p,    R_p = Σyx(p) − Σ_j D_pj m_j.
+
+    It starts along its own Σyx(p), the direction in which small random weights grow first.
+
+    Args:
+        cross: Σyx(p), pathways before outputs.
+        overlaps: D_pj = ⟨g_p g_j x²⟩.
+        initial: |m_p(0)|, the strength of the weights that grow: |(W₂ᵀu + W₁)/2|² along u = Σyx(p)/|Σyx(p)|.
+    """
+    moments, gram, begin = (np.asarray(values, float) for values in (cross, overlaps, initial))
+    fits = moments.shape[:-1] == begin.shape and gram.shape == (begin.shape[-1],) * 2
+    require(fits, "cross", "have a vector for each pathway of `initial` and of `overlaps`", moments.shape)
+    require(bool(np.all(begin >= 0)), "initial", "not be negative", initial)
+    return VectorRace(moments, gram, begin)
+
+
+def shared_rate(tasks: int, cosine: Any) -> Any:
+    """S of a pathway shared by C tasks with unit targets of cosine ρ: |ȳ| = √((1 + (C−1)ρ)/C)."""
+    return np.sqrt(energy_share(tasks, cosine))
+
+
+def private_rate(tasks: int) -> float:
+    """S of a pathway that serves one of C tasks: 1/C."""
+    return 1.0 / tasks
+
+
+def energy_share(tasks: int, cosine: Any) -> Any:
+    """What a shared pathway explains if it wins, as a share of |y|²: |ȳ|² = (1 + (C−1)ρ)/C."""
+    require(tasks >= 2, "tasks", "be at least 2", tasks)
+    return np.clip((1.0 + (tasks - 1) * np.asarray(cosine, float)) / tasks, 0.0, 1.0)
+
+
+def critical_cosine(tasks: int) -> float:
+    """ρ* = −1/C, where the shared and the private rate are equal: the shared pathway wins above, private ones below."""
+    require(tasks >= 2, "tasks", "be at least 2", tasks)
+    return -1.0 / tasks
+
+
+def bottleneck(strengths: Float[Any, " modes"], width: int) -> np.ndarray:
+    """What a linear network with a layer of r units learns of white inputs: its r strongest modes, whole, no other."""
+    require(width >= 1, "width", "be at least 1", width)
+    size = np.asarray(strengths, float)
+    learned = np.zeros_like(size)
+    strongest = np.argsort(-size, kind="stable")[:width]
+    learned[strongest] = size[strongest]
+    return learned
+
+
+def _zero(function: Callable[[float], float], low: float, high: float) -> float:
+    return float(root_scalar(function, bracket=(low, high), xtol=1e-15, rtol=1e-14).root)
+
+
+def _potential(depth: float, strength: np.ndarray) -> np.ndarray:
+    """f with f' = π^(2/L−2)."""
+    power = 2.0 / depth - 1.0
+    return np.log(strength) if depth == 2 else strength**power / power
+
+
+def _strength_at(depth: float, potential: np.ndarray) -> np.ndarray:
+    """π at f(π); infinite beyond the reach of f."""
+    if depth == 2:
+        return np.exp(potential)
+    power = 2.0 / depth - 1.0
+    with np.errstate(divide="ignore"):
+        return np.maximum(power * potential, 0.0) ** (1.0 / power)
+
+
+@dataclass(frozen=True)
+class _LogRate:
+    """d ln π/dt of Eq. (1) with τ = 1; two of one depth are equal, and so share one compilation."""
+
+    depth: float
+
+    def __call__(self, logs: Any, moments: Any) -> Any:
+        strengths, overlaps = moments
+        strength = jnp.exp(logs)
+        mobility = strength if math.isinf(self.depth) else self.depth * jnp.exp((1.0 - 2.0 / self.depth) * logs)
+        return mobility * (strengths - jnp.einsum("...mj,...j->...m", overlaps, strength))
+
+
+def _own_time_rate(clock: Any, given: Any) -> Any:
+    initial, rates, capacity = given
+    return 1.0 - jnp.sum((initial * jnp.exp(rates * clock[..., None])) ** 2, axis=-1) / capacity
+
+
+def _vector_rate(parts: Any, moments: Any) -> Any:
+    (weight, vector), (cross, overlaps) = parts, moments
+    left = cross - jnp.einsum("pj,...j,...jo->...po", overlaps, weight, vector)
+    return jnp.sum(vector * left, axis=-1), weight[..., None] * left
+
+
+def _course(rate: Any, start: Any, time: Any, timescale: Any, given: Any) -> Any:
+    """The flow of ``rate`` from t = 0, at any times, with their shape before its own."""
+    if not is_traced(time):
+        require(bool(np.all(np.asarray(time, float) >= 0)), "time", "not be negative", time)
+    times = jnp.asarray(time, dtype=jnp.result_type(float))
+    order = jnp.argsort(times.reshape(-1))
+    rising = jnp.concatenate([jnp.zeros(1), times.reshape(-1)[order] / timescale])
+    found = _integrate(rate, start, rising, given)
+    back = jnp.argsort(order)
+    return jax.tree.map(lambda leaf: leaf[1:][back].reshape(times.shape + leaf.shape[1:]), found)
+
+
+@partial(jax.jit, static_argnums=0)
+def _integrate(rate: Any, start: Any, times: Float[Array, " n"], given: Any) -> Any:
+    process = flow_process(
+        lambda state, stage: rate(state, given),
+        start,
+        times,
+        lambda state: {"here": state.parameters},
+        tolerance=Tolerance(relative=1e-11, absolute=1e-13),
+    )
+
+    def to_next(state: Any, index: Any) -> Any:
+        state = process.advance(state, index)
+        return state, state.parameters
+
+    later = jax.lax.scan(to_next, process.initial, jnp.arange(1, times.shape[0]))[1]
+    return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), start, later)

@@ -1,0 +1,65 @@
+"""Exclusive-or, and exclusive-or with a margin: the smallest worlds that a linear network cannot, or need not, learn.
+
+The four corners z = (±1, ±1) ask for y = z₁z₂. A third input Δ·y separates the two classes by a margin; the task is
+then linear for every Δ > 0, and exclusive-or again at Δ = 0. A gated network learns them once it is told which pathway
+is on for which example; the functions `by_…` are such gatings.
+
+Source: A. M. Saxe, S. Sodhani, S. Lewallen, "The neural race reduction: dynamics of abstraction in gated networks"
+(2022), and Saxe's lecture.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from festina.errors import require
+from festina.precision import is_traced
+from festina.worlds.gated import GatedDataset
+from festina.worlds.world import Dataset
+
+CORNERS = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+ANSWERS = CORNERS.prod(axis=1)
+
+
+def xor() -> Dataset:
+    """Exclusive-or: x = (z₁, z₂), y = z₁z₂, the two examples with y = 1 first."""
+    return Dataset(CORNERS, ANSWERS[:, None])
+
+
+def margin(separation: Any) -> Dataset:
+    """Exclusive-or with a margin: x = (z₁, z₂, Δ·y), y = z₁z₂.
+
+    Args:
+        separation: Δ ≥ 0, half the distance between the classes; may be traced.
+    """
+    if not is_traced(separation):
+        require(float(separation) >= 0, "separation", "be zero or positive", separation)
+    stack = jnp if is_traced(separation) else np
+    return Dataset(stack.concatenate([CORNERS, separation * ANSWERS[:, None]], axis=1), ANSWERS[:, None])
+
+
+def by_example(world: Dataset) -> GatedDataset:
+    """One pathway for each example, `example1` to `example4`, on for that example alone."""
+    return gated(world, {f"example{number + 1}": row for number, row in enumerate(np.eye(len(CORNERS)))})
+
+
+def by_class(world: Dataset) -> GatedDataset:
+    """One pathway for each answer, `positive` and `negative`: with a margin these are half-spaces."""
+    return gated(world, {"positive": (1 + ANSWERS) / 2, "negative": (1 - ANSWERS) / 2})
+
+
+def by_half_plane(world: Dataset) -> GatedDataset:
+    """One pathway for each side of z₁ = 0, `right` and `left`."""
+    return gated(world, {"right": (1 + CORNERS[:, 0]) / 2, "left": (1 - CORNERS[:, 0]) / 2})
+
+
+def always_on(world: Dataset) -> GatedDataset:
+    """A single pathway `linear` that is on for every example."""
+    return gated(world, {"linear": np.ones(len(CORNERS))})
+
+
+def gated(world: Dataset, gates: Mapping[str, Any]) -> GatedDataset:
+    """Any gating: the examples for an input node `x` and an output node `y`, and the gates of the pathways between."""
+    return GatedDataset({"x": world.inputs}, {"y": world.targets}, dict(gates))

@@ -1,0 +1,133 @@
+"""Routing between domains: every input domain is to be translated into every output domain, a few pairs are trained.
+
+M input and M output domains each hold the same few items. An item of an input domain is named by an indicator, and the
+answer in any output domain is the item's features, which form a small hierarchy. For each input domain K of the M
+output domains are trained; what a learner does with the other pairs is systematic generalization.
+
+Source: Saxe, Sodhani & Lewallen 2022, "The neural race reduction"; Saxe's lecture ("multilingual translation").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from festina.errors import require
+from festina.worlds.world import as_array, check_finite
+
+if TYPE_CHECKING:
+    from festina.worlds.gated import GatedDataset
+
+HIERARCHY = np.array([[6.0] * 4, [4.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 4.0], *(3.0 * np.eye(4))])
+"""Seven features of four items: one of all, two of half of them each, four of single items; s = 13.601, 6.403, 3, 3."""
+
+
+@dataclass(frozen=True)
+class Normalisation:
+    """The weight of a trained pair in the loss, M^domain_power · K^trained_power; it sets the unit of time."""
+
+    name: str
+    domain_power: int
+    trained_power: int
+
+    def weight(self, domains: int, trained: int) -> float:
+        return float(domains) ** self.domain_power * float(trained) ** self.trained_power
+
+
+ALL_PAIRS = Normalisation("all pairs", -2, 0)
+"""L = M⁻² Σ ½|·|² over trained pairs: a pair counts the same however many others are trained."""
+
+TRAINED_PAIRS = Normalisation("trained pairs", -1, -1)
+"""L = (KM)⁻¹ Σ ½|·|², the mean over trained pairs: the speed of learning no longer depends on K."""
+
+
+class Routing(eqx.Module):
+    """Trained pairs of domains with the same answers in each; its loss is L = weight · Σ_trained ½|Y − W_oi|².
+
+    |·|² sums over features and items, so that the input-output correlation of a pair is Y itself.
+
+    Args:
+        answers: Y, features by items.
+        trained: 1 for pairs (output, input) that are trained, 0 for others.
+        weight: of one trained pair.
+    """
+
+    answers: Float[Any, "features items"] = eqx.field(converter=as_array)
+    trained: Float[Any, "outputs inputs"] = eqx.field(converter=as_array)
+    weight: Any
+
+    def __check_init__(self) -> None:
+        check_finite("answers", self.answers)
+
+    @classmethod
+    def of(
+        cls, domains: int = 7, trained: int = 3, *, answers: Any = HIERARCHY, normalisation: Normalisation = ALL_PAIRS
+    ) -> Routing:
+        """M domains on either side, each input trained on the K outputs that `trained_pairs` chooses.
+
+        Args:
+            domains: M.
+            trained: K.
+            answers: features by items.
+            normalisation: `ALL_PAIRS` (default) or `TRAINED_PAIRS`; see there.
+        """
+        return cls(answers, trained_pairs(domains, trained), normalisation.weight(domains, trained))
+
+    @property
+    def domains(self) -> int:
+        return self.trained.shape[-1]
+
+    @property
+    def strengths(self) -> Float[Any, " modes"]:
+        """Singular values of Y, strongest first."""
+        return np.linalg.svd(np.asarray(self.answers), compute_uv=False)
+
+    def errors(self, maps: Float[Any, "outputs inputs features items"]) -> Float[Array, "outputs inputs"]:
+        """½|Y − W_oi|² of every pair, trained or not."""
+        return 0.5 * jnp.sum((jnp.asarray(self.answers)[None, None] - maps) ** 2, axis=(-2, -1))
+
+    def loss(self, maps: Float[Any, "outputs inputs features items"]) -> Float[Array, ""]:
+        """weight · Σ ½|Y − W_oi|² over trained pairs."""
+        return self.weight * jnp.sum(self.trained * self.errors(maps))
+
+    def untrained_error(self, maps: Float[Any, "outputs inputs features items"]) -> Float[Array, ""]:
+        """The mean of ½|Y − W_oi|² over pairs never trained, in units of ½|Y|²: 1 for a learner that answers zero."""
+        others = 1.0 - self.trained
+        return jnp.sum(others * self.errors(maps)) / jnp.sum(others) / (0.5 * jnp.sum(self.answers**2))
+
+    @property
+    def gated(self) -> GatedDataset:
+        """The same world for a gated network with input nodes x1 … xM and output nodes y1 … yM.
+
+        One sample for each item of each trained pair opens the gates of its two domains. Inputs and answers are both
+        stretched by √(weight · samples), which turns a mean over samples into the loss above.
+        """
+        from festina.worlds.gated import GatedDataset
+
+        answers, trained = np.asarray(self.answers), np.asarray(self.trained)
+        items = answers.shape[1]
+        output, input_ = (np.repeat(side, items) for side in np.nonzero(trained))
+        item = np.tile(np.arange(items), len(output) // items)
+        stretch = np.sqrt(float(self.weight) * len(item))
+        inputs, targets, gates = {}, {}, {}
+        for domain in range(self.domains):
+            on, asked = ((side == domain).astype(float) for side in (input_, output))
+            name, answer = f"x{domain + 1}", f"y{domain + 1}"
+            inputs[name] = stretch * on[:, None] * np.eye(items)[item]
+            targets[answer] = stretch * asked[:, None] * answers.T[item]
+            gates |= {name: on, answer: asked}
+        return GatedDataset(inputs=inputs, targets=targets, gates=gates)
+
+
+def trained_pairs(domains: int, trained: int) -> Float[np.ndarray, "outputs inputs"]:
+    """The K output domains nearest to each input domain: (o − i) mod M in −⌊(K−1)/2⌋ … ⌊K/2⌋."""
+    require(domains >= 1, "domains", "be at least 1", domains)
+    require(1 <= trained <= domains, "trained", f"lie between 1 and the {domains} domains", trained)
+    distance = (np.arange(domains)[:, None] - np.arange(domains)[None, :]) % domains
+    near = np.arange(-((trained - 1) // 2), trained // 2 + 1) % domains
+    return np.isin(distance, near).astype(float)

@@ -1,0 +1,64 @@
+"""race/context: its claims, and what is measured of gates."""
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.experiments.race.context import _gates, kept_contexts, shifted
+from festina.networks.rectified import Rectified
+from festina.worlds.decision import decision
+
+FAILS = "follows"  # rectified networks do not follow the gated one; the docstring says why
+
+
+@pytest.fixture(scope="module")
+def result():
+    with jax.enable_x64(True):
+        return fs.run("race/context", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
+    assert outcomes.pop(FAILS) == "not reproduced"
+    assert set(outcomes.values()) == {"reproduced"}, result
+
+
+def test_gates_of_units_made_by_hand():
+    """A unit for motion, one for motion in one context only, and one that is on for all but one example."""
+    incoming = np.array([[1.0, 0, 0, 0], [1.0, 0, 0, -2.0], [1.0, 1.0, 3.0, 0]])
+    network = Rectified((incoming, np.array([[2.0, 1.0, 0.0]])))
+    seen = _gates(network, decision().inputs)
+    strength = np.linalg.norm(incoming, axis=1) * [2.0, 1.0, 0.0]
+    np.testing.assert_allclose(seen["contextual"], strength[1] / strength.sum())
+    np.testing.assert_allclose(seen["gates"][2, 2], strength[0] / strength.sum())
+    np.testing.assert_allclose(seen["gates"][2, 0], strength[1] / strength.sum())
+    np.testing.assert_allclose(seen["gates"].sum(), 1.0)
+
+
+def test_without_a_cue_gates_cannot_depend_on_context(result):
+    blind = result.data.sel(cue=0.0)
+    assert float(blind["contextual"].max()) == 0.0
+    off_diagonal = blind["gates"].values - np.einsum("...mm->...m", blind["gates"].values)[..., None] * np.eye(5)
+    assert np.abs(off_diagonal).max() == 0.0
+    assert kept_contexts(0.5) == 0.0
+
+
+def test_a_shift_in_time_is_found(result):
+    """The gated curve, moved, is found where it was moved to."""
+    time = result["time"].values
+    moved = np.interp(time - 3.0, time, result["race_loss"].isel(run=0).values)
+    changed = result.data.copy(deep=True)
+    changed["rectified_loss"].loc[{"cue": 1.0, "run": changed["run"][0]}] = moved
+    shift, gap = shifted(fs.Result(result.experiment, result.config, changed), 0)
+    assert abs(shift - 3.0) < 0.08 and gap < 0.01
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+    assert len(figure.axes) == 7
+    assert all(axis.get_xlabel() and axis.get_ylabel() for axis in figure.axes[:6])

@@ -1,0 +1,94 @@
+"""race/margin: its claims, and what they cannot check."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import festina as fs
+from festina.errors import ArgumentError
+from festina.experiments.race._margin_measures import CROSSING, crossings, final_share, from_smallest
+from festina.networks.rectified import Rectified
+from festina.worlds.logic import margin
+
+NAMES = ("nonlinear", "linear")
+
+
+@pytest.fixture(scope="module")
+def result():
+    import jax
+
+    with jax.enable_x64(True):
+        return fs.run("race/margin", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
+    assert outcomes.pop("law-large") == "not attempted"
+    assert all(outcome == "reproduced" for outcome in outcomes.values()), result
+
+
+def test_shares_are_strengths_of_units_with_one_active_example(result):
+    """One network, written out: at t = 0 nothing has been learned, and the share is that of the draw."""
+    import jax
+
+    network = Rectified.init(jax.random.key(2), (3, result.config.width, 1), 1e-3)
+    first, second = (np.asarray(weight) for weight in network.weights)
+    inputs = margin(1.2).inputs
+    strength = np.linalg.norm(first, axis=1) * np.abs(second[0])
+    single = (inputs @ first.T > 0).sum(axis=0) == 1
+    recorded = result["single_share"].sel(scale=1e-3, separation=1.2).isel(run=2, time=0)
+    np.testing.assert_allclose(recorded, strength[single].sum() / strength.sum(), rtol=1e-12)
+
+
+def test_prediction_from_the_smallest_start_by_hand(result):
+    """From k = 10⁴ times the end of one network, T is found by bisection."""
+    nonlinear, linear = (float(result[name].isel(run=1, time=-1, scale=-1, separation=2)) for name in NAMES)
+    separation = 0.75
+    fast, slow = np.sqrt(2 + separation**2) / 2, separation
+
+    def ends(clock):
+        return np.array([1e4 * nonlinear * np.exp(fast * clock), 1e4 * linear * np.exp(slow * clock)])
+
+    clock = brentq(lambda clock: ends(clock) @ np.array([2 * fast, separation]) - 1, -40, 10, xtol=1e-13)
+    single, pair = ends(clock)
+    np.testing.assert_allclose(from_smallest(result)[1, 0, 2], 4 * single / (4 * single + 2 * pair), rtol=1e-9)
+    np.testing.assert_allclose(from_smallest(result)[:, -1, :-1], final_share(result)[:, -1, :-1], atol=0.005)
+
+
+def test_crossings_are_found_between_margins(result):
+    places = crossings(result)
+    assert places.shape == (2, 4) and np.all((places > 0.75) & (places < 0.85))
+    assert abs(places.mean() - CROSSING) < 0.02
+
+
+def test_claims_say_which_margins_they_need(result):
+    few = (0.85, 1.2)
+    config = result.config.model_copy(update={"separation": few})
+    data, theory = (part.sel(separation=list(few)) for part in (result.data, result.theory))
+    less = replace(result, data=data, theory=theory, config=config)
+    notes = {claim.id: claim.judge(less, "quick").note for claim in result.experiment.claims}
+    assert notes["sharper"] == "needs margins on either side of √(2/3)"
+    assert notes["nonlinear"] == "needs the margin 0.4"
+    assert notes["none"] == "needs a margin above √2"
+    assert notes["index"] == "needs a margin of at most 0.4"
+    assert notes["law-large"] == "needs a start above σ = 0.01"
+    assert notes["crossing"] == "needs margins on either side of √(2/3)"
+    less.figure()
+
+
+def test_margins_rise_and_starts_fall():
+    with pytest.raises(ArgumentError, match="`separation` must rise"):
+        fs.run("race/margin", separation=(0.5, 0.4))
+    with pytest.raises(ArgumentError, match="`scale` must fall"):
+        fs.run("race/margin", scale=(1e-3, 1e-2))
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+    assert len(figure.axes) == 6
+    assert all(axis.get_xlabel() and axis.get_ylabel() for axis in figure.axes)

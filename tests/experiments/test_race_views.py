@@ -1,0 +1,57 @@
+"""race/views: its claims, those that must not hold among them, and its networks."""
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.experiments.race._views_networks import gated_networks, starts
+from festina.experiments.race.views import Views
+
+REFUTED = {"never-a-race", "lotka-volterra"}
+
+
+@pytest.fixture(scope="module")
+def result():
+    with jax.enable_x64(True):
+        return fs.run("race/views", budget="quick")
+
+
+def test_quick_claims_hold_but_for_two_readings_that_do_not(result):
+    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
+    assert {claim for claim, outcome in outcomes.items() if outcome == "not reproduced"} == REFUTED, result
+    assert all(outcome == "reproduced" for claim, outcome in outcomes.items() if claim not in REFUTED), result
+
+
+def test_the_end_for_equal_views_is_worked_out_by_hand(result):
+    """S = ⅔ = (⅔ + 2·½)π at p = ½ and V = 3."""
+    np.testing.assert_allclose(result["strength"].isel(time=-1).sel(together=0.5), 0.4, atol=1e-6)
+
+
+def test_networks_start_with_the_strengths_drawn():
+    config = Views().configure("quick", initial=(1e-3, 1e-2))
+    network = gated_networks(config, 3, jax.random.key(4))
+    weights = [np.asarray(block)[0, 1] for block in network.blocks]  # one network: p = .5, start 1e-2
+    norms = np.prod([np.linalg.norm(weight) for weight in weights[:-1]])
+    last = np.prod(np.linalg.norm(weights[-1].reshape(3, -1), axis=1))
+    np.testing.assert_allclose(norms * last, np.prod(starts(config, jax.random.key(4))[1]), rtol=1e-10)
+
+
+def test_claims_say_what_they_need():
+    unfit = {"depth": 2, "together": 0.0, "initial": 0.1, "views": 2}
+    result = fs.run("race/views", budget="quick", seeds=1, until=5.0, records=10, **unfit)
+    notes = {verdict.claim: verdict.note for verdict in result.verdicts}
+    assert notes["identical-seeds"] == "needs several seeds"
+    assert notes["ratios-kept"] == "needs p = 1 among the probabilities"
+    assert notes["transient"] == "needs 0 < p < 1 among the probabilities"
+    assert len(result.figure().axes) == 6
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+    assert len(figure.axes) == 6
+    assert all(axis.get_xlabel() and axis.get_ylabel() for axis in figure.axes)

@@ -1,0 +1,30 @@
+"""How a race ended, in numbers that can be worked out by hand."""
+
+import numpy as np
+import pytest
+
+from festina.errors import ArgumentError
+from festina.measures.competition import coverage, dominance, effective_number, winner_entropy
+
+
+def test_dominance_and_effective_number_at_both_ends_and_between():
+    strengths = np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 0.0], [3.0, 1.0, 0.0]])
+    np.testing.assert_allclose(dominance(strengths), [1 / 3, 1.0, 0.75])
+    np.testing.assert_allclose(effective_number(strengths), [3.0, 1.0, 1.6])
+
+
+def test_the_entropy_of_winners():
+    assert winner_entropy(np.array([2, 2, 2, 2]), 3) == 0.0
+    np.testing.assert_allclose(winner_entropy(np.array([0, 1, 2]), 3), 1.0)
+    np.testing.assert_allclose(winner_entropy(np.array([0, 0, 1, 1]), 4), 0.5)
+
+
+def test_coverage_reads_zero_where_views_share_equally():
+    np.testing.assert_array_equal(coverage(np.array([[1 / 3, 1 / 3, 1 / 3], [0.6, 0.4, 0.0]])), [0.0, 1 / 3])
+
+
+def test_what_is_no_strength_is_refused():
+    with pytest.raises(ArgumentError, match="`strengths` must be zero or positive"):
+        dominance(np.array([1.0, -0.1]))
+    with pytest.raises(ArgumentError, match="`winners` must be numbers from 0 to 1"):
+        winner_entropy(np.array([0, 2]), 2)

@@ -1,0 +1,114 @@
+"""The race at the margin: its law and end against integration, the freely growing units against networks."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from festina.errors import ArgumentError
+from festina.theory import margin as theory
+from festina.worlds import logic
+
+SEPARATION = np.array([0.3, 0.8165, 1.2])
+
+
+def integrated(nonlinear, linear, separation, time):
+    """The four and the two pathways as products of two weights each, in the loss of all examples."""
+    world = logic.margin(separation)
+    inputs, answers = world.inputs, world.targets[:, 0]
+    gates = np.concatenate([np.eye(4), np.repeat(np.eye(2), 2, axis=1)])
+    cross = (gates * answers) @ inputs
+    directions = cross / np.linalg.norm(cross, axis=1, keepdims=True)
+
+    def rate(_, state):
+        outgoing, incoming = state[:6], state[6:].reshape(6, 3)
+        active = gates * (incoming @ inputs.T)
+        error = (answers - outgoing @ active) / 4
+        return np.concatenate([active @ error, (outgoing[:, None] * ((gates * error) @ inputs)).reshape(-1)])
+
+    root = np.sqrt(np.repeat([nonlinear, linear], [4, 2]))
+    start = np.concatenate([root, (root[:, None] * directions).reshape(-1)])
+    solved = solve_ivp(rate, (0, time[-1]), start, "DOP853", time, rtol=1e-11, atol=1e-13).y
+    strength = solved[:6] * np.einsum("pit,pi->pt", solved[6:].reshape(6, 3, -1), directions)
+    return strength[[0, 3, 4, 5]]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_race_is_the_flow_of_all_six_pathways(number):
+    time = np.linspace(0, 40, 21)
+    starts = (0.02, 0.003)
+    race = theory.race(*starts, SEPARATION)
+    course = race(time)
+    first, fourth, class_one, class_two = integrated(*starts, SEPARATION[number], time)
+    np.testing.assert_allclose(course["nonlinear"][:, number], first, atol=1e-8)
+    np.testing.assert_allclose(course["linear"][:, number], class_two, atol=1e-8)
+    np.testing.assert_allclose([first, class_one], [fourth, class_two], atol=1e-8)
+    np.testing.assert_allclose(race.end["nonlinear"][number], first[-1], atol=1e-7)
+    np.testing.assert_allclose(race.end["linear"][number], class_one[-1], atol=1e-7)
+
+
+def test_the_end_answers_every_example_and_forgets_the_scale_at_the_crossing():
+    separation = np.array([0.0, 0.5, theory.crossing(), 1.3])
+    ends = [theory.race(start, start / 3, separation).end for start in (1e-1, 1e-4, 1e-9)]
+    for end in ends:
+        answer = end["nonlinear"] * np.sqrt(2 + separation**2) + end["linear"] * separation
+        np.testing.assert_allclose(answer, 1.0, atol=1e-12)
+    shares = np.asarray([end["single_share"] for end in ends])
+    np.testing.assert_allclose(shares[:, 2], 6 / 7, atol=1e-9)
+    assert np.all(np.diff(shares[:, 1]) > 0) and np.all(np.diff(shares[:, 3]) < 0)
+
+
+def test_exclusive_or_is_the_race_without_a_margin():
+    time = np.linspace(0, 30, 40)
+    exact, race = theory.xor(1e-3)(time), theory.race(1e-3, 0.0, 0.0)(time)
+    np.testing.assert_allclose(exact["strength"], race["nonlinear"], atol=1e-9)
+    np.testing.assert_allclose(exact["loss"], 0.5 * (1 - np.sqrt(2) * exact["strength"]) ** 2, atol=1e-14)
+
+
+def test_the_two_strengths_cross_where_they_should():
+    nonlinear, linear = theory.strengths(theory.crossing())
+    assert nonlinear == pytest.approx(linear, rel=1e-14) and theory.crossing() == pytest.approx(np.sqrt(2 / 3))
+
+
+@pytest.mark.parametrize(("separation", "sizes"), [(0.0, [1] * 4), (1.4, [1, 1, 1, 1, 2, 2]), (1.42, [2, 2])])
+def test_single_examples_are_kept_up_to_the_root_of_two(separation, sizes):
+    world = logic.margin(separation)
+    kept = theory.self_consistent_sets(world.inputs, world.targets[:, 0])
+    assert sorted(kept.sum(axis=1)) == sizes
+
+
+def test_the_index_of_a_nonlinear_solution():
+    """A rectified network with one unit for each example, asked without the third input."""
+    world = logic.margin(0.7)
+    size = np.linalg.norm(world.inputs, axis=1)
+    units = world.inputs / size[:, None] ** 2
+    answers = np.maximum(world.inputs @ units.T, 0) @ world.targets[:, 0]
+    np.testing.assert_allclose(answers, world.targets[:, 0])
+    without = np.maximum((world.inputs * [1, 1, 0]) @ units.T, 0) @ world.targets[:, 0]
+    np.testing.assert_allclose(2 * np.mean(without * world.targets[:, 0]) - 1, theory.pure_index(0.7))
+
+
+def test_free_growth_against_random_units_in_the_whole_loss():
+    """Units of a wide network, drawn at random and integrated without the race's ideas, have the predicted starts."""
+    world, count, step, steps = logic.margin(0.8), 4000, 0.02, 600
+    generator = np.random.default_rng(1)
+    incoming, outgoing = generator.normal(size=(count, 3)), generator.normal(size=count)
+    for _ in range(steps):
+        push = ((incoming @ world.inputs.T > 0) * world.targets[:, 0]) @ world.inputs / 4
+        incoming, outgoing = incoming + step * outgoing[:, None] * push, outgoing + step * (incoming * push).sum(axis=1)
+    size = (incoming @ world.inputs.T > 0).sum(axis=1)
+    strength = np.linalg.norm(incoming, axis=1) * np.abs(outgoing)
+    found = theory.captured(np.array([0.8]))
+    for active, paths, rate, start in zip((1, 2), (4, 2), theory.strengths(0.8), found, strict=True):
+        grown = np.exp(2 * rate * step * steps)
+        np.testing.assert_allclose(strength[size == active].sum() / count / paths / grown, start[0], rtol=0.1)
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ArgumentError, match="`separation` must be positive"):
+        theory.captured(np.array([0.0]))
+    with pytest.raises(ArgumentError, match="`nonlinear` must be zero or positive"):
+        theory.race(-1.0, 1.0, 0.5)
+    with pytest.raises(ArgumentError, match="`linear` must be positive where `nonlinear` is zero"):
+        theory.race(0.0, 1.0, 0.0)
+    with pytest.raises(ArgumentError, match="`units` must be a power of 2"):
+        theory.captured(np.array([0.5]), units=100)

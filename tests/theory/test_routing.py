@@ -1,0 +1,100 @@
+"""Routing: the reduction, its conservation laws and closed forms, each against an independent integration."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad, solve_ivp
+
+from festina.errors import ArgumentError
+from festina.theory import routing as theory
+from festina.worlds.routing import ALL_PAIRS, TRAINED_PAIRS, Routing
+
+START = (0.3, 0.5, 0.2)
+EQUAL = (0.2, 0.2, 0.2)
+
+
+def trained_network(world, start, until, count=50):
+    """Gradient flow of the scalars of one mode, one for every domain, in the world's own loss."""
+    pairs, strength = np.asarray(world.trained), float(world.strengths[1])
+    domains = world.domains
+
+    def rate(_, state):
+        first, second, third = state[:domains], state[domains], state[domains + 1 :]
+        error = world.weight * pairs * (strength - second * np.outer(third, first))
+        return np.concatenate([second * error.T @ third, [third @ error @ first], second * error @ first])
+
+    begin = np.concatenate([np.full(domains, start[0]), [start[1]], np.full(domains, start[2])])
+    time = np.linspace(0, until, count)
+    solved = solve_ivp(rate, (0, until), begin, "LSODA", time, rtol=1e-11, atol=1e-12).y
+    return time, np.stack([solved[0], solved[domains], solved[-1]])
+
+
+@pytest.mark.parametrize("normalisation", [ALL_PAIRS, TRAINED_PAIRS])
+def test_the_reduction_is_the_flow_of_all_domains(normalisation):
+    world = Routing.of(5, 3, normalisation=normalisation)
+    time, layers = trained_network(world, START, 8.0)
+    solution = theory.reduction(world.strengths, START, 5, 3, pair_weight=world.weight)(time)
+    np.testing.assert_allclose(solution["layers"][:, :, 1].T, layers, atol=1e-8)
+    kept = theory.imbalances(solution["layers"], 5)
+    np.testing.assert_allclose(kept, np.broadcast_to(kept[0], kept.shape), atol=1e-9)
+    start = 0.5 * 15 * world.weight * np.sum((world.strengths - np.prod(START)) ** 2)
+    np.testing.assert_allclose(solution["loss"][0], start)
+
+
+@pytest.mark.parametrize("start", [START, (0.1, 0.1, 0.1), (1e-3, 0.8, 1e-2)])
+def test_the_quadrature_tells_when(start):
+    for level in (0.1, 0.5, 0.9):
+        time = theory.time_to_reach(level, 6.4, start, 4, 2)
+        reached = theory.reduction(6.4, start, 4, 2)(time)["strength"]
+        np.testing.assert_allclose(reached, [6.4 * level], rtol=1e-8)
+    assert theory.time_to_reach(0.5, 6.4, (1.6, 1.6, 1.6), 4, 2) == 0.0
+
+
+def test_the_quadrature_of_equal_layers():
+    """t = (M²/K) ∫ db/[(b² + c0)(s − b(b² + c0)/M)], c0 = (M−1) b0², as the source has it."""
+    offset, strength = 6 * 0.2**2, 3.0
+    last = theory.reduction(strength, EQUAL, 7, 4)(10.0)
+    done = float(last["strength"][0]) / strength
+    integral = quad(
+        lambda b: 1 / ((b**2 + offset) * (strength - b * (b**2 + offset) / 7)), 0.2, float(last["layers"][1, 0])
+    )[0]
+    np.testing.assert_allclose(49 / 4 * integral, 10.0, rtol=1e-7)
+    np.testing.assert_allclose(theory.time_to_reach(done, strength, EQUAL, 7, 4), 10.0, rtol=1e-7)
+
+
+@pytest.mark.parametrize(("domains", "trained"), [(1, 1), (4, 2), (7, 7)])
+def test_a_balanced_start_is_a_chain_of_depth_three(domains, trained):
+    time, strengths = np.linspace(0, 15, 20), np.array([6.4, 3.0])
+    chain = theory.balanced(strengths, 0.05, domains, trained)(time)["product"]
+    start = theory.balanced_start(0.05, domains)
+    reduced = theory.reduction(strengths, start, domains, trained)(time)["strength"]
+    np.testing.assert_allclose(chain, reduced, atol=1e-8)
+
+
+def test_the_speed_up_over_a_network_for_each_pair():
+    shared = theory.time_to_reach(0.7, 3.0, theory.balanced_start(0.01, 6), 6, 4)
+    alone = theory.time_to_reach(0.7, 3.0, theory.balanced_start(0.01, 1), 1, 1, pair_weight=1 / 36)
+    np.testing.assert_allclose(alone / shared, theory.speed_up(6, 4), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("shared", "private", "trained"), [(0.1, 0.1, 1), (0.01, 0.3, 3), (1.0, 1e-4, 5)])
+def test_the_race_ends_where_an_integration_ends(shared, private, trained):
+    strength, domains = 3.0, 5
+
+    def rate(_, state):
+        first, second, alone = state
+        error = strength - first**2 * second - alone**3
+        return [trained * first * second * error, trained * domains * first**2 * error, alone**2 * error]
+
+    begin = [*theory.balanced_start(shared, domains)[:2], private ** (1 / 3)]
+    end = solve_ivp(rate, (0, 500), begin, "LSODA", rtol=1e-11, atol=1e-13).y[:, -1]
+    outcome = theory.race_outcome(strength, shared, private, domains, trained)
+    np.testing.assert_allclose(outcome, [end[0] ** 2 * end[1], end[2] ** 3], atol=1e-7)
+
+
+def test_what_is_refused():
+    with pytest.raises(ArgumentError, match="`initial` must be positive"):
+        theory.time_to_reach(0.5, 1.0, (0.1, 0.0, 0.1), 2, 1)
+    with pytest.raises(ArgumentError, match="`level` must lie strictly between 0 and 1"):
+        theory.time_to_reach(1.0, 1.0, (0.1, 0.1, 0.1), 2, 1)
+    with pytest.raises(ArgumentError, match="`shared` must sum with `private` to less than the strength"):
+        theory.race_outcome(1.0, 0.6, 0.6, 2, 1)
