@@ -9,7 +9,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
-from festina._lazy import plt
+from festina._lazy import np, plt
 
 if TYPE_CHECKING:
     from festina.experiment import Result
@@ -147,3 +147,12 @@ def save_figure(result: Result, folder: Path) -> list[Path]:
 
 def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
+
+
+def draw_band(axis: Any, time: Any, values: Any, **look: Any) -> None:
+    """The mean over runs (the first axis) with its standard error, s.d./√n."""
+    mean = np.nanmean(values, axis=0)
+    axis.plot(time, mean, **look)
+    if len(values) > 1:
+        error = np.nanstd(values, axis=0, ddof=1) / np.sqrt(np.sum(np.isfinite(values), axis=0))
+        axis.fill_between(time, mean - error, mean + error, color=look.get("color"), alpha=0.25, lw=0)

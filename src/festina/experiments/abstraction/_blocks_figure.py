@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np, plt
-from festina.experiments.abstraction._panels import draw_band, task_color
+from festina.experiments.abstraction._panels import task_color
 from festina.experiments.abstraction.blocks import AT, STARTS, at_rounds, exact_rates, growth_rates, second_order_gain
 
 LINES: tuple[Any, ...] = ((0, (1, 0.8)), (0, (3, 1)), "-", (0, (6, 1)), (0, (4, 1, 1, 1)), (0, (2, 2)))
@@ -73,7 +73,7 @@ def _draw_plane(axis: Any, result: Any) -> None:
 def _draw_courses(axis: Any, result: Any, looks: Any) -> None:
     values = result["total_alignment"].sel(start="random").transpose("block_length", "run", "time").values
     for one, look in zip(values, looks, strict=True):
-        draw_band(axis, result["time"].values, one, lw=1.1, **_plain(look))
+        fs.lab.style.draw_band(axis, result["time"].values, one, lw=1.1, **_plain(look))
     axis.set(xlabel="time t", ylabel="total alignment", title="from random weights")
     axis.set(xlim=(0, min(AT, result.config.until)), ylim=(0.45, 1.03))
 

@@ -6,7 +6,7 @@ import festina as fs
 from festina._lazy import np, plt
 from festina.experiments.abstraction._common import ARMS, block_edges
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS
-from festina.experiments.abstraction._panels import LOOKS, draw_band, shade_mixtures, task_color
+from festina.experiments.abstraction._panels import LOOKS, shade_mixtures, task_color
 from festina.experiments.abstraction.composition import SETTINGS
 
 TITLES = {"task": "task composition", "task-unit": "the same, unit teachers", "subtask": "subtask composition"}
@@ -55,7 +55,9 @@ def _draw_loss(axis: Any, result: Any, setting: str) -> None:
     inside = _around_onset(axis, result)
     loss = result["loss"].sel(setting=setting).transpose("run", "arm", "time").isel(time=inside)
     for arm in ARMS:
-        draw_band(axis, result["time"].values[inside], loss.sel(arm=arm).values, lw=1.0, label=arm, **LOOKS[arm])
+        fs.lab.style.draw_band(
+            axis, result["time"].values[inside], loss.sel(arm=arm).values, lw=1.0, label=arm, **LOOKS[arm]
+        )
     axis.set_ylim(0, 1.1 * float(loss.mean("run").max()))
 
 
@@ -64,14 +66,16 @@ def _draw_gates(axis: Any, result: Any, setting: str) -> None:
     gates = result["sorted_gates"].sel(setting=setting, arm="flexible").transpose("run", "student", "time").values
     for student in range(TEACHERS):
         look = {"color": task_color(student), "ls": DASHES[student], "lw": 1.1, "label": f"of {chr(65 + student)}"}
-        draw_band(axis, result["time"].values[inside], gates[:, student][:, inside], **look)
+        fs.lab.style.draw_band(axis, result["time"].values[inside], gates[:, student][:, inside], **look)
     axis.set_ylim(-0.08, max(1.1, 1.1 * float(np.max(gates[:, :, inside]))))
 
 
 def _draw_alignment(axis: Any, result: Any, setting: str) -> None:
     alignment = result["total_alignment"].sel(setting=setting).transpose("run", "arm", "time")
     for arm in ARMS:
-        draw_band(axis, result["time"].values, alignment.sel(arm=arm).values, lw=1.0, label=arm, **LOOKS[arm])
+        fs.lab.style.draw_band(
+            axis, result["time"].values, alignment.sel(arm=arm).values, lw=1.0, label=arm, **LOOKS[arm]
+        )
     shared = 1 / np.sqrt(TEACHERS)
     axis.axhline(shared, color=fs.lab.style.ORANGE, lw=0.8, ls=(0, (1, 1)), zorder=0)
     if setting == "subtask":

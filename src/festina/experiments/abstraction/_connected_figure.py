@@ -6,7 +6,7 @@ import festina as fs
 from festina._lazy import np, plt
 from festina.experiments.abstraction._common import ARMS, block_edges, times_to
 from festina.experiments.abstraction._connected_rows import TASKS
-from festina.experiments.abstraction._panels import LOOKS, draw_arms, draw_band, shade_blocks, task_color
+from festina.experiments.abstraction._panels import LOOKS, draw_arms, shade_blocks, task_color
 from festina.experiments.abstraction.connected import LEVEL
 
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)))
@@ -41,8 +41,12 @@ def _draw_gates(axis: Any, result: Any) -> None:
         look = {"color": task_color(student), "ls": DASHES[student]}
         values = gates.isel(student=student)
         label = f"rows of {chr(65 + student)}"
-        draw_band(axis, result["time"].values, values.sel(arm="flexible").values, lw=1.1, label=label, **look)
-        draw_band(axis, result["time"].values, values.sel(arm="forgetful").values, lw=0.7, alpha=0.55, **look)
+        fs.lab.style.draw_band(
+            axis, result["time"].values, values.sel(arm="flexible").values, lw=1.1, label=label, **look
+        )
+        fs.lab.style.draw_band(
+            axis, result["time"].values, values.sel(arm="forgetful").values, lw=0.7, alpha=0.55, **look
+        )
     axis.set(ylabel="gates: diagonal of C")
     axis.set_ylim(top=1.4 * axis.get_ylim()[1])
     axis.plot([], [], color="0.4", lw=0.7, alpha=0.55, label="forgetful (thin)")
@@ -55,8 +59,12 @@ def _draw_alignment(axis: Any, result: Any) -> None:
         look = {"color": task_color(teacher), "ls": DASHES[teacher]}
         of_teacher = values.isel(teacher=teacher)
         label = f"with teacher {chr(65 + teacher)}"
-        draw_band(axis, result["time"].values, of_teacher.sel(arm="flexible").values, lw=1.1, label=label, **look)
-        draw_band(axis, result["time"].values, of_teacher.sel(arm="forgetful").values, lw=0.7, alpha=0.55, **look)
+        fs.lab.style.draw_band(
+            axis, result["time"].values, of_teacher.sel(arm="flexible").values, lw=1.1, label=label, **look
+        )
+        fs.lab.style.draw_band(
+            axis, result["time"].values, of_teacher.sel(arm="forgetful").values, lw=0.7, alpha=0.55, **look
+        )
     axis.plot([], [], color="0.4", lw=0.7, alpha=0.55, label="forgetful (thin)")
     axis.set(ylabel="alignment, units of A", ylim=(-0.2, 1.6), yticks=[0, 0.5, 1])
     axis.legend(loc="upper right", fontsize=6.5)
@@ -73,7 +81,7 @@ def _draw_gradients(axis: Any, result: Any) -> None:
             inside = [(time >= start - 1e-9) & (time < start + config.block_length - 1e-9) for start in edges[:-1]]
             means = timescale * np.stack([speeds[:, place, number, block].mean(axis=-1) for block in inside], axis=-1)
             look = LOOKS[arm] | {"color": (fs.lab.style.BLACK, fs.lab.style.VERMILLION)[number], "lw": 1.0}
-            draw_band(axis, (edges[:-1] + edges[1:]) / 2, means, marker="os"[number], ms=1.8, **look)
+            fs.lab.style.draw_band(axis, (edges[:-1] + edges[1:]) / 2, means, marker="os"[number], ms=1.8, **look)
         axis.plot([], [], color=look["color"], marker="os"[number], ms=2.5, label=f"{layer} layer")
     axis.plot([], [], color="0.4", ls=LOOKS["forgetful"]["ls"], lw=1.0, label="forgetful")
     axis.set(ylabel="norm of gradient", yscale="log")
@@ -87,7 +95,9 @@ def _draw_times(axis: Any, result: Any) -> None:
     block = np.arange(1, times.shape[-1] + 1)
     for number, arm in enumerate(ARMS):
         known = np.isfinite(times[:, number]).all(axis=0)
-        draw_band(axis, block[known], times[:, number][:, known], marker="o", ms=2, label=arm, **LOOKS[arm])
+        fs.lab.style.draw_band(
+            axis, block[known], times[:, number][:, known], marker="o", ms=2, label=arm, **LOOKS[arm]
+        )
     axis.set(xlabel="block", ylabel=f"time to L = {LEVEL:g}", ylim=(0, None))
     axis.legend(loc="upper right")
 

@@ -5,7 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np, plt
 from festina.experiments.abstraction._common import block_edges
-from festina.experiments.abstraction._panels import draw_band, shade_blocks
+from festina.experiments.abstraction._panels import shade_blocks
 from festina.experiments.abstraction.dimension import (
     CONDITIONS,
     closed_form,
@@ -103,7 +103,7 @@ def _draw_courses(axis: Any, result: Any) -> None:
     values = result["total_alignment"].isel(rank=-1).transpose("condition", "run", "time")
     for condition in CONDITIONS:
         look = {name: LOOKS[condition][name] for name in ("color", "ls")}
-        draw_band(axis, result["time"].values, values.sel(condition=condition).values, lw=1.1, **look)
+        fs.lab.style.draw_band(axis, result["time"].values, values.sel(condition=condition).values, lw=1.1, **look)
     edges = block_edges(result.config)
     shade_blocks(axis, edges, (0, 1))
     axis.set(

@@ -5,7 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np, plt
 from festina.experiments.abstraction._common import ARMS, block_edges
-from festina.experiments.abstraction._panels import LOOKS, draw_arms, draw_band, shade_blocks, task_color
+from festina.experiments.abstraction._panels import LOOKS, draw_arms, shade_blocks, task_color
 from festina.experiments.abstraction.few_shot import LAST, TASKS, after_switches
 
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)))
@@ -36,7 +36,7 @@ def _draw_gates(axis: Any, result: Any) -> None:
     gates = result["sorted_gates"].sel(arm="flexible").transpose("run", "student", "time").values
     for student in range(TASKS):
         look = {"color": task_color(student), "ls": DASHES[student], "lw": 1.0}
-        draw_band(axis, result["time"].values, gates[:, student], label=f"$c^{{{student + 1}}}$", **look)
+        fs.lab.style.draw_band(axis, result["time"].values, gates[:, student], label=f"$c^{{{student + 1}}}$", **look)
     axis.set(ylabel="gates (flexible)", ylim=(None, 1.4), yticks=[0, 0.5, 1])
     axis.legend(loc="upper right", ncols=2)
 
@@ -46,10 +46,12 @@ def _draw_loss_by_sample(axis: Any, result: Any) -> None:
     sample = np.arange(loss.shape[-1])
     for number, arm in enumerate(ARMS):
         late = loss[:, number, -LAST:].mean(axis=1)
-        draw_band(axis, sample, late, marker="o", ms=2.8, lw=1.1, label=f"{arm}, last {LAST} blocks", **LOOKS[arm])
+        fs.lab.style.draw_band(
+            axis, sample, late, marker="o", ms=2.8, lw=1.1, label=f"{arm}, last {LAST} blocks", **LOOKS[arm]
+        )
     early = loss[:, 0, 1 : 1 + LAST].mean(axis=1)
     look = {"color": fs.lab.style.SKY, "ls": (0, (1, 1)), "marker": "s", "ms": 2.2, "lw": 1.0}
-    draw_band(axis, sample, early, label="flexible, first switches", **look)
+    fs.lab.style.draw_band(axis, sample, early, label="flexible, first switches", **look)
     axis.set(xlabel="samples since the switch", ylabel="loss on the task shown", ylim=(0, 0.75))
     axis.legend(loc="upper right", fontsize=6.5)
 
@@ -62,7 +64,7 @@ def _draw_gates_by_sample(axis: Any, result: Any) -> None:
     for shift, name in enumerate(("of the new task", "of the old task")):
         chosen = np.stack([gates[:, (block + shift) % TASKS, block] for block in blocks], axis=1).mean(axis=1)
         look = {"color": (fs.lab.style.GREEN, fs.lab.style.PURPLE)[shift], "ls": DASHES[shift]}
-        draw_band(axis, sample, chosen, marker="os"[shift], ms=2.8, lw=1.1, label=f"gate {name}", **look)
+        fs.lab.style.draw_band(axis, sample, chosen, marker="os"[shift], ms=2.8, lw=1.1, label=f"gate {name}", **look)
     axis.set(xlabel="samples since the switch", ylabel="gates (flexible)", ylim=(-0.1, 1.55), yticks=[0, 0.5, 1])
     axis.legend(loc="upper right")
 

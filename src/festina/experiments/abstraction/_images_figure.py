@@ -8,7 +8,7 @@ from festina.errors import FestinaError
 from festina.experiments.abstraction._after_switches import first_recordings
 from festina.experiments.abstraction._common import ARMS, block_edges
 from festina.experiments.abstraction._images_sets import PAIRS, title
-from festina.experiments.abstraction._panels import LOOKS, draw_arms, draw_band, shade_blocks, task_color
+from festina.experiments.abstraction._panels import LOOKS, draw_arms, shade_blocks, task_color
 from festina.experiments.abstraction.images import LAST, recovery_times
 
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)))
@@ -78,9 +78,9 @@ def _draw_gates(axis: Any, result: Any) -> None:
     for student in range(2):
         look = {"color": task_color(student), "ls": DASHES[student], "lw": 1.0}
         values = gates.sel(arm="flexible").isel(student=student).values
-        draw_band(axis, time, values, label=f"$c^{student + 1}$, flexible", **look)
+        fs.lab.style.draw_band(axis, time, values, label=f"$c^{student + 1}$, flexible", **look)
     forgetful = gates.sel(arm="forgetful").mean("student").values
-    draw_band(axis, time, forgetful, label="forgetful", **(LOOKS["forgetful"] | {"lw": 0.9}))
+    fs.lab.style.draw_band(axis, time, forgetful, label="forgetful", **(LOOKS["forgetful"] | {"lw": 0.9}))
     axis.set(ylabel="gates")
     axis.set_ylim(axis.get_ylim()[0], 1.35 * axis.get_ylim()[1])
     axis.legend(**LEGEND)
@@ -94,9 +94,11 @@ def _draw_switches(axis: Any, result: Any) -> None:
     steps = round(WINDOW * result.config.block_length / result.config.step_size)
     for number, arm in enumerate(ARMS):
         courses = _after_switches(result, number)
-        draw_band(axis, courses["since"], courses["late"], **(LOOKS[arm] | {"lw": 1.5, "label": f"{arm}, late"}))
+        fs.lab.style.draw_band(
+            axis, courses["since"], courses["late"], **(LOOKS[arm] | {"lw": 1.5, "label": f"{arm}, late"})
+        )
         look = LOOKS[arm] | {"lw": 0.7, "marker": "." if arm == "flexible" else "x", "ms": 3, "markevery": 0.1}
-        draw_band(axis, courses["since"], courses["first"], **(look | {"label": f"{arm}, first"}))
+        fs.lab.style.draw_band(axis, courses["since"], courses["first"], **(look | {"label": f"{arm}, first"}))
     axis.set(xlabel="steps after a switch", ylabel="accuracy (test images)", xlim=(0, steps), ylim=(0, 1.45))
     axis.set_yticks([0, 0.5, 1])
     axis.legend(**LEGEND)
@@ -115,7 +117,7 @@ def _draw_recovery(axis: Any, result: Any) -> None:
     times = recovery_times(result) / result.config.step_size
     block = np.arange(2, times.shape[-1] + 2)
     for number, arm in enumerate(ARMS):
-        draw_band(axis, block, times[:, number], marker="o", ms=2.5, label=arm, **LOOKS[arm])
+        fs.lab.style.draw_band(axis, block, times[:, number], marker="o", ms=2.5, label=arm, **LOOKS[arm])
     spacing = (result["time"].values[1] - result["time"].values[0]) / result.config.step_size
     axis.axhline(spacing, color="0.6", ls=(0, (1, 1)), lw=0.8, label="resolution")
     whole = result.config.block_length / result.config.step_size
@@ -131,6 +133,8 @@ def _draw_students(axis: Any, result: Any) -> None:
     for student in range(2):
         for task in range(2):
             look = {"color": task_color(task), "ls": DASHES[student], "lw": 1.0}
-            draw_band(axis, time, alone[:, task, student], label=f"$W^{student + 1}$ in {'AB'[task]}", **look)
+            fs.lab.style.draw_band(
+                axis, time, alone[:, task, student], label=f"$W^{student + 1}$ in {'AB'[task]}", **look
+            )
     axis.set(ylabel="accuracy of one student", ylim=(0, 1.45), yticks=[0, 0.5, 1])
     axis.legend(**LEGEND)

@@ -6,7 +6,7 @@ import festina as fs
 from festina._lazy import np, plt
 from festina.experiments.abstraction._common import ARMS, block_edges
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS
-from festina.experiments.abstraction._panels import LOOKS, draw_band, shade_mixtures, task_color
+from festina.experiments.abstraction._panels import LOOKS, shade_mixtures, task_color
 from festina.experiments.abstraction.mixtures import turn
 
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)))
@@ -43,7 +43,9 @@ def _draw_loss(axis: Any, result: Any) -> None:
     inside = _late(axis, result)
     loss = result["loss"].transpose("run", "arm", "time").isel(time=inside)
     for arm in ARMS:
-        draw_band(axis, result["time"].values[inside], loss.sel(arm=arm).values, lw=1.0, label=arm, **LOOKS[arm])
+        fs.lab.style.draw_band(
+            axis, result["time"].values[inside], loss.sel(arm=arm).values, lw=1.0, label=arm, **LOOKS[arm]
+        )
     axis.set(ylabel="loss on the task shown", ylim=(0, 1.45 * float(loss.mean("run").max())))
     axis.legend(loc="upper right", ncols=2, columnspacing=0.8)
 
@@ -53,7 +55,7 @@ def _draw_gates(axis: Any, result: Any) -> None:
     gates = result["sorted_gates"].sel(arm="flexible").transpose("run", "student", "time").values
     for student in range(TEACHERS):
         look = {"color": task_color(student), "ls": DASHES[student], "lw": 1.1, "label": f"of {chr(65 + student)}"}
-        draw_band(axis, result["time"].values[inside], gates[:, student][:, inside], **look)
+        fs.lab.style.draw_band(axis, result["time"].values[inside], gates[:, student][:, inside], **look)
     axis.set(ylabel="gates (flexible)", ylim=(-0.05, 0.85))
     axis.legend(loc="upper right", ncols=3, columnspacing=0.7, handlelength=1.3)
 
@@ -63,7 +65,7 @@ def _draw_alignment(axis: Any, result: Any) -> None:
     values = result["sorted_alignment"].sel(arm="flexible").isel(student=0).transpose("run", "teacher", "time").values
     for teacher in range(TEACHERS):
         look = {"color": task_color(teacher), "ls": DASHES[teacher], "label": f"with {chr(65 + teacher)}"}
-        draw_band(axis, result["time"].values, values[:, teacher], lw=1.1, **look)
+        fs.lab.style.draw_band(axis, result["time"].values, values[:, teacher], lw=1.1, **look)
     axis.set(xlabel="time t", ylabel="alignment, student of A", xlim=(0, result.config.until), ylim=(-0.3, 1.05))
     axis.legend(loc="upper right", bbox_to_anchor=(1.0, 0.8))
 
@@ -71,7 +73,7 @@ def _draw_alignment(axis: Any, result: Any) -> None:
 def _draw_total(axis: Any, result: Any) -> None:
     alignment = result["total_alignment"].transpose("run", "arm", "time")
     for arm in ARMS:
-        draw_band(axis, result["time"].values, alignment.sel(arm=arm).values, lw=1.1, **LOOKS[arm])
+        fs.lab.style.draw_band(axis, result["time"].values, alignment.sel(arm=arm).values, lw=1.1, **LOOKS[arm])
     look = {"color": fs.lab.style.BLUE, "lw": 0.9, "ls": (0, (1, 1)), "label": "flexible, median"}
     axis.plot(result["time"].values, np.median(alignment.sel(arm="flexible").values, axis=0), **look)
     axis.set(xlabel="time t", ylabel="total alignment", xlim=(0, result.config.until), ylim=(-0.05, 1.08))

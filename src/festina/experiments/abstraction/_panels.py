@@ -4,7 +4,6 @@ import itertools
 from typing import Any
 
 import festina as fs
-from festina._lazy import np
 
 LOOKS: dict[str, dict[str, Any]] = {
     "flexible": {"color": "#000000", "ls": "-"},
@@ -17,15 +16,6 @@ def task_color(task: int) -> str:
     """The colour of a task, and of all that belongs to it."""
     style = fs.lab.style
     return (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)[task % 6]
-
-
-def draw_band(axis: Any, time: Any, values: Any, **look: Any) -> None:
-    """The mean over runs (the first axis) with its standard error, s.d./√n."""
-    mean = np.nanmean(values, axis=0)
-    axis.plot(time, mean, **look)
-    if len(values) > 1:
-        error = np.nanstd(values, axis=0, ddof=1) / np.sqrt(np.sum(np.isfinite(values), axis=0))
-        axis.fill_between(time, mean - error, mean + error, color=look.get("color"), alpha=0.25, lw=0)
 
 
 def shade_blocks(axis: Any, edges: Any, order: Any) -> None:
@@ -61,6 +51,6 @@ def draw_arms(axis: Any, result: Any, name: str, **look: Any) -> None:
     """One variable of both arms over time."""
     values = result[name].transpose("run", "arm", "time")
     for arm in values["arm"].values:
-        draw_band(
+        fs.lab.style.draw_band(
             axis, result["time"].values, values.sel(arm=arm).values, **(LOOKS[str(arm)] | {"label": str(arm)} | look)
         )

@@ -5,7 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np, plt
 from festina.experiments.abstraction._common import ARMS
-from festina.experiments.abstraction._panels import LOOKS, draw_arms, draw_band
+from festina.experiments.abstraction._panels import LOOKS, draw_arms
 from festina.experiments.abstraction.practice import SAMPLES, SWITCHES, after_switches
 
 MARKS = ("o", "s", "^", "D")
@@ -33,7 +33,7 @@ def _draw_samples(axis: Any, loss: Any, arm: str) -> None:
     for switch in range(loss.shape[1]):
         color = plt.get_cmap("viridis")(0.85 * switch / max(1, SWITCHES - 1))
         look = {"color": color, "marker": MARKS[switch % len(MARKS)], "lw": 1.1, "label": f"switch {switch + 1}"}
-        draw_band(axis, samples, loss[:, switch, 1:], **look)
+        fs.lab.style.draw_band(axis, samples, loss[:, switch, 1:], **look)
     axis.set(xlabel="sample after a switch", ylabel="loss (better is up)", title=arm, xticks=samples)
 
 
@@ -41,6 +41,6 @@ def _draw_all(axis: Any, loss: Any) -> None:
     switches = np.arange(1, loss.shape[-1] + 1)
     for number, arm in enumerate(ARMS):
         look = LOOKS[arm] | {"marker": MARKS[number], "ms": 2.8, "lw": 1.0, "label": arm}
-        draw_band(axis, switches, loss[:, number], **look)
+        fs.lab.style.draw_band(axis, switches, loss[:, number], **look)
     axis.set(xlabel="switch", ylabel=f"loss at sample {SAMPLES}", ylim=(0, None))
     axis.legend(loc="center right")

@@ -5,7 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np, plt
 from festina.experiments.abstraction._common import block_edges
-from festina.experiments.abstraction._panels import draw_band, shade_blocks, task_color
+from festina.experiments.abstraction._panels import shade_blocks, task_color
 from festina.experiments.abstraction.reduction import EXACT, gap, largest_gap, specialised_at
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -78,7 +78,7 @@ def _draw_weights(axis: Any, result: Any, run: int) -> None:
 def _draw_specialization(axis: Any, result: Any) -> None:
     for model in ("full", "reduced", "published"):
         values = result["specialization"].sel(model=model).transpose("run", "time").values
-        draw_band(axis, result["time"].values, values, lw=1.2, label=model, **LOOKS[model])
+        fs.lab.style.draw_band(axis, result["time"].values, values, lw=1.2, label=model, **LOOKS[model])
     axis.set(ylabel=r"specialisation $|\bar{w}|$", ylim=(0, 1.05), yticks=[0, 0.5, 1])
     axis.legend(loc="lower right", fontsize=6.5)
 

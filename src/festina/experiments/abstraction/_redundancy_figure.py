@@ -5,7 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np, plt
 from festina.experiments.abstraction._common import block_edges
-from festina.experiments.abstraction._panels import draw_band, shade_blocks, task_color
+from festina.experiments.abstraction._panels import shade_blocks, task_color
 from festina.experiments.abstraction.redundancy import ARMS, SILENCE, TASKS, late_activity, relative_norms, silent_paths
 
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (6, 1, 1, 1)))
@@ -70,7 +70,7 @@ def _draw_weakest(axis: Any, result: Any) -> None:
     norms = relative_norms(result).min("path").transpose("run", "arm", "time")
     for arm in ARMS:
         look = {name: value for name, value in LOOKS[arm].items() if name != "marker"}
-        draw_band(axis, result["time"].values, norms.sel(arm=arm).values, lw=1.1, label=arm, **look)
+        fs.lab.style.draw_band(axis, result["time"].values, norms.sel(arm=arm).values, lw=1.1, label=arm, **look)
     axis.set(xlabel="time t", ylabel="lightest path |W| / |W*|", xlim=(0, result.config.until))
     axis.set_ylim(0, 1.75 * axis.get_ylim()[1])
     axis.legend(loc="upper left", fontsize=6.5)

@@ -8,7 +8,7 @@ from matplotlib.colors import ListedColormap, Normalize
 import festina as fs
 from festina._lazy import np, plt
 from festina.experiments.abstraction._common import ARMS, block_edges
-from festina.experiments.abstraction._panels import LOOKS, draw_band
+from festina.experiments.abstraction._panels import LOOKS
 from festina.experiments.abstraction.similarity import (
     adaptation_speed,
     published_specialisation,
@@ -50,7 +50,7 @@ def _draw_loss(axis: Any, result: Any) -> None:
         for number, arm in enumerate(ARMS):
             shown = np.mean([loss[:, number, start : start + count] for start in starts], axis=0)
             look = {"color": _color(result, nearest), "ls": LOOKS[arm]["ls"], "marker": mark, "ms": 2.8, "lw": 1.0}
-            draw_band(axis, time[:count], shown, **look)
+            fs.lab.style.draw_band(axis, time[:count], shown, **look)
         axis.plot([], [], color=_color(result, nearest), marker=mark, ms=2.8, label=f"ρ = {nearest:g}")
     for arm in ARMS:
         axis.plot([], [], color="0.3", ls=LOOKS[arm]["ls"], lw=1.0, label=arm)
@@ -61,7 +61,9 @@ def _draw_loss(axis: Any, result: Any) -> None:
 def _draw_speed(axis: Any, result: Any) -> None:
     speed = adaptation_speed(result)
     for number, arm in enumerate(ARMS):
-        draw_band(axis, result.config.similarity, speed[:, :, number], marker=ARM_MARKS[arm], label=arm, **LOOKS[arm])
+        fs.lab.style.draw_band(
+            axis, result.config.similarity, speed[:, :, number], marker=ARM_MARKS[arm], label=arm, **LOOKS[arm]
+        )
     axis.set(xlabel="similarity ρ of teachers", ylabel="adaptation speed, max |dL/dt|", ylim=(0, None))
     axis.legend(loc="upper right")
 
@@ -72,7 +74,9 @@ def _draw_specialisation(axis: Any, result: Any) -> None:
     colors = dict(zip(ARMS, (fs.lab.style.BLUE, fs.lab.style.ORANGE), strict=True))
     axis.plot(cosines, 1 - cosines, color="0.6", lw=3.5, alpha=0.5, label="1 − ρ", zorder=0)
     for number, arm in enumerate(ARMS):
-        draw_band(axis, cosines, ours[:, :, number], marker=ARM_MARKS[arm], label=f"{arm}, one to one", **LOOKS[arm])
+        fs.lab.style.draw_band(
+            axis, cosines, ours[:, :, number], marker=ARM_MARKS[arm], label=f"{arm}, one to one", **LOOKS[arm]
+        )
     for number, arm in enumerate(ARMS):
         look = {"color": colors[arm], "ls": "none", "marker": ARM_MARKS[arm], "mfc": "none", "ms": 4.5 + 1.5 * number}
         axis.plot(cosines, published[:, :, number].mean(axis=0), label=f"{arm}, published measure", **look)

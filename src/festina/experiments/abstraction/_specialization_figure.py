@@ -5,7 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np, plt
 from festina.experiments.abstraction._common import ARMS, block_edges, times_to
-from festina.experiments.abstraction._panels import LOOKS, draw_arms, draw_band, shade_blocks, task_color
+from festina.experiments.abstraction._panels import LOOKS, draw_arms, shade_blocks, task_color
 from festina.experiments.abstraction.specialization import LEVEL
 
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (6, 1, 1, 1)))
@@ -39,7 +39,7 @@ def _draw_gates(axis: Any, result: Any) -> None:
     gates = result["sorted_gates"].sel(arm="flexible").transpose("run", "student", "time").values
     for student in range(gates.shape[1]):
         look = {"color": task_color(student), "ls": DASHES[student % 4], "lw": 1.0}
-        draw_band(axis, result["time"].values, gates[:, student], label=f"$c^{{{student + 1}}}$", **look)
+        fs.lab.style.draw_band(axis, result["time"].values, gates[:, student], label=f"$c^{{{student + 1}}}$", **look)
     axis.set(ylabel="gates (flexible)")
     axis.legend(loc="center right", frameon=True, framealpha=0.9, edgecolor="none")
 
@@ -49,8 +49,10 @@ def _draw_alignment(axis: Any, result: Any) -> None:
     time, first = result["time"].values, values.isel(student=0)
     for teacher in range(values.sizes["teacher"]):
         look = {"color": task_color(teacher), "ls": DASHES[teacher % 4]}
-        draw_band(axis, time, first.sel(arm="flexible").isel(teacher=teacher).values, lw=1.2, **look)
-        draw_band(axis, time, first.sel(arm="forgetful").isel(teacher=teacher).values, lw=0.7, alpha=0.55, **look)
+        fs.lab.style.draw_band(axis, time, first.sel(arm="flexible").isel(teacher=teacher).values, lw=1.2, **look)
+        fs.lab.style.draw_band(
+            axis, time, first.sel(arm="forgetful").isel(teacher=teacher).values, lw=0.7, alpha=0.55, **look
+        )
         axis.plot([], [], label=f"with teacher {chr(65 + teacher)}", **look)
     axis.plot([], [], color="0.4", lw=0.7, alpha=0.55, label="forgetful (thin)")
     axis.set(ylabel="alignment, student 1", ylim=(-0.1, 1.6), yticks=[0, 0.5, 1])
@@ -60,12 +62,14 @@ def _draw_alignment(axis: Any, result: Any) -> None:
 def _draw_speed(axis: Any, result: Any, of: str) -> None:
     speed = result["speeds"].sel(of=of).transpose("run", "arm", "time")
     for arm in ARMS:
-        draw_band(axis, result["time"].values, speed.sel(arm=arm).values, lw=0.9, **LOOKS[arm])
+        fs.lab.style.draw_band(axis, result["time"].values, speed.sel(arm=arm).values, lw=0.9, **LOOKS[arm])
     axis.set(ylabel="|dW/dt|" if of == "weights" else "|dc/dt|", ylim=(0, None))
     if of == "gates":
         norm = np.sqrt((result["norms"].sel(arm="flexible") ** 2).sum("path")).transpose("run", "time")
         twin = axis.twinx()
-        draw_band(twin, result["time"].values, norm.values, color=fs.lab.style.GREEN, ls=(0, (5, 1.5)), lw=1.0)
+        fs.lab.style.draw_band(
+            twin, result["time"].values, norm.values, color=fs.lab.style.GREEN, ls=(0, (5, 1.5)), lw=1.0
+        )
         twin.set_ylabel("norm of students |W|", color=fs.lab.style.GREEN)
         twin.set_ylim(0, None)
         twin.spines["right"].set_visible(True)
@@ -76,5 +80,7 @@ def _draw_times(axis: Any, result: Any) -> None:
     block = np.arange(1, times.shape[-1] + 1)
     for number, arm in enumerate(ARMS):
         known = np.isfinite(times[:, number]).all(axis=0)
-        draw_band(axis, block[known], times[:, number][:, known], marker="o", ms=2.5, label=arm, **LOOKS[arm])
+        fs.lab.style.draw_band(
+            axis, block[known], times[:, number][:, known], marker="o", ms=2.5, label=arm, **LOOKS[arm]
+        )
     axis.set(xlabel="block", ylabel=f"time to L = {LEVEL:g} (blocks)", ylim=(0, 1.05))

@@ -1,0 +1,104 @@
+"""How fast a ReLU network is trained: ten seeds in one compiled call, against a plain loop in PyTorch.
+
+Run with `python benchmarks/rectified.py`. The training of `rectified/selectivity`: three contexts, 600 hidden units,
+8,000 steps of gradient descent on all 24 samples, float32. CPU seconds a seed of this one process, pinned to one core,
+medians, variants interleaved in one run; compilation is apart. On several threads PyTorch's wait for one another by
+spinning, and on a machine with other work to do a ratio of wall-clock times would say more about that than about the
+programs. PyTorch is optional.
+"""
+
+import os
+from itertools import pairwise
+from statistics import median
+from time import process_time
+from typing import Any
+
+if hasattr(os, "sched_setaffinity"):  # before JAX and PyTorch count the cores
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+import jax
+import numpy as np
+
+import festina as fs
+from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, single
+from festina.learning.loop import drive
+from festina.networks.rectified import Rectified
+from festina.worlds.contexts import multitask
+
+SEEDS, CONTEXTS, WIDTH, STEPS, RATE = 10, 3, 600, 8000, 1e-3
+DEVIATION = 0.005 / WIDTH
+ROUNDS = 3
+SIZES = (8 + CONTEXTS, WIDTH, 15 * (CONTEXTS + 1))
+CONFIG = DescentConfig(rate=RATE, steps=STEPS, records=80)
+
+
+def build(inputs: Any) -> Any:
+    """The process of one seed."""
+    world = multitask(CONTEXTS)
+    data, key = single(world.dataset), jax.random.key(inputs["seed"])
+    network = Rectified.init(key, SIZES, DEVIATION, np.float32)
+    learner = Learner(network, data.samples.loss, RATE * len(world.contexts))
+    return descend(CONFIG, key, {"relu": learner}, lambda networks: {"loss": data.samples.loss(networks["relu"])})
+
+
+def compiled(first: int) -> float:
+    """The mean loss of all seeds at the end."""
+    with fs.double():
+        outcome = drive(build, {"seed": np.arange(first, first + SEEDS)}, label="ReLU")
+    return float(outcome.observed["loss"][:, -1].mean())
+
+
+def plain_loop(torch: Any, seed: int) -> float:
+    """One seed in PyTorch, as one would write it; the loss at the end."""
+    data = single(multitask(CONTEXTS).dataset)
+    x, y = torch.from_numpy(data.inputs), torch.from_numpy(data.targets)
+    generator = torch.Generator().manual_seed(seed)
+    weights = [
+        (DEVIATION * torch.randn(rows, columns, generator=generator)).requires_grad_()
+        for columns, rows in pairwise(SIZES)
+    ]
+    optimizer = torch.optim.SGD(weights, lr=RATE)
+    loss = torch.zeros(())
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = 0.5 * ((torch.relu(x @ weights[0].T) @ weights[1].T - y) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+    return float(loss.detach()) / len(x)
+
+
+def seconds(work: Any) -> tuple[float, float]:
+    began = process_time()
+    value = work()
+    return process_time() - began, value
+
+
+def main() -> None:
+    try:
+        import torch
+
+        torch.set_num_threads(1)
+    except ImportError:
+        torch = None
+    first, _ = seconds(lambda: compiled(0))
+    ours, theirs = [], []
+    for number in range(ROUNDS):
+        ours.append(seconds(lambda number=number: compiled(SEEDS * (number + 1))))
+        if torch is not None:
+            theirs.append(seconds(lambda number=number: plain_loop(torch, number)))
+    warm = median(time for time, _ in ours) / SEEDS
+    print(
+        f"{SEEDS} seeds × {STEPS} steps, width {WIDTH}: CPU seconds a seed on one core (load {os.getloadavg()[0]:.1f})"
+    )
+    print(f"  festina: {first / SEEDS:.2f} with compilation, {warm:.2f} warm; loss {ours[-1][1]:.4f}")
+    if torch is None:
+        print("  PyTorch is not installed: no comparison (`pip install torch` for one)")
+        return
+    plain = median(time for time, _ in theirs)
+    ratio = median(one / (ten / SEEDS) for (ten, _), (one, _) in zip(ours, theirs, strict=True))
+    print(f"  PyTorch {torch.__version__}, plain loop: {plain:.2f}; loss {theirs[-1][1]:.4f}")
+    print(f"  ratio {ratio:.1f}")
+
+
+if __name__ == "__main__":
+    main()

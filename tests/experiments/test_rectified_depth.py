@@ -1,0 +1,34 @@
+"""rectified/depth: what is seen at the quick budget."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import festina as fs
+
+
+@pytest.fixture(scope="module")
+def result():
+    import jax
+
+    with jax.enable_x64(True):
+        return fs.run("rectified/depth", budget="quick")
+
+
+def test_quick_claims_hold_but_for_the_one_that_does_not(result):
+    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts if verdict.outcome != "not attempted"}
+    expected = dict.fromkeys(("solved", "linear-first-layer", "nonlinear-second-layer"), "reproduced")
+    assert outcomes == expected | {"shared-first-layer": "not reproduced"}, result
+
+
+def test_shares_of_strength_add_up(result):
+    np.testing.assert_allclose(result["strength"].sum("size"), 1.0, atol=1e-5)
+    assert result["linearity"].max() <= 1.0 + 1e-6
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+    assert len(figure.axes) == 6

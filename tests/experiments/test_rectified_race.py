@@ -1,0 +1,57 @@
+"""rectified/race: its claims, those that do not hold included, and energies against a plain calculation."""
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.experiments.rectified._pathways import path_gates, path_names, small_start
+from festina.experiments.rectified.race import _energy, correlations
+from festina.theory.rectified import at_start, on_residual
+from festina.worlds.contexts import context_subsets, multitask
+
+
+@pytest.fixture(scope="module")
+def result():
+    with jax.enable_x64(True):
+        return fs.run("rectified/race", budget="quick")
+
+
+def test_quick_claims_hold_but_for_the_one_that_does_not(result):
+    judged = {verdict.claim: verdict.outcome for verdict in result.verdicts if verdict.outcome != "not attempted"}
+    assert {claim for claim, outcome in judged.items() if outcome != "reproduced"} == {"sharing-raises-correlation"}, (
+        result
+    )
+
+
+def test_energies_are_those_of_what_paths_add_to_the_output():
+    world, sets = multitask(3), context_subsets(3)
+    names = path_names(sets)
+    graph = fs.networks.Graph.of(f"x -> {', '.join(names)} -> y", widths={"x": 11, "y": 60} | dict.fromkeys(names, 4))
+    network = small_start(jax.random.key(0), graph, 1.0)
+    gates = path_gates(world, sets)
+    expected = np.zeros(3)
+    for name, size in zip(names, sets.sum(axis=1).astype(int), strict=True):
+        path = np.asarray(network.weights[f"{name}->y"] @ network.weights[f"x->{name}"], float)
+        answer = world.dataset.inputs @ path.T * gates.get(name, np.ones(24))[:, None]
+        expected[size - 1] += np.sum(answer**2)
+    np.testing.assert_allclose(_energy(network, world, "scratch", 3), expected / expected.sum(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("contexts", [3, 5])
+def test_correlations_of_the_data_are_those_of_theory(contexts):
+    strengths = multitask(contexts).strengths
+    unit = strengths[1] / (8 * contexts)
+    first = [at_start(size, contexts, strengths).strength[0] / unit for size in range(1, contexts + 1)]
+    later = [on_residual(size, contexts, strengths).strength[0] / unit for size in range(1, contexts)]
+    np.testing.assert_allclose(correlations(contexts, "scratch"), first)
+    np.testing.assert_allclose(correlations(contexts, "residual"), [*later, 0.0], atol=1e-12)
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+    assert len(figure.axes) == 8

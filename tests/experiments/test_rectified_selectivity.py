@@ -1,0 +1,55 @@
+"""rectified/selectivity: its claims, those that do not hold included, and what they are computed from."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.errors import ArgumentError
+from festina.experiments.rectified._selectivity_measures import fitted, share_of_loss
+
+NOT_SO = {"race-winner", "constant-gates", "gates-of-contexts"}
+
+
+@pytest.fixture(scope="module")
+def result():
+    import jax
+
+    with jax.enable_x64(True):
+        return fs.run("rectified/selectivity", budget="quick")
+
+
+def test_quick_claims_hold_but_for_those_that_do_not(result):
+    judged = {verdict.claim: verdict.outcome for verdict in result.verdicts if verdict.outcome != "not attempted"}
+    assert {claim for claim, outcome in judged.items() if outcome == "not reproduced"} == NOT_SO, result
+    assert len(judged) >= 9
+
+
+def test_shares_of_strength_add_up(result):
+    np.testing.assert_allclose(result["strength"].sum("size"), 1.0, atol=1e-5)
+    assert np.all(result["loss"].isel(time=0) > 3.99)  # ½⟨|y|²⟩ = 32/8
+
+
+def test_a_fit_finds_the_starts_a_curve_was_made_with(result):
+    """The closed form, fitted to itself in place of a run, has no gap."""
+    exact = fitted(result, 2)
+    again = result.data.copy(deep=True)
+    again["loss"].loc[{"arm": "relu"}] = 4.0 * np.moveaxis(exact, -1, 1)
+    other = fs.experiment.Result(result.experiment, result.config, again)
+    start = np.abs(exact[..., 0] - 1.0).max()
+    assert np.abs(fitted(other, 2) - share_of_loss(other, "relu")).max() < 2e-3 + start
+
+
+def test_every_world_needs_a_scale():
+    with pytest.raises(ArgumentError, match="`context_scale` must have one value for each of the 2 worlds"):
+        fs.run("rectified/selectivity", contexts=(3, 4), context_scale=(1.0,))
+    with pytest.raises(ArgumentError, match="`records` must divide the 8000 steps"):
+        fs.run("rectified/selectivity", records=161)
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+    assert len(figure.axes) == 6 and all(axis.get_xlabel() or axis.get_xticklabels() for axis in figure.axes)
