@@ -201,3 +201,46 @@ def test_the_drawing_shows_every_node_and_the_gates(network):
     assert axis.get_title().startswith("strips: gates in 8 patterns")
     with pytest.raises(UnknownName, match="h9"):
         network.draw({"h9": np.ones(3)})
+
+
+def test_shapes_are_checked_and_nothing_is_broadcast(network):
+    world = world_on(SKIPPING, GATED)
+    swapped = {"x": world.inputs["z"], "z": world.inputs["x"]}
+    with pytest.raises(ArgumentError, match=r"`inputs\['x'\]` must be of shape \(40, 3\)"):
+        network(swapped)
+    narrow = fs.worlds.GatedDataset(world.inputs, world.targets | {"y": world.targets["y"][:, :1]})
+    for view in (narrow.samples, narrow.patterns):
+        with pytest.raises(ArgumentError, match="outputs and widths"):
+            view.loss(network)
+    for name, gate in (("h1", np.ones(1)), ("h1", np.ones((40, 3))), ("x->h2", np.ones((40, 3))), ("h1", 1.0)):
+        with pytest.raises(ArgumentError, match="gates"):
+            network(world.inputs, {name: gate})
+    with pytest.raises(ArgumentError, match="array of numbers"):
+        fs.worlds.GatedDataset(world.inputs, world.targets, {"h1": ["on"] * 40})
+    with pytest.raises(ArgumentError, match="at least one"):
+        fs.worlds.GatedDataset({"x": np.ones((0, 3))}, {"y": np.ones((0, 2))})
+
+
+def test_lists_will_do_and_float64_stays_float64(network):
+    world = world_on(SKIPPING, GATED, samples=4)
+    listed = fs.worlds.GatedDataset(
+        {node: values.tolist() for node, values in world.inputs.items()},
+        world.targets,
+        {name: gate.tolist() for name, gate in world.gates.items()},
+        [0.25] * 4,
+    )
+    with jax.enable_x64(False):
+        for loss in (listed.samples.loss(network), listed.patterns.loss(network)):
+            assert loss.dtype == np.float64
+            np.testing.assert_allclose(loss, by_hand(network, world), rtol=1e-13)
+        assert network(world.inputs, world.gates)["y"].dtype == np.float64
+
+
+def test_outputs_may_be_one_name_and_no_name_twice():
+    graph = Graph.of("x -> out", "x -> y", widths={"x": 2, "out": 2, "y": 1}, outputs=("out", "y"))
+    assert graph.outputs == ("out", "y")
+    assert Graph.of("x -> out", widths={"x": 2, "out": 2}, outputs="out").outputs == ("out",)
+    with pytest.raises(ArgumentError, match="each node once"):
+        Graph.of("x -> y", widths={"x": 2, "y": 1}, outputs=("y", "y"))
+    with pytest.raises(UnknownName, match="edge"):
+        Gated.of(graph, {"x": np.ones((2, 2))})

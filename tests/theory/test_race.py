@@ -65,3 +65,25 @@ def test_bad_candidates_are_refused():
         fs.theory.race(gates, world, depth=1)
     with pytest.raises(ArgumentError, match="some correlation"):
         fs.theory.race({"always": np.ones(4)}, margin(0.0)[1])
+
+
+def test_a_race_goes_on_until_it_is_over():
+    """Nine samples alike and one against: "all" learns fast, then slowly gives way to what fits exactly."""
+    world = fs.worlds.Dataset(np.ones((10, 1)), np.concatenate([np.ones((9, 1)), [[-1.0]]]))
+    gates = {"all": np.ones(10), "most": np.concatenate([np.ones(9), [0.7]])}
+    result = fs.theory.race(gates, world)
+    assert result.settled and result.curves["loss"][-1] < 1e-3
+    short = fs.theory.race(gates, world, until=float(result.curves["time"][-1]) / 100)
+    assert not short.settled and "NOT SETTLED" in repr(short)
+    assert abs(short["all"].share - result["all"].share) > 0.1
+
+
+def test_worlds_with_samples_will_do_and_others_are_refused():
+    world = fs.worlds.multitask(contexts=3)
+    result = fs.theory.race({"common": np.ones(24)}, world, until=1.0)
+    assert result["common"].share == 1.0
+    with pytest.raises(ArgumentError, match="have inputs, one sample a row"):
+        fs.theory.race({"a": np.ones(2)}, fs.worlds.GatedDataset({"x": np.eye(2)}, {"y": np.eye(2)}))
+    for until in (0.0, -1.0, np.nan):
+        with pytest.raises(ArgumentError, match="`until` must be positive"):
+            fs.theory.race(*margin(0.5), until=until)

@@ -59,8 +59,6 @@ def test_exclusive_or_has_the_published_strengths_and_closed_form():
     times = np.linspace(0.0, 30.0, 40)
     s, d, start = 2**0.5 / 4, 0.5, 0.01
     product = (s / d) / (1 - (1 - s / (d * start)) * np.exp(-2 * s * times))
-    signs = np.sign(np.diag(race.strengths))
-    race = race.starting(race.initial * np.concatenate([np.ones((1, 4)), signs[None]])[[0, 1] * 4])
     np.testing.assert_allclose(race.closed_form()(times)["loss"], 0.5 * (1 - 2**0.5 * product) ** 2, atol=1e-12)
     np.testing.assert_allclose(race(times)["loss"], 0.5 * (1 - 2**0.5 * product) ** 2, atol=1e-9)
 
@@ -121,9 +119,104 @@ def test_lonely_balanced_paths_have_a_closed_form():
     np.testing.assert_allclose(exact["loss"], integrated["loss"], atol=1e-9)
     np.testing.assert_allclose(exact["paths"], integrated["paths"], atol=1e-9)
     with pytest.raises(LookupError, match="balanced"):
-        race.starting(np.linspace(0.1, 0.5, race.initial.size).reshape(race.initial.shape)).closed_form()
+        race.starting(race.initial * np.linspace(1.0, 2.0, len(race.initial))[:, None]).closed_form()
     shared, crowded, _ = domains()
     with pytest.raises(LookupError, match="share an edge"):
         reduction(shared, crowded).starting(0.1).closed_form()
     with pytest.raises(ArgumentError, match="negative"):
         race(-1.0)
+
+
+def test_two_outputs_that_ask_for_different_bases_are_told():
+    """Each output alone is diagonalisable; together they are not, unless M₁ᵀM₁ and M₂ᵀM₂ commute."""
+    random = np.random.default_rng(0)
+    graph = Graph.of("x -> h -> y, z", widths={"x": 3, "h": 3, "y": 3, "z": 3})
+    white, first = np.eye(3) * 3**0.5, random.normal(size=(3, 3))
+    right = np.linalg.svd(first)[2]
+    for second, agrees in (
+        (random.normal(size=(3, 3)), False),
+        (random.normal(size=(3, 3)) @ np.eye(3), False),
+        (np.linalg.qr(random.normal(size=(3, 3)))[0] @ np.diag([2.0, 1.0, 0.5]) @ right, True),
+    ):
+        race = reduction(graph, fs.worlds.GatedDataset({"x": white}, {"y": white @ first.T, "z": white @ second.T}))
+        assert race.conditions[0].holds == agrees, race
+        assert agrees or race.conditions[0].worst > 0.05
+        for basis in race.bases.values():
+            present = np.any(basis != 0, axis=0)
+            np.testing.assert_allclose(basis[:, present].T @ basis[:, present], np.eye(present.sum()), atol=1e-10)
+
+
+@pytest.mark.parametrize(("depth", "weak"), [(8, 0.01), (4, 1e-4), (6, 1e-3), (14, 0.1)])
+def test_weak_modes_in_deep_networks_are_not_lost(depth, weak):
+    """The reduction of an exactly decoupled chain of layers applies, however little comes through."""
+    random = np.random.default_rng(1)
+    nodes = ["x", *(f"h{k}" for k in range(1, depth)), "y"]
+    graph = Graph.of(" -> ".join(nodes), widths=dict.fromkeys(nodes, 6))
+    bases = {node: np.linalg.qr(random.normal(size=(6, 3)))[0] for node in nodes}
+    network = Gated.decoupled(graph, {f"{s}->{t}": np.array([1.0, 0.5, weak]) for s, t in graph.edges}, bases)
+    inputs = random.normal(size=(20, 3)) @ np.diag([2.0, 1.5, 1.0])
+    inputs = np.linalg.qr(inputs)[0] * 20**0.5
+    targets = inputs @ np.diag([3.0, 2.0, 1.0]) @ bases["y"].T
+    race = reduction(graph, fs.worlds.GatedDataset({"x": inputs @ bases["x"].T}, {"y": targets}), network.weights)
+    assert race.applies, race
+    found = np.sort(np.abs(race.initial), axis=1)[:, ::-1][:, :3]
+    np.testing.assert_allclose(found, np.tile([1.0, 0.5, weak], (depth, 1)), rtol=1e-6)
+
+
+def test_one_size_for_all_starts_every_path_in_its_own_direction():
+    """Correlations of opposite sign in two paths; a start of the wrong sign would be stuck at a saddle."""
+    graph = Graph.of("x -> a -> y", "x -> b -> y", widths={"x": 1, "a": 1, "b": 1, "y": 1})
+    on, answers = np.array([1.0, 1.0, 0.0, 0.0]), np.array([[1.0], [1.0], [-3.0], [-3.0]])
+    race = reduction(graph, fs.worlds.GatedDataset({"x": np.ones((4, 1))}, {"y": answers}, {"a": on})).starting(0.1)
+    np.testing.assert_allclose(np.sort(race.strengths[:, 0] * np.sign(race.strengths[0, 0])), [-1.0, 0.5])
+    assert race(60.0)["loss"] < 1e-9
+    x, z = np.array([[1.0], [1.0], [-1.0], [-1.0]]), np.array([[1.0], [-1.0], [1.0], [-1.0]])
+    shared = Graph.of("x, z -> h -> y", widths={"x": 1, "z": 1, "h": 1, "y": 1})
+    one = reduction(shared, fs.worlds.GatedDataset({"x": x, "z": z}, {"y": 1.0 * x - 0.5 * z})).starting(0.1)
+    assert one(200.0)["loss"] < 1e-9  # x->h, z->h and h->y: the edge z->h is flipped
+    both = np.array([[0.1], [0.1], [0.1]])
+    np.testing.assert_allclose(one.starting(both).initial, both)
+
+
+def test_signs_that_cannot_be_had_and_nodes_that_are_too_narrow_are_refused():
+    wide = Graph.of("x -> h -> y", widths={"x": 3, "h": 1, "y": 3})
+    world = fs.worlds.GatedDataset({"x": np.eye(3)}, {"y": np.diag([3.0, 2.0, 1.0])})
+    with pytest.raises(ArgumentError, match="at most 1 modes in node 'h'"):
+        reduction(wide, world).starting(0.01)
+    names = ("x", "z")
+    crossed = Graph.of("x, z -> h -> y, w", widths={"x": 1, "z": 1, "h": 1, "y": 1, "w": 1})
+    gates = {node: np.array(on, float) for node, on in zip(names, ([1, 1, 0, 0], [0, 0, 1, 1]), strict=True)}
+    gates |= {"y": np.array([1.0, 0.0, 1.0, 0.0]), "w": np.array([0.0, 1.0, 0.0, 1.0])}
+    ones = np.ones((4, 1))
+    frustrated = fs.worlds.GatedDataset(
+        dict.fromkeys(names, ones), {"y": ones, "w": np.array([[1.0], [1.0], [1.0], [-1.0]])}, gates
+    )
+    with pytest.raises(ArgumentError, match="opposite sign"):
+        reduction(crossed, frustrated).starting(0.1)
+
+
+def test_overlaps_count_relative_to_the_inputs():
+    """Inputs of a hundred-thousandth: two paths that are always on still overlap fully."""
+    graph = Graph.of("x -> a -> y", "x -> b -> y", widths={"x": 1, "a": 1, "b": 1, "y": 1})
+    world = fs.worlds.GatedDataset({"x": np.full((4, 1), 1e-5)}, {"y": np.ones((4, 1))})
+    with pytest.raises(LookupError, match="overlap"):
+        reduction(graph, world).starting(0.1).closed_form()
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({}, "hold a matrix for the edge x->h"),
+        ({"x->h": np.ones((2, 2)), "h->y": np.ones((1, 3))}, r"`weights\['x->h'\]` must be of shape \(3, 2\)"),
+        ({"x->h": np.full((3, 2), np.nan), "h->y": np.ones((1, 3))}, "be finite"),
+    ],
+)
+def test_bad_weights_and_worlds_are_refused(weights, message):
+    graph = Graph.of("x -> h -> y", widths={"x": 2, "h": 3, "y": 1})
+    world = fs.worlds.GatedDataset({"x": np.eye(2)}, {"y": np.ones((2, 1))})
+    with pytest.raises(ArgumentError, match=message):
+        reduction(graph, world, weights)
+    with pytest.raises(ArgumentError, match="GatedDataset"):
+        reduction(graph, fs.worlds.Dataset(np.eye(2), np.ones((2, 1))))  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="finite"):
+        reduction(graph, world).starting(np.nan)

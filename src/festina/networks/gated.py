@@ -22,7 +22,9 @@ from jaxtyping import Array, Float
 from festina import draws
 from festina.errors import UnknownName, require
 from festina.networks.graph import Graph, Group, edge_name
-from festina.precision import double, is_traced, to_numpy
+from festina.precision import double, is_traced, precise, to_numpy
+from festina.worlds.gated import node_slices
+from festina.worlds.world import as_array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +47,7 @@ class Gated(eqx.Module):
         given = [tuple(np.shape(block)[-2:]) for block in self.blocks]
         require(given == shapes, "blocks", f"have the shapes {shapes} of the graph's groups", given)
 
+    @precise
     def __call__(self, inputs: Named, gates: Named | None = None) -> dict[str, Float[Any, "*batch _"]]:
         """What the output nodes answer, by name.
 
@@ -56,10 +59,10 @@ class Gated(eqx.Module):
         activity = self.activity(inputs, gates)
         return {node: activity[node] for node in self.graph.outputs}
 
+    @precise
     def activity(self, inputs: Named, gates: Named | None = None) -> dict[str, Float[Any, "*batch _"]]:
         """h_v of every node."""
-        gates = {} if gates is None else gates
-        self._check_names(inputs, gates)
+        inputs, gates = self._checked(inputs, {} if gates is None else gates)
         activity = {node: _gate(inputs[node], gates.get(node)) for node in self.graph.inputs}
         for block, group in zip(self.blocks, self.graph.groups, strict=True):
             answers = self._propagate(block, group, activity, gates)
@@ -85,18 +88,28 @@ class Gated(eqx.Module):
         return answers
 
     def _slices(self, nodes: Any) -> dict[str, slice]:
-        edges = np.cumsum([0, *(self.graph.widths[node] for node in nodes)])
-        return {node: slice(int(edges[k]), int(edges[k + 1])) for k, node in enumerate(nodes)}
+        return node_slices(tuple((node, self.graph.widths[node]) for node in nodes))
 
-    def _check_names(self, inputs: Named, gates: Named) -> None:
-        for node in self.graph.inputs:
-            require(node in inputs, "inputs", f"hold the input of node {node!r}", sorted(inputs))
-        for node in inputs:
-            if node not in self.graph.inputs:
-                raise UnknownName("input node", node, self.graph.inputs)
+    def _checked(self, inputs: Named, gates: Named) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Inputs and gates as arrays, with the names and shapes the graph asks for."""
+        for name in inputs:
+            if name not in self.graph.inputs:
+                raise UnknownName("input node", name, self.graph.inputs)
         for name in gates:
             if name not in self.graph.names:
                 raise UnknownName("gate", name, self.graph.names)
+        for node in self.graph.inputs:
+            require(node in inputs, "inputs", f"hold the input of node {node!r}", sorted(inputs))
+        shown, on = ({name: as_array(part) for name, part in parts.items()} for parts in (inputs, gates))
+        batch = shown[self.graph.inputs[0]].shape[:-1]
+        for node, values in shown.items():
+            shape = (*batch, self.graph.widths[node])
+            require(values.shape == shape, f"inputs[{node!r}]", f"be of shape {shape}", values.shape)
+        for name, gate in on.items():
+            allowed = {batch, (*batch, self.graph.widths[name])} if name in self.graph.widths else {batch}
+            listed = " or ".join(map(str, sorted(allowed, key=len)))
+            require(gate.shape in allowed, f"gates[{name!r}]", f"be of shape {listed}", gate.shape)
+        return shown, on
 
     @property
     def weights(self) -> dict[str, Float[Any, "_ _"]]:
@@ -111,9 +124,10 @@ class Gated(eqx.Module):
     @classmethod
     def of(cls, graph: Graph, weights: Named) -> "Gated":
         """A network from the weights of its edges, W_e of shape (width of target, width of source)."""
+        edges = [edge_name(*edge) for edge in graph.edges]
         for name in weights:
-            if name not in graph.names:
-                raise UnknownName("edge", name, [edge_name(*edge) for edge in graph.edges])
+            if name not in edges:
+                raise UnknownName("edge", name, edges)
         for source, target in graph.edges:
             name, shape = edge_name(source, target), (graph.widths[target], graph.widths[source])
             require(name in weights, "weights", f"hold a matrix for the edge {name}", sorted(weights))
@@ -173,6 +187,9 @@ class Gated(eqx.Module):
             bases: R_v by the name of the node, (width, modes) with orthonormal columns. Hidden nodes may be left out:
                 the first units then carry one mode each.
         """
+        for edge in graph.edges:
+            require(edge_name(*edge) in strengths, "strengths", f"hold B of {edge_name(*edge)}", sorted(strengths))
+        strengths, bases = ({name: as_array(part) for name, part in parts.items()} for parts in (strengths, bases))
         modes = len(next(iter(strengths.values())))
 
         def basis(node: str) -> Any:

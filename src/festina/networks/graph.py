@@ -37,7 +37,7 @@ class Graph:
     outputs: tuple[str, ...]
 
     @classmethod
-    def of(cls, *routes: str, widths: Mapping[str, int], outputs: Sequence[str] = ()) -> "Graph":
+    def of(cls, *routes: str, widths: Mapping[str, int], outputs: str | Sequence[str] = ()) -> "Graph":
         """A graph from routes such as ``"x -> h1 -> y"`` or, all to all, ``"a, b -> h -> y, z"``.
 
         Args:
@@ -52,9 +52,11 @@ class Graph:
             require(node in widths, "widths", f"give the width of node {node!r}", dict(widths))
         for node, width in widths.items():
             require(node in mentioned, "routes", f"use the node {node!r}, which has a width", routes)
-            require(int(width) == width and width >= 1, f"widths[{node!r}]", "be a whole number, at least 1", width)
+            require(width >= 1 and int(width) == width, f"widths[{node!r}]", "be a whole number, at least 1", width)
         sources = {source for source, _ in edges}
-        chosen = tuple(outputs) or tuple(node for node in mentioned if node not in sources)
+        outputs = (outputs,) if isinstance(outputs, str) else tuple(outputs)
+        require(len(set(outputs)) == len(outputs), "outputs", "name each node once", outputs)
+        chosen = outputs or tuple(node for node in mentioned if node not in sources)
         graph = cls(tuple((node, int(widths[node])) for node in mentioned), edges, chosen)
         graph._check()
         return graph
@@ -73,9 +75,8 @@ class Graph:
             if node not in widths:
                 raise UnknownName("output node", node, widths)
             require(node not in self.inputs, "outputs", "not be inputs", node)
-        assert self.order  # refuses cycles
         useful = set(self.outputs)
-        for node in reversed(self.order):
+        for node in reversed(self.order):  # which refuses cycles
             if any(target in useful for target in self.targets_of(node)):
                 useful.add(node)
         for node in widths:

@@ -25,7 +25,7 @@ from jaxtyping import Float
 
 from festina.errors import UnknownName, require
 from festina.networks.graph import Graph, edge_name
-from festina.worlds.gated import Patterns
+from festina.worlds.gated import Patterns, node_slices
 
 Path = tuple[str, ...]
 
@@ -101,7 +101,7 @@ def path_statistics(graph: Graph, patterns: Patterns, most: int = 10_000) -> Pat
     _check_nodes("targets", graph.outputs, patterns.output_nodes, graph)
     paths = graph.paths(most)
     gates = [_path_gate(path, patterns) for path in paths]
-    sources, targets = _slices(patterns.input_nodes), _slices(patterns.output_nodes)
+    sources, targets = node_slices(patterns.input_nodes), node_slices(patterns.output_nodes)
     cross = tuple(
         np.einsum("g,gab->ab", gate, patterns.cross[:, targets[path[-1]], sources[path[0]]])
         for path, gate in zip(paths, gates, strict=True)
@@ -120,11 +120,6 @@ def _path_gate(path: Path, patterns: Patterns) -> Float[np.ndarray, " patterns"]
     names = [*path, *(edge_name(*edge) for edge in itertools.pairwise(path))]
     on = np.ones(patterns.inputs.shape[0])
     return reduce(lambda product, name: product * np.asarray(patterns.gates.get(name, on)), names, on)
-
-
-def _slices(nodes: tuple[tuple[str, int], ...]) -> dict[str, slice]:
-    edges = np.cumsum([0, *(width for _, width in nodes)])
-    return {name: slice(int(edges[k]), int(edges[k + 1])) for k, (name, _) in enumerate(nodes)}
 
 
 def _check_nodes(what: str, expected: tuple[str, ...], given: tuple[tuple[str, int], ...], graph: Graph) -> None:

@@ -27,6 +27,8 @@ from festina.theory.chain import time_to_reach
 from festina.worlds.gated import GatedDataset
 
 RECORDS = 200
+AT_REST, DOUBLINGS = 1e-3, 13  # a race is over if nothing changes by more than this in most of its time
+TILT = 0.05  # of the first and last layer: an exactly balanced pathway could never change its sign
 UNSEEN = 1e-10  # singular values below this share of the largest one carry no correlation
 
 
@@ -57,10 +59,12 @@ class Contestant:
 class Race:
     """The outcome: who takes part, the winner, and how it went; ``print`` it.
 
-    ``curves`` has the `loss` (time) and each pathway's `energy` (time, candidate) ⟨|h_p|²⟩.
+    ``curves`` has the `loss` (time) and each pathway's `energy` (time, candidate) ⟨|h_p|²⟩; ``settled`` says whether
+    shares and loss had come to rest when it ended.
     """
 
     contestants: tuple[Contestant, ...]
+    settled: bool
     curves: xr.Dataset = field(compare=False)
 
     @property
@@ -82,7 +86,7 @@ class Race:
         won = sum(self[name].share for name in self.winners)
         lines = [
             f"race of {len(self.contestants)} pathways, won by {', '.join(self.winners)} ({won:.1%} of the energy); "
-            f"loss {loss[0]:.4g} → {loss[-1]:.3g}",
+            f"loss {loss[0]:.4g} → {loss[-1]:.3g}" + ("" if self.settled else "; NOT SETTLED: give a longer `until`"),
             f"  {'pathway':<{width}}  on for       S  speed  half-time  loss alone   share",
         ]
         for one in sorted(self.contestants, key=lambda one: -one.share):
@@ -105,18 +109,20 @@ def race(
     """Let candidate gatings race in one world.
 
     Each pathway starts with a map whose singular values are all ``initial``, along the singular vectors of its own
-    Σyx(p) and balanced over its layers: no pathway has a head start, and no seed decides.
+    Σyx(p) and nearly balanced over its layers: no pathway has a head start, and no seed decides.
 
     Args:
         candidates: gates by name, one number a sample (1 = on).
         world: a `Dataset`, or anything with ``inputs`` and ``targets``.
         depth: layers of each pathway, at least 2.
         initial: singular values of each pathway's initial map.
-        until: when to stop; unless given, twice the time the weakest correlation of any candidate would take alone.
+        until: when to stop; unless given, when shares and loss have come to rest (within a thousandth in seven
+            eighths of the time), or after some thousand times what the slowest correlation would take alone.
         timescale: τ.
     """
-    inputs, targets = np.asarray(world.inputs, float), np.asarray(world.targets, float)
+    inputs, targets = _matrices(world)
     require(len(candidates) >= 1, "candidates", "name at least one gating", candidates)
+    require(int(depth) == depth, "depth", "be a whole number", depth)
     require(depth >= 2, "depth", "be at least 2: pathways without a hidden layer do not race", depth)
     require(0 < initial < np.inf, "initial", "be positive", initial)
     gates = {name: np.asarray(gate, float) for name, gate in candidates.items()}
@@ -125,13 +131,14 @@ def race(
         require(fits, f"candidates[{name!r}]", f"be {len(inputs)} numbers, one a sample", gate)
         require(bool(np.any(gate)), f"candidates[{name!r}]", "be on for some sample", gate)
     spectra = {name: _spectrum(gate, inputs, targets) for name, gate in gates.items()}
-    until = _until(spectra, depth, initial, timescale) if until is None else until
-    times = np.linspace(0.0, until, RECORDS + 1)
+    require(0 < timescale < np.inf, "timescale", "be positive", timescale)
+    require(until is None or 0 < until < np.inf, "until", "be positive and finite", until)
+    first = _until(spectra, depth, initial, timescale) if until is None else until
     with double():
         rows = _rows(inputs, targets, gates)
         layers = _initial_layers(list(spectra.values()), depth, initial)
-        loss, energy = (np.asarray(part) for part in _integrate(layers, rows, jnp.asarray(times), timescale))
-    shares = energy[-1] / max(energy[-1].sum(), np.finfo(float).tiny)
+        times, loss, energy, settled = _course(layers, rows, first, timescale, longer=until is None)
+    shares = _shares(energy)[-1]
     contestants = tuple(
         _contestant(name, gate, spectra[name], inputs, targets, share, (depth, initial, timescale))
         for (name, gate), share in zip(gates.items(), shares, strict=True)
@@ -140,7 +147,42 @@ def race(
         {"loss": ("time", loss), "energy": (("time", "candidate"), energy)},
         coords={"time": times, "candidate": list(gates)},
     )
-    return Race(contestants, curves)
+    return Race(contestants, settled, curves)
+
+
+def _matrices(world: Any) -> tuple[Float[np.ndarray, "n i"], Float[np.ndarray, "n o"]]:
+    """Inputs and targets of a world, one sample a row."""
+    seen = getattr(world, "samples", world)
+    arrays = []
+    for name in ("inputs", "targets"):
+        part = getattr(seen, name, None)
+        require(part is not None and not isinstance(part, Mapping), "world", f"have {name}, one sample a row", world)
+        values = np.asarray(part, float)
+        require(values.ndim == 2, name, "have one sample a row", f"of shape {values.shape}")
+        require(bool(np.all(np.isfinite(values))), name, "be finite", "not")
+        arrays.append(values)
+    return arrays[0], arrays[1]
+
+
+def _course(
+    layers: list[Array], rows: "_Rows", until: float, timescale: float, *, longer: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """Times, loss and energies, and whether all came to rest; ever ``longer`` if it may be, until they do."""
+    for _ in range(DOUBLINGS):
+        times = np.linspace(0.0, until, RECORDS + 1)
+        loss, energy = (np.asarray(part) for part in _integrate(layers, rows, jnp.asarray(times), timescale))
+        shares = _shares(energy)
+        early = RECORDS // 8  # a pathway that has to change its sign passes by a saddle, where all seems at rest
+        moved = np.max(np.abs(shares[-1] - shares[early])) + abs(loss[-1] - loss[early]) / max(loss[0], 1e-300)
+        settled = bool(moved < AT_REST)
+        if settled or not longer:
+            break
+        until = 2.0 * until
+    return times, loss, energy, settled
+
+
+def _shares(energy: Float[np.ndarray, "times candidates"]) -> Float[np.ndarray, "times candidates"]:
+    return energy / np.maximum(energy.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
 
 
 class _Rows(eqx.Module):
@@ -226,16 +268,17 @@ def _until(spectra: Mapping[str, _Spectrum], depth: int, initial: float, timesca
             timescale=timescale,
         )
         slowest.extend(np.asarray(times)[np.isfinite(times)])
+        slowest.extend(timescale / spectrum.variances[seen])
     require(len(slowest) > 0, "candidates", "have some correlation with the targets", "none")
     return 2.0 * max(slowest)
 
 
 def _initial_layers(spectra: list[_Spectrum], depth: int, initial: float) -> list[Array]:
-    """Every pathway's map starts as ``initial`` · U Vᵀ, balanced; one array a layer, with an axis of candidates."""
+    """Every pathway's map starts as ``initial`` · U Vᵀ, nearly balanced; one array a layer, candidates first."""
     part = initial ** (1.0 / depth)
     modes = len(spectra[0].strengths)
-    first = np.stack([part * spectrum.right.T for spectrum in spectra])
-    last = np.stack([part * spectrum.left for spectrum in spectra])
+    first = np.stack([part * (1 + TILT) * spectrum.right.T for spectrum in spectra])
+    last = np.stack([part / (1 + TILT) * spectrum.left for spectrum in spectra])
     middle = np.tile(part * np.eye(modes), (len(spectra), 1, 1))
     return [jnp.asarray(layer) for layer in (first, *([middle] * (depth - 2)), last)]
 

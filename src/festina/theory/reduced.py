@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from festina.errors import require
+from festina.errors import ArgumentError, require
 from festina.networks.graph import Graph
 from festina.precision import double
 from festina.theory.chain import chain
@@ -48,7 +48,7 @@ class Condition:
         if self.holds:
             return f"holds: {self.says} (off by {self.worst:.1e} at most)"
         name = max(self.misses, key=lambda name: self.misses[name])
-        failing = sum(miss >= HOLDS for miss in self.misses.values())
+        failing = sum(not miss < HOLDS for miss in self.misses.values())
         return (
             f"FAILS: {self.says}; {failing} of {len(self.misses)} matrices are off, most of all {name}, "
             f"by {self.worst:.3g} of its norm"
@@ -97,30 +97,58 @@ class Reduction:
         verdict = "applies" if self.applies else "does not apply"
         lines = [f"  {condition}" for condition in self.conditions]
         for name, strength in zip(self.statistics.names, self.strengths, strict=True):
-            shown = ", ".join(f"{value:.4g}" for value in sorted(np.abs(strength), reverse=True)[:6])
-            lines.append(f"  {name}: S = {shown}")
+            seen = strength[np.abs(strength) > 1e-12 * np.max(np.abs(self.strengths))]
+            shown = ", ".join(f"{value:.4g}" for value in seen[np.argsort(-np.abs(seen))][:6])
+            lines.append(f"  {name}: S = {shown or '0'}" + (", …" if len(seen) > 6 else ""))
         return "\n".join([head + verdict, *lines])
 
     def starting(self, initial: Float[Any, "edges modes"] | float) -> "Reduction":
-        """The same race from other strengths B_e(0): an array, or one number for all edges and modes."""
-        values = np.broadcast_to(np.asarray(initial, dtype=float), self.initial.shape)
+        """The same race from other strengths B_e(0), decoupled by construction.
+
+        Args:
+            initial: an array, edge by mode; or one size for all edges in all modes in which a path sees correlations,
+                with signs such that every path begins in the direction of its S(p).
+        """
+        values = np.asarray(initial, dtype=float)
+        require(bool(np.all(np.isfinite(values))), "initial", "be finite", initial)
+        if values.ndim == 0:
+            values = values * self._signs()
+        shape = self.initial.shape
+        require(values.shape == shape, "initial", f"be one number, or {shape} (edges, modes)", values.shape)
+        self._check_widths(values)
         decoupled = Condition("initial weights are decoupled", {"initial strengths, as given": 0.0})
-        return replace(self, initial=values * self._present(), conditions=(self.conditions[0], decoupled))
+        return replace(self, initial=values, conditions=(self.conditions[0], decoupled))
 
-    def _present(self) -> Float[np.ndarray, "edges modes"]:
-        """1 where an edge belongs to a path that has something to learn in a mode, else 0."""
-        present = np.zeros_like(self.initial)
-        for member, strength, overlap in zip(self.members, self.strengths, self._own_overlaps(), strict=True):
-            present[list(member)] = np.maximum(present[list(member)], (strength != 0) | (overlap != 0))
-        return present
+    def _signs(self) -> Float[np.ndarray, "edges modes"]:
+        """±1 for each edge of a path that sees correlations in a mode, so that all its products have S(p)'s sign."""
+        signs = np.zeros_like(self.initial)
+        small = 1e-12 * np.max(np.abs(self.strengths))
+        for mode, strengths in enumerate(self.strengths.T):
+            paths = np.flatnonzero(np.abs(strengths) > small)
+            members = np.zeros((len(paths), len(self.graph.edges)), dtype=bool)
+            for row, p in enumerate(paths):
+                members[row, list(self.members[p])] = True
+            flipped = _solve_parity(members, strengths[paths] < 0)
+            if flipped is None:
+                raise ArgumentError(
+                    f"Argument `initial` must be an array here: in mode {mode} paths that share edges see correlations "
+                    "of opposite sign, so that one size for all edges does not start every path in its own direction."
+                )
+            signs[:, mode] = np.where(members.any(axis=0), np.where(flipped, -1.0, 1.0), 0.0)
+        return signs
 
-    def _own_overlaps(self) -> Float[np.ndarray, "paths modes"]:
-        return np.einsum("ppm->pm", self.overlaps)
+    def _check_widths(self, initial: Float[np.ndarray, "edges modes"]) -> None:
+        """A hidden node carries at most as many modes as it has units."""
+        ends = (*self.graph.inputs, *self.graph.outputs)
+        for node, width in [(node, width) for node, width in self.graph.nodes if node not in ends]:
+            touching = [k for k, edge in enumerate(self.graph.edges) if node in edge]
+            modes = int(np.sum(np.any(initial[touching] != 0, axis=0)))
+            require(modes <= width, "initial", f"have at most {width} modes in node {node!r}, one a unit", modes)
 
     def __call__(self, time: Any) -> dict[str, np.ndarray]:
         """`edges` B_e, `paths` B_p and the `loss` at any times ≥ 0, integrated to ten digits and more."""
         times = np.asarray(time, dtype=float)
-        require(bool(np.all(times >= 0)), "time", "not be negative", time)
+        require(times.size > 0 and bool(np.all(times >= 0)), "time", "be numbers from 0 on", time)
         order, back = np.unique(times, return_inverse=True)
         with double():
             edges, paths, losses = (np.asarray(part) for part in self._integrate(jnp.asarray(order)))
@@ -189,9 +217,32 @@ class Reduction:
             if set(one) & set(other):
                 raise LookupError(f"no closed form: {names[p]} and {names[j]} share an edge")
             overlap = float(np.max(np.abs(self.overlaps[p, j])))
-            if overlap > HOLDS:
+            own = np.sqrt(np.max(np.abs(self.overlaps[p, p])) * np.max(np.abs(self.overlaps[j, j])))
+            if overlap > HOLDS * own:
                 raise LookupError(f"no closed form: {names[p]} and {names[j]} overlap, D = {overlap:.3g}")
         for p, member in enumerate(self.members):
             parts = np.abs(self.initial[list(member)])
             if np.max(np.ptp(parts, axis=0)) > HOLDS * max(np.max(parts), np.finfo(float).tiny):
                 raise LookupError(f"no closed form: the edges of {names[p]} do not start balanced")
+
+
+def _solve_parity(members: np.ndarray, odd: np.ndarray) -> np.ndarray | None:
+    """Which edges to flip so that exactly the ``odd`` paths hold an odd number of them; None if there is no way.
+
+    Gaussian elimination over the field of two elements.
+    """
+    table = np.concatenate([members, odd[:, None]], axis=1)
+    pivots: list[int] = []
+    for column in range(members.shape[1]):
+        row = len(pivots)
+        candidates = np.flatnonzero(table[row:, column])
+        if len(candidates):
+            table[[row, row + candidates[0]]] = table[[row + candidates[0], row]]
+            others = np.flatnonzero(table[:, column])
+            table[others[others != row]] ^= table[row]
+            pivots.append(column)
+    if np.any(table[len(pivots) :, -1]):
+        return None
+    flipped = np.zeros(members.shape[1], dtype=bool)
+    flipped[pivots] = table[: len(pivots), -1]
+    return flipped

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from festina.errors import require
 from festina.networks.graph import Graph, edge_name
 from festina.theory._bases import Block, diagonal, joint_bases, off_diagonal
 from festina.theory.paths import PathStatistics, path_statistics
@@ -30,7 +31,7 @@ from festina.worlds.gated import GatedDataset, Patterns
 
 def reduction(
     graph: Graph,
-    world: GatedDataset | Patterns,
+    world: Any,
     weights: Mapping[str, Any] | None = None,
     timescale: float = 1.0,
 ) -> Reduction:
@@ -43,6 +44,10 @@ def reduction(
             decoupled, the reduction starts from zero, where nothing moves: see `Reduction.starting`.
         timescale: τ.
     """
+    require(
+        isinstance(world, GatedDataset | Patterns), "world", "be a GatedDataset or its Patterns", type(world).__name__
+    )
+    require(0 < timescale < np.inf, "timescale", "be positive", timescale)
     statistics = path_statistics(graph, world if isinstance(world, Patterns) else world.patterns)
     moments = _moments(statistics)
     edges = {} if weights is None else _edge_blocks(graph, weights)
@@ -141,6 +146,13 @@ def _names_of(statistics: PathStatistics, contest: list[int]) -> list[str]:
 
 
 def _edge_blocks(graph: Graph, weights: Mapping[str, Any]) -> dict[str, Block]:
+    require(isinstance(weights, Mapping), "weights", "be matrices by the name of the edge", type(weights).__name__)
+    for source, target in graph.edges:
+        name, shape = edge_name(source, target), (graph.widths[target], graph.widths[source])
+        require(name in weights, "weights", f"hold a matrix for the edge {name}", sorted(weights))
+        matrix = np.asarray(weights[name])
+        require(matrix.shape == shape, f"weights[{name!r}]", f"be of shape {shape}", matrix.shape)
+        require(bool(np.all(np.isfinite(matrix))), f"weights[{name!r}]", "be finite", "not")
     return {edge_name(s, t): (t, s, np.asarray(weights[edge_name(s, t)])) for s, t in graph.edges}
 
 

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from festina.errors import require
-from festina.precision import is_traced
+from festina.errors import ArgumentError, require
+from festina.precision import is_traced, precise
 from festina.worlds.world import as_array, check_finite
 
 Named = dict[str, Any]
@@ -23,7 +23,23 @@ NEGLIGIBLE = 1e-15  # singular values below this share of the largest one are ro
 
 def as_named(values: Any) -> Named:
     """Arrays by name, from any mapping."""
-    return {name: as_array(array) for name, array in dict(values).items()}
+    named = dict(values)
+    for name, array in named.items():
+        try:
+            named[name] = as_array(array)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"Argument `{name}` must be an array of numbers, but is {array!r}.") from None
+    return named
+
+
+def node_slices(nodes: tuple[tuple[str, int], ...]) -> dict[str, slice]:
+    """Where each of some nodes, given with their widths, stands among the columns of all of them."""
+    edges = np.cumsum([0, *(width for _, width in nodes)])
+    return {name: slice(int(edges[k]), int(edges[k + 1])) for k, (name, _) in enumerate(nodes)}
+
+
+def _check_outputs(expected: dict[str, int], given: dict[str, int]) -> None:
+    require(given == expected, "targets", f"be for the outputs and widths {expected} of the network", given)
 
 
 class GatedSamples(eqx.Module):
@@ -35,12 +51,11 @@ class GatedSamples(eqx.Module):
     share: Float[Any, " n"]
     constant: Any = 0.0
 
-    def loss(self, network: Any) -> Float[Array, ""]:
+    @precise
+    def loss(self, network: Any) -> Float[Any, ""]:
         """½ Σ_n share_n Σ_out |y_v − h_v|² + constant."""
         answers = network(self.inputs, self.gates)
-        require(
-            set(answers) == set(self.targets), "targets", f"be for the outputs {sorted(answers)}", sorted(self.targets)
-        )
+        _check_outputs(*({name: part.shape[-1] for name, part in sorted(of.items())} for of in (answers, self.targets)))
         errors = [jnp.sum((self.targets[node] - answers[node]) ** 2, axis=-1) for node in answers]
         return 0.5 * jnp.sum(self.share * sum(errors[1:], start=errors[0])) + self.constant
 
@@ -59,7 +74,8 @@ class Patterns(eqx.Module):
     input_nodes: tuple[tuple[str, int], ...] = eqx.field(static=True)
     output_nodes: tuple[tuple[str, int], ...] = eqx.field(static=True)
 
-    def loss(self, network: Any) -> Float[Array, ""]:
+    @precise
+    def loss(self, network: Any) -> Float[Any, ""]:
         """½⟨|y|²⟩ + Σ_g [½ tr(W_g Σxx(g) W_gᵀ) − tr(W_gᵀ Σyx(g))]."""
         maps = self.maps(network)
         return self.energy - jnp.sum(maps * self.cross) + 0.5 * jnp.sum(maps * (maps @ self.inputs))
@@ -72,6 +88,7 @@ class Patterns(eqx.Module):
         def answers(gates: Named) -> Array:
             repeated = {name: jnp.broadcast_to(gate, (rows, *jnp.shape(gate))) for name, gate in gates.items()}
             outputs = network(probe, repeated)
+            _check_outputs({name: part.shape[-1] for name, part in sorted(outputs.items())}, dict(self.output_nodes))
             return jnp.concatenate([outputs[name] for name, _ in self.output_nodes], axis=-1).T
 
         if not self.gates:
@@ -93,13 +110,16 @@ class GatedDataset(eqx.Module):
     inputs: dict[str, Float[Any, "n _"]] = eqx.field(converter=as_named)
     targets: dict[str, Float[Any, "n _"]] = eqx.field(converter=as_named)
     gates: dict[str, Float[Any, "n ..."]] = eqx.field(converter=as_named, default_factory=dict)
-    probabilities: Float[Any, " n"] | None = None
+    probabilities: Float[Any, " n"] | None = eqx.field(
+        converter=lambda values: None if values is None else as_array(values), default=None
+    )
 
     def __check_init__(self) -> None:
         for kind, arrays in (("inputs", self.inputs), ("targets", self.targets)):
             require(len(arrays) >= 1, kind, "hold at least one node", sorted(arrays))
             for name, values in arrays.items():
-                require(values.ndim == 2, f"{kind}[{name!r}]", "have one sample a row", f"of shape {values.shape}")
+                fits = values.ndim == 2 and min(values.shape) >= 1
+                require(fits, f"{kind}[{name!r}]", "have one sample a row, at least one", f"of shape {values.shape}")
         for kind, arrays in (("inputs", self.inputs), ("targets", self.targets), ("gates", self.gates)):
             for name, values in arrays.items():
                 fits = values.ndim in (1, 2) and values.shape[0] == self.count
@@ -204,5 +224,4 @@ def _joined(arrays: Named) -> np.ndarray:
 
 def _split(rows: Any, nodes: tuple[tuple[str, int], ...]) -> Named:
     """Columns back to the nodes they belong to."""
-    edges = np.cumsum([0, *(width for _, width in nodes)])
-    return {name: rows[:, edges[k] : edges[k + 1]] for k, (name, _) in enumerate(nodes)}
+    return {name: rows[:, place] for name, place in node_slices(nodes).items()}

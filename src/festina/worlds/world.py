@@ -29,10 +29,10 @@ class World(Protocol):
 
 
 def as_array(values: Any) -> Any:
-    """Lists and integers as real NumPy arrays; arrays as they are."""
+    """Lists, integers and tensors of other libraries as real NumPy arrays; arrays as they are."""
     if isinstance(values, jax.Array):
         return values
-    array = np.asarray(values)
+    array = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
     return array if np.issubdtype(array.dtype, np.floating) else array.astype(float)
 
 
