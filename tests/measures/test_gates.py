@@ -118,8 +118,28 @@ def test_the_figure_draws_without_a_warning():
         ((np.ones(4), [0, 1, 0, 1]), r"\(samples, units\)"),
         ((np.ones((2, 2, 3)), [0, 1]), "be left out"),
         (([[1.0, 2.0], [1.0]], [0, 1]), "rectangular"),
+        ((np.ones((2, 3)), [[0], [1, 2]]), "`contexts` must be a rectangular"),
+        ((np.ones((2, 3)), [0.0, np.nan]), "`contexts` must name every sample"),
+        ((np.ones((2, 3)) * 1j, [0, 1]), "real numbers"),
+        ((np.array([["a"], ["b"]]), [0, 1]), "real numbers"),
     ],
 )
 def test_bad_input_is_refused_with_a_reason(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         fs.measures.gates(*arguments)
+
+
+def test_names_of_groups_never_collide():
+    """Contexts "a b", "a" and "b": the units of the first are not those of the other two."""
+    contexts = np.repeat(["a b", "a", "b"], 2)
+    layer = np.array([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1]], float).T
+    found = fs.measures.gates(layer, contexts)
+    assert {group.name for group in found.groups} == {"{'a b'}", "{a b}"}
+    assert len(found.effective(np.eye(6), layer, cover=1.0).maps) == 2
+
+
+def test_a_readout_with_holes_is_refused():
+    with pytest.raises(ArgumentError, match="`readout` must be finite"):
+        fs.measures.gates(planted(), readout=np.full((2, len(UNITS)), np.nan))
+    with pytest.raises(ArgumentError, match="`targets` must be finite"):
+        fs.measures.gates(planted()).effective(np.eye(18), np.full((18, 1), np.nan))

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from festina.errors import require
+from festina.measures.arrays import as_real
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,12 +67,12 @@ def effective_network(inputs: Any, targets: Any, gates: Mapping[str, Any]) -> Ef
         targets: one sample a row.
         gates: by the name of the pathway, one number a sample.
     """
-    shown, wanted = np.asarray(inputs, float), np.asarray(targets, float)
+    shown, wanted = as_real("inputs", inputs), as_real("targets", targets)
     require(shown.ndim == 2, "inputs", "have one sample a row", f"of shape {shown.shape}")
     fits = wanted.ndim == 2 and len(wanted) == len(shown)
     require(fits, "targets", f"have one row for each of the {len(shown)} inputs", f"of shape {wanted.shape}")
     require(len(gates) >= 1, "gates", "name at least one pathway", gates)
-    columns = {name: np.asarray(gate, float) for name, gate in gates.items()}
+    columns = {name: as_real(f"gates[{name!r}]", gate) for name, gate in gates.items()}
     for name, gate in columns.items():
         require(gate.shape == (len(shown),), f"gates[{name!r}]", f"be {len(shown)} numbers", f"of shape {gate.shape}")
     gated = [gate[:, None] * shown for gate in columns.values()]

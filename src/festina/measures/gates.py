@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from festina.errors import ArgumentError, require
+from festina.errors import require
 from festina.measures.activity import MOST, active_sets, set_sizes, strength_by_size, whole_context_share
+from festina.measures.arrays import as_numpy, as_real
 from festina.measures.effective import EffectiveNetwork, effective_network
 
 if TYPE_CHECKING:
@@ -42,9 +43,15 @@ class Group:
 
     @property
     def name(self) -> str:
-        """Such as ``{a b}`` or, where items matter, ``{a b | 1 2}``."""
-        of_items = "" if self.items is None else " | " + " ".join(map(str, self.items))
-        return "{" + " ".join(map(str, self.contexts)) + of_items + "}"
+        """Such as ``{a b}`` or, where items matter, ``{a b | 1 2}``; names with blanks are quoted."""
+        of_items = "" if self.items is None else " | " + " ".join(map(_plain, self.items))
+        return "{" + " ".join(map(_plain, self.contexts)) + of_items + "}"
+
+
+def _plain(name: Any) -> str:
+    """A name that can stand beside others: quoted, if it holds what separates them."""
+    text = str(name)
+    return repr(text) if not text or any(sign in text for sign in " |{}'\"") else text
 
 
 @dataclass(frozen=True, repr=False)
@@ -202,9 +209,7 @@ def gates(
 
 def _samples(activations: Any, contexts: Any, items: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Activations as (samples, units) in float64, with the labels of the samples."""
-    values = as_numpy(activations)
-    require(np.issubdtype(values.dtype, np.number) or values.dtype == bool, "activations", "be numbers", values.dtype)
-    values = values.astype(float)
+    values = as_real("activations", activations)
     if values.ndim == 3:
         require(contexts is None and items is None, "contexts", "be left out for (contexts, items, units)", "given")
         count, kinds, units = values.shape
@@ -214,8 +219,6 @@ def _samples(activations: Any, contexts: Any, items: Any) -> tuple[np.ndarray, n
     fits = values.ndim == 2 and min(values.shape) >= 1
     require(fits, "activations", "be (samples, units) or (contexts, items, units)", f"of shape {values.shape}")
     require(contexts is not None, "contexts", "name the context of each sample", None)
-    bad = int(np.sum(~np.isfinite(values)))
-    require(bad == 0, "activations", "be finite everywhere", f"{bad} non-finite values")
     return (
         values,
         _labels("contexts", contexts, len(values)),
@@ -224,25 +227,17 @@ def _samples(activations: Any, contexts: Any, items: Any) -> tuple[np.ndarray, n
 
 
 def _labels(name: str, labels: Any, count: int) -> np.ndarray:
-    array = as_numpy(labels)
+    array = as_numpy(name, labels)
     require(array.shape == (count,), name, f"have one label for each of the {count} samples", f"of shape {array.shape}")
+    missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
+    require(not missing, name, "name every sample", "NaN for some of them")
     return array
-
-
-def as_numpy(values: Any) -> np.ndarray:
-    """Arrays of any library as NumPy; tensors that carry gradients are detached."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise ArgumentError(f"Argument `activations` must be a rectangular array, but {error}.") from None
 
 
 def _readout_norms(readout: Any, units: int) -> Any:
     if readout is None:
         return np.ones(units)
-    weights = as_numpy(readout).astype(float)
+    weights = as_real("readout", readout)
     fits = weights.ndim == 2 and weights.shape[1] == units
     require(fits, "readout", f"be (outputs, {units} units)", f"of shape {weights.shape}")
     return np.linalg.norm(weights, axis=0)

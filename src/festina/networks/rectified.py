@@ -20,7 +20,7 @@ from festina.errors import require
 from festina.networks.gated import Gated
 from festina.networks.graph import ARROW, Graph
 from festina.networks.linear import check_sizes
-from festina.precision import double, is_traced
+from festina.precision import double, is_traced, precise
 
 INPUT, OUTPUT = "x", "y"
 
@@ -36,10 +36,12 @@ class Rectified(eqx.Module):
         fit = all(after[1] == before[0] for before, after in itertools.pairwise(shapes))
         require(fit, "weights", "fit together (columns of each = rows of the one before)", shapes)
 
+    @precise
     def __call__(self, x: Float[Any, "*batch i"]) -> Float[Any, "*batch o"]:
         """Propagate one input, or a stack of them with the input axis last."""
         return self.hidden(x)[-1] @ self.weights[-1].T
 
+    @precise
     def hidden(self, x: Float[Any, "*batch i"]) -> tuple[Float[Any, "*batch _"], ...]:
         """The activity of each hidden layer."""
         layers = []
@@ -48,6 +50,7 @@ class Rectified(eqx.Module):
             layers.append(x)
         return tuple(layers)
 
+    @precise
     def gates(self, x: Float[Any, "*batch i"]) -> dict[str, Float[Any, "*batch _"]]:
         """Which units are on, as data for `as_gated`: 1 above zero, 0 at zero and below; "h1" is next to the input."""
         return {f"h{number}": (layer > 0).astype(layer.dtype) for number, layer in enumerate(self.hidden(x), start=1)}
