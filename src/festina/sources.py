@@ -88,3 +88,9 @@ JARVIS_2025 = Source(
     "Jarvis, Klein, Rosman & Saxe (2025). Make haste slowly: a theory of emergent structured mixed selectivity in "
     "feature learning ReLU networks. ICLR.",
 )
+VAN_MEEGEN_2024 = Source(
+    "vanmeegen2024",
+    "van Meegen & Sompolinsky 2024",
+    "van Meegen & Sompolinsky (2024). Coding schemes in neural networks learning classification tasks. arXiv "
+    "2406.16689.",
+)

@@ -1,6 +1,7 @@
 """race/context: its claims, and what is measured of gates."""
 
 import warnings
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -36,6 +37,22 @@ def test_gates_of_units_made_by_hand():
     np.testing.assert_allclose(seen["gates"][2, 2], strength[0] / strength.sum())
     np.testing.assert_allclose(seen["gates"][2, 0], strength[1] / strength.sum())
     np.testing.assert_allclose(seen["gates"].sum(), 1.0)
+
+
+def test_learning_is_what_makes_gates_contextual(result):
+    """The claim is about the gain: more than half of an untrained network's strength is in such units already."""
+    shares = result["contextual"].sel(cue=1.0)
+    gain = float((shares.isel(time=-1) - shares.isel(time=0)).mean())
+    measured = next(verdict for verdict in result.verdicts if verdict.claim == "contextual").measured
+    assert measured == pytest.approx(gain) and gain < float(shares.isel(time=-1).mean()) - 0.3
+
+
+def test_a_short_run_is_not_judged(result):
+    short = replace(result, data=result.data.isel(time=slice(0, 26)), theory=result.theory.isel(time=slice(0, 26)))
+    notes = {claim.id: claim.judge(short, "quick").note for claim in result.experiment.claims}
+    late = {"half", "solved", "no-cue", "cued", "contextual", "three-and-one", "follows"}
+    assert {name for name, note in notes.items() if note == "needs a longer run: networks still learn"} == late
+    short.figure()
 
 
 def test_without_a_cue_gates_cannot_depend_on_context(result):

@@ -92,3 +92,10 @@ def test_the_figure_draws_without_a_warning(result):
         figure = result.figure()
     assert len(figure.axes) == 6
     assert all(axis.get_xlabel() and axis.get_ylabel() for axis in figure.axes)
+
+
+def test_a_short_run_is_not_judged(result):
+    short = replace(result, data=result.data.isel(time=slice(0, 12)), theory=result.theory.isel(time=slice(0, 12)))
+    notes = {claim.judge(short, "quick").note for claim in result.experiment.claims}
+    assert notes == {"needs a longer run: networks still learn"}
+    short.figure()

@@ -10,7 +10,7 @@ import pytest
 import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.race._routing_networks import decoupled, private, racing_maps, start_of
-from festina.experiments.race.routing import race_errors, speed_ups
+from festina.experiments.race.routing import race_errors, small_start_shares, speed_ups
 from festina.networks import Gated, Graph
 from festina.worlds.routing import Routing
 
@@ -23,6 +23,11 @@ def result():
 
 def test_quick_claims_hold(result):
     assert all(verdict.outcome == "reproduced" for verdict in result.verdicts), result
+
+
+def test_starts_have_the_product_and_the_balance_of_their_names():
+    np.testing.assert_allclose(start_of("equal", 0.3, 4), [0.3 ** (1 / 3)] * 3)
+    np.testing.assert_allclose(start_of("balanced", 0.3, 4), np.array([1.0, 2.0, 1.0]) * 0.15 ** (1 / 3))
 
 
 def test_the_racing_network_is_a_gated_one():
@@ -50,8 +55,11 @@ def test_what_cannot_be_judged_is_said(result):
     short = replace(result, data=result.data.isel(time=slice(0, 60)))
     with pytest.raises(LookupError, match="needs a longer run"):
         speed_ups(short)
-    with pytest.raises(LookupError, match="the race is not over"):
-        race_errors(short)
+    for quantity in (race_errors, small_start_shares):
+        with pytest.raises(LookupError, match="the race is not over"):
+            quantity(short)
+    with pytest.raises(ArgumentError, match="`domains` must hold every value once"):
+        fs.run("race/routing", domains=(2, 2))
     with pytest.raises(ArgumentError, match="`race_domains` must not be smaller than all numbers of trained outputs"):
         fs.run("race/routing", trained=3, race_domains=2)
 

@@ -1,6 +1,7 @@
 """race/tasks: its claims, and what they cannot check."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -40,6 +41,19 @@ def test_claims_say_what_they_need():
     assert notes["shared-wins"] == "needs a start of 0.0001 or smaller"
     assert notes["no-transition"] == "needs a start of 0.2 or larger"
     assert len(result.figure().axes) == 4
+
+
+def test_short_runs_and_few_points_are_not_judged(result):
+    short = replace(result, data=result.data.isel(time=slice(0, 20)), theory=result.theory.isel(time=slice(0, 20)))
+    notes = {claim.id: claim.judge(short, "quick").note for claim in result.experiment.claims}
+    still = {name for name, note in notes.items() if note == "needs a longer run: networks still learn"}
+    assert still == {*notes}
+    few = replace(result, config=result.config.model_copy(update={"points": 3}))
+    assert all(
+        claim.judge(few, "quick").note == "needs at least 13 points for 3 tasks"
+        for claim in result.experiment.claims
+        if claim.id in ("crossing", "transition", "no-transition")
+    )
 
 
 def test_the_figure_draws_without_a_warning(result):

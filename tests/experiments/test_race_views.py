@@ -1,12 +1,14 @@
 """race/views: its claims, those that must not hold among them, and its networks."""
 
 import warnings
+from dataclasses import replace
 
 import jax
 import numpy as np
 import pytest
 
 import festina as fs
+from festina.errors import ArgumentError
 from festina.experiments.race._views_networks import gated_networks, starts
 from festina.experiments.race.views import Views
 
@@ -47,6 +49,16 @@ def test_claims_say_what_they_need():
     assert notes["ratios-kept"] == "needs p = 1 among the probabilities"
     assert notes["transient"] == "needs 0 < p < 1 among the probabilities"
     assert len(result.figure().axes) == 6
+
+
+def test_short_runs_and_values_twice_are_refused(result):
+    short = replace(result, data=result.data.isel(time=slice(0, 20)), theory=result.theory.isel(time=slice(0, 20)))
+    notes = {claim.id: claim.judge(short, "quick").note for claim in result.experiment.claims}
+    late = ("one-end", "identical-seeds", "winner-takes-all", "transient", "bottleneck")
+    assert all(notes[name] == "needs a longer run: networks still learn" for name in late)
+    for field, value in (("together", (1, 1)), ("depth", (2, 2)), ("initial", (0.1, 0.1))):
+        with pytest.raises(ArgumentError, match=f"`{field}` must hold every value once"):
+            Views.Config.checked("race/views", {field: value})
 
 
 def test_the_figure_draws_without_a_warning(result):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import festina as fs
+from festina.errors import ArgumentError
 from festina.experiments.race.xor import fits
 from festina.networks.rectified import Rectified
 from festina.worlds.logic import xor
@@ -55,6 +56,19 @@ def test_a_large_start_alone_leaves_claims_open(result):
     large = replace(result, config=result.config.model_copy(update={"scale": (0.05,)}))
     notes = {claim.id: claim.judge(large, "quick").note for claim in result.experiment.claims}
     assert notes["rectified"] == notes["start"] == "needs a small start among the scales"
+
+
+def test_a_short_run_is_not_judged(result):
+    short = replace(result, data=result.data.isel(time=slice(0, 20)), theory=result.theory.isel(time=slice(0, 20)))
+    notes = {claim.id: claim.judge(short, "quick").note for claim in result.experiment.claims}
+    assert all(notes[name].startswith("needs a longer run") for name in ("rectified", "start", "aligned", "fastest"))
+    short.figure()
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.01, float("nan"), float("inf"), (0.01, 0.01)])
+def test_starts_are_positive_numbers_that_differ(scale):
+    with pytest.raises(ArgumentError, match="`scale` must"):
+        fs.run("race/xor", scale=scale)
 
 
 def test_the_fit_finds_a_known_start(result):

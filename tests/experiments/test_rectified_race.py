@@ -1,12 +1,14 @@
 """rectified/race: its claims, those that do not hold included, and energies against a plain calculation."""
 
 import warnings
+from dataclasses import replace
 
 import jax
 import numpy as np
 import pytest
 
 import festina as fs
+from festina.errors import ArgumentError
 from festina.experiments.rectified._pathways import path_gates, path_names, small_start
 from festina.experiments.rectified.race import _energy, correlations
 from festina.theory.rectified import at_start, on_residual
@@ -55,3 +57,12 @@ def test_the_figure_draws_without_a_warning(result):
         warnings.simplefilter("error")
         figure = result.figure()
     assert len(figure.axes) == 8
+
+
+def test_too_few_steps_are_not_judged(result):
+    short = replace(result, data=result.data.isel(time=slice(0, 10)))
+    notes = {claim.id: claim.judge(short, "quick").note for claim in result.experiment.claims}
+    late = ("two-of-three", "all-three", "draw-on-the-residual", "won-from-scratch", "middle-sizes")
+    assert all(notes[name].startswith("needs more steps") for name in late)
+    with pytest.raises(ArgumentError, match="`contexts` must hold every value once"):
+        fs.run("rectified/race", contexts=(3, 3))

@@ -1,6 +1,7 @@
 """rectified/selectivity: its claims, those that do not hold included, and what they are computed from."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,6 +45,10 @@ def test_a_fit_finds_the_starts_a_curve_was_made_with(result):
 def test_every_world_needs_a_scale():
     with pytest.raises(ArgumentError, match="`context_scale` must have one value for each of the 2 worlds"):
         fs.run("rectified/selectivity", contexts=(3, 4), context_scale=(1.0,))
+    with pytest.raises(ArgumentError, match="`context_scale` must differ where the number of contexts does not"):
+        fs.run("rectified/selectivity", contexts=(3, 3), context_scale=(1.0, 1.0))
+    with pytest.raises(ArgumentError, match="`context_scale` must be"):
+        fs.run("rectified/selectivity", contexts=(3,), context_scale=(float("nan"),))
     with pytest.raises(ArgumentError, match="`records` must divide the 8000 steps"):
         fs.run("rectified/selectivity", records=161)
 
@@ -53,3 +58,11 @@ def test_the_figure_draws_without_a_warning(result):
         warnings.simplefilter("error")
         figure = result.figure()
     assert len(figure.axes) == 6 and all(axis.get_xlabel() or axis.get_xticklabels() for axis in figure.axes)
+
+
+def test_too_few_steps_are_not_judged(result):
+    short = replace(result, data=result.data.isel(time=slice(0, 10)))
+    notes = {claim.id: claim.judge(short, "full").note for claim in result.experiment.claims}
+    late = ("as-fast", "faster-than-single", "faster-than-modular")
+    assert all(notes[name] == "needs more steps: a tenth of the loss is not reached" for name in late)
+    short.figure()

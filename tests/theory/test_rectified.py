@@ -125,3 +125,14 @@ def test_two_phases_add_up():
     np.testing.assert_allclose(both(times, 1e-9, 1e-9)[[0, -1]], [initial_loss(strengths), 0.0], atol=1e-6)
     with pytest.raises(ArgumentError, match="nothing is left for a path always on"):
         two_phases(4, strengths, 4)
+
+
+def test_strengths_may_be_whole_numbers_in_a_list():
+    for function in (at_start, on_residual):
+        whole, real = function(2, 3, [4, 2, 1]), function(2, 3, np.array([4.0, 2.0, 1.0]))
+        np.testing.assert_array_equal(whole.energy, real.energy)
+        assert np.all(whole.input_variance > 0)
+    np.testing.assert_array_equal(two_phases(3, [4, 2, 1], 2)(np.ones(1), 0.1, 0.1).shape, (1,))
+    assert initial_loss([4, 2, 1]) == 7.0 and residual_loss(3, [4, 2, 1]) == pytest.approx(5 / 9)
+    with pytest.raises(ArgumentError, match="`strengths` must be finite"):
+        at_start(1, 3, [1.0, np.inf])

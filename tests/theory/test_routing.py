@@ -1,5 +1,6 @@
 """Routing: the reduction, its conservation laws and closed forms, each against an independent integration."""
 
+import jax
 import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
@@ -68,6 +69,12 @@ def test_a_balanced_start_is_a_chain_of_depth_three(domains, trained):
     start = theory.balanced_start(0.05, domains)
     reduced = theory.reduction(strengths, start, domains, trained)(time)["strength"]
     np.testing.assert_allclose(chain, reduced, atol=1e-8)
+
+
+def test_a_balanced_start_may_be_traced():
+    traced = jax.jit(lambda product: theory.balanced_start(product, 4))(0.3)
+    np.testing.assert_allclose(traced, theory.balanced_start(0.3, 4), rtol=1e-12)
+    np.testing.assert_allclose(np.prod(theory.balanced_start([0.3, 0.2], 4), axis=0), [0.3, 0.2])
 
 
 def test_the_speed_up_over_a_network_for_each_pair():

@@ -157,7 +157,21 @@ def test_what_has_no_solution_is_refused():
         competition(1, [1.0], [[1.0]], [0.1])
     with pytest.raises(ArgumentError, match="`initial` must be positive"):
         competition(2, [1.0], [[1.0]], [0.0])
+    with pytest.raises(ArgumentError, match="`strengths` must be finite"):
+        competition(2, [np.nan, 1.0], np.eye(2), [0.1, 0.1])
+    indefinite = np.array([[1.0, 2.0], [2.0, 1.0]])
+    for refused in (lambda: competition(2, [1.0, 1.0], indefinite, [0.1, 0.1]), lambda: end_state([1, 1], indefinite)):
+        with pytest.raises(ArgumentError, match="`overlaps` must be a Gram matrix"):
+            refused()
+    with pytest.raises(ArgumentError, match=r"`cosine` must lie between -0\.5 and 1 for 3 tasks"):
+        energy_share(3, [0.0, -0.6])
     with pytest.raises(ArgumentError, match="`strengths` must lie in the range of D"):
         end_state(np.array([1.0, -1.0]), np.ones((2, 2)))
     with pytest.raises(ArgumentError, match="`time` must not be negative"):
         lotka_volterra([1.0], [0.1])(-1.0)
+
+
+def test_nothing_seen_is_nothing_learned():
+    end = end_state([0, 0], np.zeros((2, 2)))
+    np.testing.assert_array_equal([end.strength, end.fit], np.zeros((2, 2)))
+    assert end.null.shape == (2, 2)

@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 
+import festina as fs
 from festina.errors import ArgumentError
 from festina.theory.margin import strengths
 from festina.worlds import logic
@@ -48,3 +49,12 @@ def test_every_gating_covers_each_example_once():
         np.testing.assert_array_equal(gates.sum(axis=0), np.ones(4))
     right = logic.by_half_plane(logic.xor())
     np.testing.assert_allclose(correlation(right, "right"), [[0, 0.5]])
+
+
+def test_classes_are_those_of_the_answers():
+    world = fs.worlds.Dataset(np.array([[1.0, 2.0], [-3.0, 1.0], [2.0, 0.5]]), np.array([[-1.0], [2.0], [0.5]]))
+    np.testing.assert_array_equal(logic.by_class(world).gates["positive"], [0, 1, 1])
+    np.testing.assert_array_equal(logic.by_half_plane(world).gates["left"], [0, 1, 0])
+    assert len(logic.by_example(world).gates) == 3
+    with pytest.raises(ArgumentError, match="`world` must have one target"):
+        logic.by_class(fs.worlds.Dataset(np.ones((3, 2)), np.ones((3, 2))))

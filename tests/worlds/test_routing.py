@@ -58,3 +58,10 @@ def test_errors_of_simple_answers():
     assert world.loss(only_trained) == 0.0
     np.testing.assert_allclose(world.untrained_error(only_trained), 1.0)
     assert world.untrained_error(right) == 0.0
+
+
+def test_what_is_refused():
+    with pytest.raises(ArgumentError, match="`answers` must be features by items"):
+        Routing.of(3, 2, answers=np.ones(4))
+    with pytest.raises(ArgumentError, match="`trained` must leave out a pair"):
+        Routing.of(2, 2).untrained_error(np.zeros((2, 2, 7, 4)))

@@ -19,26 +19,24 @@ from math import sqrt
 from typing import Any
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float
+from jaxtyping import Bool, Float
 
 from festina.errors import require
-from festina.precision import is_traced, precise
+from festina.precision import is_traced
+from festina.theory._free_units import free_growth
 from festina.theory.chain import Chain, chain
-from festina.worlds.logic import ANSWERS, CORNERS
+from festina.worlds.logic import CORNERS
 
 EXAMPLES = len(CORNERS)
 NEWTON_STEPS = 20
-FREE_TIME, FREE_STEP = 12.0, 0.02
 NEGLIGIBLE = 1e-12
 
 
-def strengths(separation: ArrayLike, examples: int = EXAMPLES) -> tuple[Any, Any]:
+def strengths(separation: Any, examples: int = EXAMPLES) -> tuple[Any, Any]:
     """s_XoR = √(2+Δ²)/P of a pathway for one example, and s_lin = Δ/2 of one for the examples of a class."""
-    _check_separation(separation)
-    return (2.0 + separation**2) ** 0.5 / examples, separation / 2.0
+    margin = _separation(separation)
+    return (2.0 + margin**2) ** 0.5 / examples, margin / 2.0
 
 
 def crossing(examples: int = EXAMPLES) -> float:
@@ -47,7 +45,7 @@ def crossing(examples: int = EXAMPLES) -> float:
     return sqrt(8.0 / (examples**2 - 4.0))
 
 
-def xor(initial: ArrayLike) -> "ExclusiveOr":
+def xor(initial: Any) -> "ExclusiveOr":
     """Exclusive-or with one pathway for each example, all from the strength π₀; call it with times.
 
     Each is a chain of two weights with s = √2/4 and input variance ½: π(t) = (s/d)/(1 − (1 − s/(dπ₀))e^{−2st/τ}).
@@ -78,9 +76,15 @@ class Race(eqx.Module):
         """`nonlinear` π and `linear` ρ where E = 0, and the `single_share` of strength in pathways for one example."""
         return self._grown(_final_clock(*self._contributions))
 
-    def __call__(self, time: Float[Any, " time"]) -> dict[str, Float[np.ndarray, "time *runs"]]:
-        """The same over time, and the `loss` ½E², by integrating τ dT/dt = E over rising times ≥ 0."""
-        grown = self._grown(_clock(np.asarray(time, float), *self._contributions))
+    def __call__(self, time: Any) -> dict[str, Float[np.ndarray, "..."]]:
+        """The same over time, and the `loss` ½E², by integrating τ dT/dt = E: of shape ``time.shape + runs``.
+
+        Args:
+            time: t ≥ 0, one or any array of them, in any order.
+        """
+        times = np.asarray(time, float)
+        require(bool(np.all((times >= 0) & np.isfinite(times))), "time", "be finite and not negative", time)
+        grown = self._grown(_clock(times, *self._contributions))
         answer = grown["nonlinear"] * np.sqrt(2.0 + self.separation**2) + grown["linear"] * self.separation
         return grown | {"loss": np.asarray(0.5 * (1.0 - answer) ** 2)}
 
@@ -98,7 +102,7 @@ class Race(eqx.Module):
         return {name: np.asarray(values) for name, values in grown.items()}
 
 
-def race(nonlinear: ArrayLike, linear: ArrayLike, separation: ArrayLike) -> Race:
+def race(nonlinear: Any, linear: Any, separation: Any) -> Race:
     """The race between both kinds of pathway, from the strengths π₀ and ρ₀, for any number of runs at once.
 
     Args:
@@ -106,10 +110,9 @@ def race(nonlinear: ArrayLike, linear: ArrayLike, separation: ArrayLike) -> Race
         linear: ρ₀ ≥ 0, of each pathway that is on for one class.
         separation: Δ ≥ 0.
     """
-    _check_separation(separation)
-    arrays = [np.asarray(part, float) for part in (nonlinear, linear, separation)]
+    arrays = [np.asarray(part, float) for part in (nonlinear, linear, _separation(separation))]
     for name, start in zip(("nonlinear", "linear"), arrays, strict=False):
-        require(bool(np.all(start >= 0)), name, "be zero or positive", start)
+        require(bool(np.all((start >= 0) & np.isfinite(start))), name, "be zero or positive", start)
     runs = arrays[0] + arrays[1] * arrays[2] > 0
     require(bool(np.all(runs)), "linear", "be positive where `nonlinear` is zero, and so must Δ", linear)
     return Race(*np.broadcast_arrays(*arrays))
@@ -120,15 +123,15 @@ def single_share(nonlinear: Any, linear: Any) -> Any:
     return 2.0 * nonlinear / (2.0 * nonlinear + linear)
 
 
-def pure_index(separation: ArrayLike) -> Any:
+def pure_index(separation: Any) -> Any:
     """(2−Δ²)/(2+Δ²): the index 2⟨y f(z₁, z₂, 0)⟩ − 1 of a network in which pathways for one example do it all.
 
     The index asks the *function*: what is left of its answers without the third input. It is −1 for a solution that
     uses the third input alone. But a pathway for one example follows all of its input, the third part included, and so
     the index is below 1 in a network that has no linear pathway at all.
     """
-    _check_separation(separation)
-    return (2.0 - separation**2) / (2.0 + separation**2)
+    margin = _separation(separation)
+    return (2.0 - margin**2) / (2.0 + margin**2)
 
 
 def self_consistent_sets(
@@ -147,26 +150,28 @@ def self_consistent_sets(
     return every[keeps[0] | keeps[1]]
 
 
-@precise
-def captured(separation: Float[Any, " runs"], units: int = 4096) -> tuple[Any, Any]:
+def captured(separation: Any, units: int = 16_384) -> tuple[np.ndarray, np.ndarray]:
     """π₀/(Hσ²) and ρ₀/(Hσ²): where random rectified units of standard deviation σ, H of them, enter the race.
 
     While weights are small, E = 1 and every unit moves on its own, ẇ = a m, ȧ = w·m with m = Σ_{i on} y_i x_i/P. It
-    turns until its set of examples is one that it keeps, and then grows at the rate of that set's pathway. What it has
-    by then, divided by e^{2sT}, is its share of that pathway's start. The mean over a normal start is taken over points
-    of a Sobol sequence, which are the same in every call. At Δ = 0 units slide along the edge of their sets, and no
-    count of active examples means anything; the limit Δ → 0 has π₀ = .162 Hσ².
+    turns until its set of examples is one that it keeps, and from then on grows at the rate of that set's pathway. What
+    it has by then, divided by e^{2sT}, is its share of that pathway's start. All units are followed exactly until they
+    have arrived, however long it takes (the linear kind needs times of 1/Δ). The mean over a normal start is taken over
+    points of a Sobol sequence, which are the same in every call; 16 384 of them give π₀ to half a per cent and ρ₀ to
+    three, for margins from .03. As Δ → 0, π₀ → .165 Hσ² and ρ₀ → 0; at Δ = 0 itself units end on the edge of their
+    sets, and no count of active examples means anything.
 
     Args:
-        separation: Δ > 0 of each run.
+        separation: Δ > 0, one or any array of them.
         units: points of the sequence, a power of 2.
     """
-    positive = is_traced(separation) or bool(np.all(np.asarray(separation) > 0))
-    require(positive, "separation", "be positive", separation)
+    margins = np.asarray(_separation(separation), float)
+    require(bool(np.all(margins > 0)), "separation", "be positive", separation)
     require(units >= 1 and units & (units - 1) == 0, "units", "be a power of 2", units)
-    separation = jnp.asarray(separation, float)
-    single, pair = _free_growth(separation, jnp.asarray(_normal_points(units)))
-    return single / EXAMPLES, pair / 2.0
+    points = _normal_points(units)
+    grown = np.asarray([free_growth(float(margin), points) for margin in margins.ravel()]) / units
+    single, pair = (grown[:, size].reshape(margins.shape) for size in (1, 2))
+    return np.asarray(single / EXAMPLES), np.asarray(pair / 2.0)
 
 
 def _normal_points(units: int) -> Float[np.ndarray, "units 4"]:
@@ -174,32 +179,6 @@ def _normal_points(units: int) -> Float[np.ndarray, "units 4"]:
     from scipy.stats import qmc
 
     return ndtri(qmc.Sobol(4, rng=np.random.default_rng(0)).random(units))
-
-
-@jax.jit
-def _free_growth(separation: Array, start: Array) -> tuple[Array, Array]:
-    """Mean strength of units with one and with two active examples, over what growth at the rate of each makes of 1."""
-    answers = jnp.asarray(ANSWERS)
-    steps = round(FREE_TIME / FREE_STEP)
-
-    def one(separation: Array) -> tuple[Array, Array]:
-        inputs = jnp.concatenate([jnp.asarray(CORNERS), separation * answers[:, None]], axis=1)
-        pushes = answers[:, None] * inputs / EXAMPLES
-
-        def step(_: Any, unit: tuple[Array, Array]) -> tuple[Array, Array]:
-            incoming, outgoing = unit
-            push = (incoming @ inputs.T > 0).astype(incoming.dtype) @ pushes
-            turned = outgoing + FREE_STEP * jnp.sum(incoming * push, axis=-1)
-            return incoming + FREE_STEP * outgoing[:, None] * push, turned
-
-        incoming, outgoing = jax.lax.fori_loop(0, steps, step, (start[:, :3], start[:, 3]))
-        strength = jnp.linalg.norm(incoming, axis=-1) * jnp.abs(outgoing)
-        active = jnp.sum(incoming @ inputs.T > 0, axis=-1)
-        means = [jnp.mean(jnp.where(active == size, strength, 0.0)) for size in (1, 2)]
-        fast, slow = ((1.0 + FREE_STEP * rate) ** (2 * steps) for rate in strengths(separation))
-        return means[0] / fast, means[1] / slow
-
-    return jax.vmap(one)(separation)
 
 
 def _final_clock(log_sizes: np.ndarray, rates: np.ndarray) -> np.ndarray:
@@ -215,7 +194,7 @@ def _final_clock(log_sizes: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def _clock(time: np.ndarray, log_sizes: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """T(t) of τ dT/dt = 1 − Σ_k e^{ln A_k + r_k T}, for all runs at once."""
+    """T(t) of τ dT/dt = 1 − Σ_k e^{ln A_k + r_k T}, for all runs at once, at any times."""
     from scipy.integrate import solve_ivp
 
     last = _final_clock(log_sizes, rates)
@@ -224,11 +203,15 @@ def _clock(time: np.ndarray, log_sizes: np.ndarray, rates: np.ndarray) -> np.nda
         bounded = np.minimum(clock.reshape(last.shape), last)  # a step too long must not overflow
         return 1.0 - np.exp(log_sizes + rates * bounded).sum(axis=0).reshape(-1)
 
-    span = (0.0, float(time[-1]))
-    solved = solve_ivp(rate, span, np.zeros(last.size), "DOP853", time, rtol=1e-11, atol=1e-13)
-    return solved.y.T.reshape(len(time), *last.shape)
+    rising, places = np.unique(np.append(time.ravel(), [0.0, 1.0]), return_inverse=True)  # one time is no interval
+    solved = solve_ivp(rate, rising[[0, -1]], np.zeros(last.size), "DOP853", rising, rtol=1e-11, atol=1e-13)
+    return solved.y.T[places[:-2]].reshape(*time.shape, *last.shape)
 
 
-def _check_separation(separation: Any) -> None:
-    if not is_traced(separation):
-        require(bool(np.all(np.asarray(separation) >= 0)), "separation", "be zero or positive", separation)
+def _separation(separation: Any) -> Any:
+    """Margins as an array, unless they are traced; zero or positive."""
+    if is_traced(separation):
+        return separation
+    margins = np.asarray(separation, float)
+    require(bool(np.all((margins >= 0) & np.isfinite(margins))), "separation", "be zero or positive", separation)
+    return margins

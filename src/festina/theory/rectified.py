@@ -56,7 +56,7 @@ class Modes(eqx.Module):
         return {"product": answer["product"], "loss": answer["loss"] @ self.copies}
 
 
-def at_start(size: int, contexts: int, strengths: Float[Any, " modes"]) -> Modes:
+def at_start(size: int, contexts: int, strengths: Any) -> Modes:
     """What one path that is on in ``size`` contexts sees of the centred modes before anything is learned.
 
     Args:
@@ -64,16 +64,16 @@ def at_start(size: int, contexts: int, strengths: Float[Any, " modes"]) -> Modes
         contexts: C.
         strengths: all singular values σ of the features, the constant mode first.
     """
-    _check(size, contexts, strengths)
+    strengths = _checked(size, contexts, strengths)
     centred, samples = strengths[1:], len(strengths) * contexts
     return Modes(
         (size**2 + size) ** 0.5 * centred / samples, np.full_like(centred, size / samples), np.ones_like(centred)
     )
 
 
-def on_residual(size: int, contexts: int, strengths: Float[Any, " modes"]) -> Modes:
+def on_residual(size: int, contexts: int, strengths: Any) -> Modes:
     """What all paths that are on in ``size`` contexts see together once the common path has learned all it can."""
-    _check(size, contexts, strengths)
+    strengths = _checked(size, contexts, strengths)
     require(
         size < contexts, "size", f"be less than the {contexts} contexts: nothing is left for a path always on", size
     )
@@ -84,13 +84,13 @@ def on_residual(size: int, contexts: int, strengths: Float[Any, " modes"]) -> Mo
     return Modes(strength, np.full_like(centred, variance), np.full_like(centred, paths))
 
 
-def always_on(contexts: int, strengths: Float[Any, " modes"], context_scale: Any = 1.0) -> Modes:
+def always_on(contexts: int, strengths: Any, context_scale: Any = 1.0) -> Modes:
     """All modes of the common path: the constant one, the centred ones, and last the differences between contexts.
 
     The constant mode is shared by the object's and the context's part of the input, S = σ₁√(1 + 1/C)√(D/n) with
     D = 1/n + κ²/C. Differences between contexts, C − 1 of them, have S = κσ₁/(√n C) and D = κ²/C.
     """
-    _check(contexts, contexts, strengths)
+    strengths = _checked(contexts, contexts, strengths)
     if not is_traced(context_scale):
         require(float(context_scale) > 0, "context_scale", "be positive", context_scale)
     objects, first = len(strengths), strengths[0] / len(strengths) ** 0.5
@@ -104,14 +104,16 @@ def always_on(contexts: int, strengths: Float[Any, " modes"], context_scale: Any
     )
 
 
-def initial_loss(strengths: Float[Any, " modes"]) -> float:
+def initial_loss(strengths: Any) -> float:
     """½⟨|y|²⟩ = Σσ²/n, half of it for the common block."""
-    return float(np.sum(np.asarray(strengths) ** 2) / len(strengths))
+    modes = np.asarray(strengths, float)
+    return float(np.sum(modes**2) / len(modes))
 
 
-def residual_loss(contexts: int, strengths: Float[Any, " modes"]) -> float:
+def residual_loss(contexts: int, strengths: Any) -> float:
     """What the common path leaves: ½(1 − 1/C) Σσ²/n over the centred modes, or ½(C − 1)Σσ² for a sum over samples."""
-    return float(0.5 * (1 - 1 / contexts) * np.sum(np.asarray(strengths[1:]) ** 2) / len(strengths))
+    modes = _checked(contexts, contexts, strengths)
+    return float(0.5 * (1 - 1 / contexts) * np.sum(modes[1:] ** 2) / len(modes))
 
 
 class TwoPhases(eqx.Module):
@@ -135,12 +137,15 @@ class TwoPhases(eqx.Module):
         return self.common(time, common_initial)["loss"] + self.contextual(time, contextual_initial)["loss"]
 
 
-def two_phases(contexts: int, strengths: Float[Any, " modes"], size: int, context_scale: Any = 1.0) -> TwoPhases:
+def two_phases(contexts: int, strengths: Any, size: int, context_scale: Any = 1.0) -> TwoPhases:
     """A common path, and all paths that are on in ``size`` of the contexts; C − 1 is the source's choice."""
     return TwoPhases(always_on(contexts, strengths, context_scale), on_residual(size, contexts, strengths))
 
 
-def _check(size: int, contexts: int, strengths: Any) -> None:
+def _checked(size: int, contexts: int, strengths: Any) -> Float[np.ndarray, " modes"]:
     require(contexts >= 2, "contexts", "be at least 2", contexts)
     require(1 <= size <= contexts, "size", f"lie between 1 and the {contexts} contexts", size)
-    require(np.ndim(strengths) == 1 and len(strengths) >= 2, "strengths", "be at least two", np.shape(strengths))
+    modes = np.asarray(strengths, float)
+    require(modes.ndim == 1 and len(modes) >= 2, "strengths", "be at least two", modes.shape)
+    require(bool(np.all(np.isfinite(modes))), "strengths", "be finite", strengths)
+    return modes

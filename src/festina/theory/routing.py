@@ -21,6 +21,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
 from festina.errors import require
+from festina.precision import is_traced
 from festina.theory.chain import Chain, chain
 
 Starts = tuple[Any, Any, Any]
@@ -129,9 +130,10 @@ def balanced(strength: Any, initial: Any, domains: int, trained: int, *, pair_we
 
 
 def balanced_start(product: Any, domains: int) -> Starts:
-    """b1, b2, b3 of a balanced start with a given product: b1 = b3 = (u/√M)^(1/3), b2 = √M b1."""
-    outer = (np.asarray(product, float) / np.sqrt(domains)) ** (1 / 3)
-    return outer, np.sqrt(domains) * outer, outer
+    """b1, b2, b3 of a balanced start with a given product, which may be traced: b1 = b3 = (u/√M)^(1/3), b2 = √M b1."""
+    root = domains**0.5
+    outer = ((product if is_traced(product) else np.asarray(product, float)) / root) ** (1 / 3)
+    return outer, root * outer, outer
 
 
 def speed_up(domains: Any, trained: Any) -> Any:

@@ -73,7 +73,8 @@ def competition(depth: Any, strengths: Any, overlaps: Any, initial: Any, timesca
     shape = initial.shape
     fits = strengths.shape == shape and overlaps.shape == (*shape, shape[-1])
     require(fits, "overlaps", "be a matrix of pathways for each row of `strengths` and `initial`", overlaps.shape)
-    require(bool(np.all(initial > 0)), "initial", "be positive", initial)
+    require(bool(np.all((initial > 0) & np.isfinite(initial))), "initial", "be positive", initial)
+    _eigen(strengths, overlaps)
     diagonal = np.einsum("...mm->...m", overlaps)
     apart = bool(np.all(overlaps == diagonal[..., None] * np.eye(shape[-1])) and np.all(diagonal > 0))
     alone = chain(depth, strengths, initial, input_variance=diagonal, timescale=timescale) if apart else None
@@ -93,19 +94,19 @@ class EndState(NamedTuple):
         return self.null.shape[1] == 0
 
 
-def end_state(strengths: Float[Any, " paths"], overlaps: Float[Any, "paths paths"]) -> EndState:
+def end_state(strengths: Any, overlaps: Any) -> EndState:
     """The π ≥ 0 that minimise ½πᵀDπ − Sᵀπ: where every start with π > 0 ends.
 
     Unique if D is positive definite. If it is singular, what the pathways achieve together, Dπ, is still unique, and so
     is the loss, but π only up to null(D): there the start decides, see :func:`co_occurring_end`.
     """
     correlation, gram = np.asarray(strengths, float), np.asarray(overlaps, float)
-    values, vectors = np.linalg.eigh(gram)
-    kept = values > NEGLIGIBLE * values[-1]
+    fits = correlation.ndim == 1 and gram.shape == 2 * correlation.shape
+    require(fits, "overlaps", "be a matrix of pathways, as many as `strengths`", gram.shape)
+    values, vectors, kept = _eigen(correlation, gram)
+    if not kept.any():  # nothing is seen of any pathway
+        return EndState(np.zeros_like(correlation), np.zeros_like(correlation), vectors)
     root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    require(bool(values[0] >= -NEGLIGIBLE * values[-1]), "overlaps", "be a Gram matrix", overlaps)
-    outside = np.linalg.norm(vectors[:, ~kept].T @ correlation)
-    require(bool(outside <= 1e-6 * np.linalg.norm(correlation)), "strengths", "lie in the range of D", strengths)
     solution = nnls(root, vectors[:, kept].T @ correlation / np.sqrt(values[kept]))[0]
     return EndState(solution, gram @ solution, vectors[:, ~kept])
 
@@ -229,7 +230,10 @@ def private_rate(tasks: int) -> float:
 def energy_share(tasks: int, cosine: Any) -> Any:
     """What a shared pathway explains if it wins, as a share of |y|²: |ȳ|² = (1 + (C−1)ρ)/C."""
     require(tasks >= 2, "tasks", "be at least 2", tasks)
-    return np.clip((1.0 + (tasks - 1) * np.asarray(cosine, float)) / tasks, 0.0, 1.0)
+    share = (1.0 + (tasks - 1) * np.asarray(cosine, float)) / tasks
+    possible = bool(np.all((share >= -NEGLIGIBLE) & (share <= 1.0 + NEGLIGIBLE)))
+    require(possible, "cosine", f"lie between {-1.0 / (tasks - 1):.3g} and 1 for {tasks} tasks", cosine)
+    return np.clip(share, 0.0, 1.0)  # rounding
 
 
 def critical_cosine(tasks: int) -> float:
@@ -246,6 +250,21 @@ def bottleneck(strengths: Float[Any, " modes"], width: int) -> np.ndarray:
     strongest = np.argsort(-size, kind="stable")[:width]
     learned[strongest] = size[strongest]
     return learned
+
+
+def _eigen(strengths: np.ndarray, overlaps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of D, and which are more than rounding; S and D must be possible moments."""
+    finite = np.all(np.isfinite(strengths)) and np.all(np.isfinite(overlaps))
+    require(bool(finite), "strengths", "be finite, as the overlaps", strengths)
+    values, vectors = np.linalg.eigh(overlaps)
+    least = NEGLIGIBLE * np.abs(values).max(axis=-1, keepdims=True)
+    symmetric = np.allclose(overlaps, np.swapaxes(overlaps, -1, -2), rtol=0.0, atol=float(np.max(least)))
+    require(bool(symmetric and np.all(values >= -least)), "overlaps", "be a Gram matrix", overlaps)
+    kept = values > least
+    unseen = np.where(kept, 0.0, np.einsum("...pe,...p->...e", vectors, strengths))
+    beyond = np.linalg.norm(unseen, axis=-1) > 1e-6 * np.linalg.norm(strengths, axis=-1)
+    require(not bool(np.any(beyond)), "strengths", "lie in the range of D", strengths)
+    return values, vectors, kept
 
 
 def _zero(function: Callable[[float], float], low: float, high: float) -> float:

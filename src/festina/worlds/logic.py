@@ -41,23 +41,26 @@ def margin(separation: Any) -> Dataset:
 
 
 def by_example(world: Dataset) -> GatedDataset:
-    """One pathway for each example, `example1` to `example4`, on for that example alone."""
-    return gated(world, {f"example{number + 1}": row for number, row in enumerate(np.eye(len(CORNERS)))})
+    """One pathway for each example, `example1`, `example2`, …, on for that example alone."""
+    return gated(world, {f"example{number + 1}": row for number, row in enumerate(np.eye(len(world.inputs)))})
 
 
 def by_class(world: Dataset) -> GatedDataset:
-    """One pathway for each answer, `positive` and `negative`: with a margin these are half-spaces."""
-    return gated(world, {"positive": (1 + ANSWERS) / 2, "negative": (1 - ANSWERS) / 2})
+    """One pathway for each sign of the answer, `positive` and `negative`: with a margin these are half-spaces."""
+    require(world.targets.shape[1] == 1, "world", "have one target", world.targets.shape)
+    positive = (world.targets[:, 0] > 0).astype(float)
+    return gated(world, {"positive": positive, "negative": 1.0 - positive})
 
 
 def by_half_plane(world: Dataset) -> GatedDataset:
     """One pathway for each side of z₁ = 0, `right` and `left`."""
-    return gated(world, {"right": (1 + CORNERS[:, 0]) / 2, "left": (1 - CORNERS[:, 0]) / 2})
+    right = (world.inputs[:, 0] > 0).astype(float)
+    return gated(world, {"right": right, "left": 1.0 - right})
 
 
 def always_on(world: Dataset) -> GatedDataset:
     """A single pathway `linear` that is on for every example."""
-    return gated(world, {"linear": np.ones(len(CORNERS))})
+    return gated(world, {"linear": np.ones(len(world.inputs))})
 
 
 def gated(world: Dataset, gates: Mapping[str, Any]) -> GatedDataset:

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from festina.errors import require
+from festina.precision import is_traced
 from festina.worlds.world import as_array, check_finite
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Routing(eqx.Module):
 
     def __check_init__(self) -> None:
         check_finite("answers", self.answers)
+        require(np.ndim(self.answers) == 2, "answers", "be features by items", np.shape(self.answers))
+        require(np.ndim(self.trained) == 2, "trained", "be outputs by inputs", np.shape(self.trained))
 
     @classmethod
     def of(
@@ -96,8 +99,13 @@ class Routing(eqx.Module):
         return self.weight * jnp.sum(self.trained * self.errors(maps))
 
     def untrained_error(self, maps: Float[Any, "outputs inputs features items"]) -> Float[Array, ""]:
-        """The mean of ½|Y − W_oi|² over pairs never trained, in units of ½|Y|²: 1 for a learner that answers zero."""
+        """The mean of ½|Y − W_oi|² over pairs never trained, in units of ½|Y|²: 1 for a learner that answers zero.
+
+        There must be such pairs; where `trained` is traced, and so cannot be looked at, it is NaN if there are none.
+        """
         others = 1.0 - self.trained
+        if not is_traced(self.trained):
+            require(bool(np.any(np.asarray(others) > 0)), "trained", "leave out a pair", np.shape(self.trained))
         return jnp.sum(others * self.errors(maps)) / jnp.sum(others) / (0.5 * jnp.sum(self.answers**2))
 
     @property

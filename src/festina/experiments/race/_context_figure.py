@@ -89,7 +89,7 @@ def _draw_gates(figure: Any, axis: Any, result: Any) -> None:
     share = result["gates"].sel(cue=cue).isel(time=-1).mean("run").transpose("on_colour", "on_motion").values
     picture = axis.imshow(share, origin="lower", cmap="Blues", vmin=0)
     axis.plot([-0.5, 4.5], [-0.5, 4.5], color="0.5", lw=0.7, ls=":")
-    axis.set(xlabel="examples on, context motion", ylabel="… context colour", title=f"Gates at the end, κ = {cue:g}")
+    axis.set(xlabel="examples on, context motion", ylabel="… context colour", title=f"Gates, κ = {cue:g}")
     axis.set(xticks=range(5), yticks=range(5), xlim=(-0.5, 4.5), ylim=(-0.5, 4.5))
     figure.colorbar(picture, ax=axis, label="share of strength", shrink=0.85)
 

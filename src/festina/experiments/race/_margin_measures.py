@@ -82,6 +82,7 @@ def share_at(result: Any, separation: float) -> Any:
 
 
 def _final(result: Any, name: str) -> Any:
+    """A variable at the end: (run, scale, separation)."""
     return result[name].isel(time=-1).transpose("run", "scale", "separation").values
 
 

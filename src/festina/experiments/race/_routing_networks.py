@@ -41,9 +41,7 @@ def racing_maps(weights: tuple[Any, Any]) -> Any:
 
 def start_of(kind: str, product: Any, domains: int) -> tuple[Any, Any, Any]:
     """b1, b2, b3 with a given product: all equal, or balanced (b2 = √M b1)."""
-    root = domains**0.5 if kind == "balanced" else 1.0
-    outer = (product / root) ** (1 / 3)
-    return outer, root * outer, outer
+    return fs.theory.routing.balanced_start(product, domains if kind == "balanced" else 1)
 
 
 def decoupled(layers: tuple[Any, Any, Any], domains: int) -> tuple[Any, Any, Any]:

@@ -5,12 +5,27 @@ hardly gets on. Descent with a small fixed step slides along without harm.
 """
 
 from collections.abc import Callable
+from math import ceil
 from typing import Any
 
 import festina as fs
 from festina._lazy import jax
+from festina.experiment import ExperimentConfig, structural
 
 SMALL = 1e-2  # up to this standard deviation of its weights the start of a network is called small
+
+
+class SmallStepsConfig(ExperimentConfig):
+    """The fields of descent in small steps; a longer run has more of them, and not larger ones."""
+
+    until: float = structural(50.0, gt=0, allow_inf_nan=False, unit="τ", help="when to stop")
+    step_size: float = structural(0.01, gt=0, le=0.05, unit="τ", help="longest step of descent")
+    records: int = structural(200, ge=10, le=10_000, help="recordings, evenly spaced")
+
+    @property
+    def steps_per_record(self) -> int:
+        """Steps between two recordings, as few as ``step_size`` allows."""
+        return max(1, ceil(self.until / (self.records * self.step_size) - 1e-9))
 
 
 def scaled(network: Any, scales: Any) -> Any:
@@ -19,12 +34,16 @@ def scaled(network: Any, scales: Any) -> Any:
 
 
 def small_steps(
-    config: Any, key: Any, networks: Any, losses: Callable[[Any], Any], observe: Callable[[Any], dict[str, Any]]
+    config: SmallStepsConfig,
+    key: Any,
+    networks: Any,
+    losses: Callable[[Any], Any],
+    observe: Callable[[Any], dict[str, Any]],
 ) -> Any:
     """Descent of all networks on the sum of their losses, so that each follows its own.
 
     Args:
-        config: has ``until``, ``records`` and ``steps_per_record``.
+        config: how long, how often to record and in which steps.
         key: of the run.
         networks: stacked.
         losses: of all networks, an array.

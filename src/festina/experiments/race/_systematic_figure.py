@@ -17,7 +17,10 @@ def draw(result: Any) -> Any:
         figure, axes = plt.subplots(2, 2, figsize=(7.2, 4.8))
         _draw_gains(axes[0, 0], result)
         _draw_course(axes[0, 1], result)
-        fits = fit_starts(result)
+        try:
+            fits = fit_starts(result)
+        except LookupError:  # nothing fits, or not yet; the simulation is shown all the same
+            fits = {}
         _draw_modes(axes[1, 0], result, fits)
         _draw_loss(axes[1, 1], result, fits)
         fs.lab.style.letter(*axes.ravel())
@@ -67,25 +70,28 @@ def _draw_course(axis: Any, result: Any) -> None:
 def _draw_modes(axis: Any, result: Any, fits: dict[str, Any]) -> None:
     strengths, time = mode_strengths(), result["time"].values
     simulated = _random(result, "strength").isel(run=0).transpose("mode", "time").values
-    own = fitted(result, fits["own"][0])["strength"]
+    own = fitted(result, fits["own"][0])["strength"] if fits else None
     for mode, strength in enumerate(strengths):
         look = {"color": fs.lab.style.PALETTE[mode], "marker": MARKERS[mode]}
         axis.plot(time[::8], simulated[mode, ::8] / strength, ls="none", ms=2.6, mfc="white", mew=0.8, **look)
-        axis.plot(time, own[:, mode] / strength, color=look["color"], lw=1.0, ls=LINES[mode])
+        if own is not None:
+            axis.plot(time, own[:, mode] / strength, color=look["color"], lw=1.0, ls=LINES[mode])
         axis.plot([], [], lw=1.0, ms=3, mfc="white", ls=LINES[mode], label=f"s = {strength:.3g}", **look)
-    axis.set(xlabel="time t / τ", ylabel="mode learned, share of s", title="Each mode with its own $b_0$, one run")
-    axis.set(xlim=(0, _end(result)), ylim=(-0.03, 1.05))
+    title = "Each mode with its own $b_0$, one run" if fits else "Modes, one run; no start fits"
+    axis.set(xlabel="time t / τ", ylabel="mode learned, share of s", title=title)
+    axis.set(xlim=(0, _end(result)), ylim=(-0.03, 1.05) if fits else None)
     axis.legend(loc="center", bbox_to_anchor=(0.55, 0.5))
 
 
 def _draw_loss(axis: Any, result: Any, fits: dict[str, Any]) -> None:
     time, loss = result["time"].values, _random(result, "loss").isel(run=0).values
     axis.plot(time[::4], loss[::4] / loss[0], "o", ms=2.6, mfc="white", mew=0.8, color="0.3", label="network")
-    for number, (name, label) in enumerate((("own", "own $b_0$ for each mode"), ("common", "one $b_0$ for all"))):
+    labels = {"own": "own $b_0$ for each mode", "common": "one $b_0$ for all"} if fits else {}
+    for number, (name, label) in enumerate(labels.items()):
         exact = fitted(result, fits[name][0])["loss"]
         axis.plot(time, exact / loss[0], label=f"{label}: {fits[name + '_error'].mean():.3f}", **_look(number))
     axis.set(xlabel="time t / τ", ylabel="loss L / L(0)", xlim=(0, _end(result)), ylim=(-0.02, 1.05))
-    axis.set_title("Loss, one run (mean of largest errors)")
+    axis.set_title("Loss, one run (mean of largest errors)" if fits else "Loss, one run")
     axis.legend(loc="upper right")
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
+from festina.experiments.race._settled import require_settled
 
 ENOUGH = 10  # seeds from which a distribution over seeds can be spoken of
 
@@ -32,7 +33,7 @@ def spread_together(result: Any) -> Any:
 def _spread(result: Any, where: dict[str, Any]) -> Any:
     if result.data.sizes["run"] < 2:
         raise LookupError("needs several seeds")
-    return result["dominance"].isel(time=-1).sel(where).std("run").max().values
+    return _final(result, "dominance").sel(where).std("run").max().values
 
 
 def shallow_ratio_change(result: Any) -> Any:
@@ -66,7 +67,7 @@ def conservation_error(result: Any) -> Any:
 
 def final_dominance(result: Any) -> Any:
     """Mean over runs of the dominance at the end for p = 1, by depth (from 3 on) and start, smallest first."""
-    dominance = result["dominance"].isel(time=-1).sel(together=_always(result), depth=_deep(result)).mean("run")
+    dominance = _final(result, "dominance").sel(together=_always(result), depth=_deep(result)).mean("run")
     order = np.argsort(result.config.initial)
     return dominance.transpose("depth", "initial").values[:, order]
 
@@ -94,6 +95,7 @@ def transient(result: Any) -> Any:
     """
     together = _most_apart(result)
     where = {"together": together, "depth": _deep(result)}
+    require_settled(result["loss"])
     total = result["strength"].sel(where).isel(initial=_smallest(result)).sum("view")
     dominance = result["dominance"].sel(where).isel(initial=_smallest(result))
     under_way = dominance.where(total >= 0.5 * total.isel(time=-1))
@@ -111,21 +113,22 @@ def lotka_volterra_error(result: Any) -> Any:
 def explained_without_coverage(result: Any) -> Any:
     """1 − L/L(0 weights) at the end at the largest p < 1, or zero where some view is covered: the least of each run."""
     where = {"together": _most_apart(result)}
-    explained = 1.0 - 2.0 * result["loss"].isel(time=-1).sel(where)
-    unseen = result["coverage"].isel(time=-1).sel(where) == 0
+    explained = 1.0 - 2.0 * _final(result, "loss").sel(where)
+    unseen = _final(result, "coverage").sel(where) == 0
     return explained.where(unseen, 0.0).min(["depth", "initial"]).values
 
 
 def bottleneck_gap(result: Any) -> Any:
     """The largest distance at the end from what theory says a layer of 1, 2, …, V units learns, of each run."""
     size = np.linspace(1.0, result.config.weakest, result.config.views)
-    final = result["slot_strength"].isel(time=-1).transpose("run", "bottleneck", "slot").values
+    final = _final(result, "slot_strength").transpose("run", "bottleneck", "slot").values
     expected = np.stack([fs.theory.views.bottleneck(size, width) for width in range(1, result.config.views + 1)])
     return np.abs(final - expected[None]).max(axis=(1, 2))
 
 
-def _final(result: Any) -> Any:
-    return result["strength"].isel(time=-1)
+def _final(result: Any, name: str = "strength") -> Any:
+    require_settled(result["loss"])
+    return result[name].isel(time=-1)
 
 
 def _smallest(result: Any) -> int:

@@ -16,6 +16,7 @@ from festina.experiment import (
     continuous,
     structural,
 )
+from festina.experiments._fields import Distinct
 from festina.experiments.race._routing_networks import (
     Arm,
     decoupled,
@@ -30,6 +31,7 @@ from festina.experiments.race._routing_networks import (
 from festina.sources import LECTURE, SAXE_2022
 
 Count = Annotated[int, Field(ge=1, le=50)]
+Product = Annotated[float, Field(gt=0, lt=1.5)]
 STARTS = ("equal", "balanced")
 FIRST = 1e-3  # of the duration: the first recording after the start
 
@@ -63,13 +65,15 @@ class Routing(Experiment):
     quick = {"domains": (2, 7), "trained": (1, 2, 7), "race_initial": (1e-3, 0.5), "records": 150}
 
     class Config(ExperimentConfig):
-        domains: tuple[Count, ...] = structural((2, 4, 7), min_length=1, help="domains M, one or several")
-        trained: tuple[Count, ...] = structural(
+        domains: Annotated[tuple[Count, ...], Distinct] = structural(
+            (2, 4, 7), min_length=1, help="domains M, one or several"
+        )
+        trained: Annotated[tuple[Count, ...], Distinct] = structural(
             (1, 2, 4, 7), min_length=1, help="trained outputs K of each input; K above M is left out"
         )
         initial: float = continuous(0.2, gt=0, lt=1.5, help="product of the three layers at t = 0")
         race_domains: int = structural(4, ge=1, le=20, help="domains of the network whose pathways race")
-        race_initial: tuple[Annotated[float, Field(gt=0, lt=1.5)], ...] = structural(
+        race_initial: Annotated[tuple[Product, ...], Distinct] = structural(
             (1e-3, 1e-2, 0.1, 0.5), min_length=1, help="products of the layers at t = 0 of each racing pathway"
         )
         until: float = continuous(50.0, gt=0, unit="τ", help="when to stop")
@@ -289,10 +293,8 @@ def race_shares(result: Any) -> Any:
 
 def race_errors(result: Any) -> Any:
     """The largest |simulation − theory| of the shared pathway's final share."""
-    final = result.data.isel(run=0, time=-1)
-    if float(abs(final["racing_total"] - 1.0).max()) > 1e-7:
-        raise LookupError("needs a longer run: the race is not over")
-    return np.abs(final["racing_share"].transpose("racing", "race_initial", "mode").values - race_shares(result)).max()
+    final = _final_shares(result).isel(run=0).transpose("racing", "race_initial", "mode").values
+    return np.abs(final - race_shares(result)).max()
 
 
 def small_start_shares(result: Any) -> Any:
@@ -300,4 +302,11 @@ def small_start_shares(result: Any) -> Any:
     smallest = min(result.config.race_initial)
     if smallest > 0.01:
         raise LookupError("needs a race from a start of at most .01")
-    return result["racing_share"].sel(race_initial=smallest).isel(time=-1).values
+    return _final_shares(result).sel(race_initial=smallest).values
+
+
+def _final_shares(result: Any) -> Any:
+    final = result.data.isel(time=-1)
+    if float(abs(final["racing_total"] - 1.0).max()) > 1e-7:
+        raise LookupError("needs a longer run: the race is not over")
+    return final["racing_share"]

@@ -9,22 +9,23 @@ from festina._lazy import jax, jnp, np
 from festina.experiment import (
     Claim,
     Experiment,
-    ExperimentConfig,
     Variable,
     above,
     below,
     between,
-    continuous,
     near,
     structural,
 )
+from festina.experiments._fields import Distinct
 from festina.experiments.race._routing_networks import Arm, mode_strengths, random_weights, stacked
-from festina.experiments.race._small_steps import small_steps
+from festina.experiments.race._settled import require_settled
+from festina.experiments.race._small_steps import SmallStepsConfig, small_steps
 from festina.sources import LECTURE, SAXE_2022
 
 Positive = Annotated[float, Field(gt=0, le=10)]
 Count = Annotated[int, Field(ge=1, le=50)]
 SMALL, LARGE = 0.2, 2.5  # gains of a rich and of a lazy start
+SMALLEST = -9.0  # logarithm of the smallest start that is tried
 DOMAINS = 7  # for which the numbers of the claims hold
 
 
@@ -56,20 +57,20 @@ class Systematic(Experiment):
         "untrained_error": Variable("error on untrained pairs, in ½|Y|²", ("trained", "gain")),
     }
     seeds = 10
-    quick = {"seeds": 2, "trained": (1, 2, 4), "gain": (SMALL, LARGE), "until": 20.0, "steps_per_record": 10}
+    quick = {"seeds": 2, "trained": (1, 2, 4), "gain": (SMALL, LARGE), "until": 20.0}
 
-    class Config(ExperimentConfig):
+    class Config(SmallStepsConfig):
         domains: int = structural(DOMAINS, ge=2, le=50, help="domains M on either side")
-        trained: tuple[Count, ...] = structural(
+        trained: Annotated[tuple[Count, ...], Distinct] = structural(
             (1, 2, 3, 4), min_length=1, help="trained outputs K of each input, one or several; fewer than domains"
         )
-        gain: tuple[Positive, ...] = structural(
+        gain: Annotated[tuple[Positive, ...], Distinct] = structural(
             (SMALL, 0.5, 1.0, 1.5, 2.0, LARGE), min_length=1, help="gains of the random orthogonal weights"
         )
         hidden: int = structural(64, ge=DOMAINS, le=1000, help="hidden units of both layers")
-        until: float = continuous(40.0, gt=0, unit="τ", help="when to stop")
-        records: int = structural(400, ge=10, le=100_000, help="recordings, evenly spaced")
-        steps_per_record: int = structural(20, ge=1, le=100_000, help="steps of gradient descent between recordings")
+        until: float = structural(40.0, gt=0, allow_inf_nan=False, unit="τ", help="when to stop")
+        step_size: float = structural(0.005, gt=0, le=0.05, unit="τ", help="longest step of descent")
+        records: int = structural(400, ge=10, le=10_000, help="recordings, evenly spaced")
 
         @field_validator("trained")
         @classmethod
@@ -206,7 +207,10 @@ def _fit_run(result: Any, simulated: Any, loss: Any) -> dict[str, Any]:
     def gaps(starts: Any) -> Any:
         return np.abs(fitted(result, starts)["loss"] - loss) / loss[0]
 
-    logs: list[Any] = [brentq(late, -9.0, 0.0, args=pair) for pair in zip(strengths, halves, strict=True)]
+    pairs = list(zip(strengths, halves, strict=True))
+    if any(late(SMALLEST, *pair) < 0 or late(0.0, *pair) > 0 for pair in pairs):
+        raise LookupError("needs a smaller gain: no start below 1 has the half-times of the random weights")
+    logs: list[Any] = [brentq(late, SMALLEST, 0.0, args=pair) for pair in pairs]
     own = np.exp(logs)
     best: Any = minimize_scalar(
         lambda log_start: np.sum(gaps(np.exp(log_start)) ** 2),
@@ -226,6 +230,9 @@ def untrained_errors(result: Any, trained: int, gain: float | None = None) -> An
         raise LookupError("needs seven domains")
     if gain is not None and gain not in result.config.gain:
         raise LookupError(f"needs the gain {gain:g} among the gains")
+    require_settled(
+        result["loss"].sel(trained=trained) if gain is None else result["loss"].sel(trained=trained, gain=gain)
+    )
     errors = result["untrained_error"].isel(time=-1).sel(trained=trained)
     return errors.values if gain is None else errors.sel(gain=gain).values
 

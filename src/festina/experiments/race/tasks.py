@@ -17,7 +17,9 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Distinct
 from festina.experiments.race._log_time import log_time_flow
+from festina.experiments.race._settled import require_settled
 from festina.experiments.race._tasks_networks import (
     cosine_at,
     each,
@@ -76,8 +78,10 @@ class Tasks(Experiment):
     }
 
     class Config(ExperimentConfig):
-        tasks: tuple[TaskCount, ...] = structural((2, 3, 4), min_length=1, help="numbers of tasks C, one or several")
-        initial: tuple[Strength, ...] = structural(
+        tasks: Annotated[tuple[TaskCount, ...], Distinct] = structural(
+            (2, 3, 4), min_length=1, help="numbers of tasks C, one or several"
+        )
+        initial: Annotated[tuple[Strength, ...], Distinct] = structural(
             (1e-8, 1e-4, 1e-2, 0.3), min_length=1, help="strengths of the pathways at t = 0 (their means), rising"
         )
         points: int = structural(25, ge=3, le=400, help="cosines, from the smallest possible to 1, evenly in |ȳ|")
@@ -208,6 +212,7 @@ def shared_energy(strength: Any) -> Any:
 
 def _final(result: Any, name: str) -> Any:
     """A variable at the end, from the smallest start: (run, tasks, mean target)."""
+    require_settled(result["loss"].sel(initial=_smallest(result)))
     return result[name].isel(time=-1).sel(initial=_smallest(result)).transpose("run", "tasks", "mean_target")
 
 
@@ -240,6 +245,8 @@ def crossings(result: Any) -> Any:
     starts = sorted(result.config.initial)[:2]
     if len(starts) < 2 or starts[1] > SMALL:
         raise LookupError(f"needs two starts of {SMALL:g} or smaller")
+    _require_close(result)
+    require_settled(result["loss"].sel(initial=starts))
     share = result["share"].isel(time=-1).transpose("run", "tasks", "initial", "mean_target")
     ahead = (share.sel(initial=starts[0]) - share.sel(initial=starts[1])).values
     means = [[_last_rise(result["mean_target"].values, row) for row in rows] for rows in ahead]
@@ -264,8 +271,17 @@ def _excess(result: Any, low: float, high: float, expected: Any) -> Any:
     return gap.max(["tasks", "mean_target"]).values
 
 
+def _require_close(result: Any) -> None:
+    """Cosines must be as close to each other as those at which the two sides of ρ* are compared are to ρ*."""
+    most = max(result.config.tasks)
+    if 1.0 / (result.config.points - 1) > (0.25 + 1e-9) / most:
+        raise LookupError(f"needs at least {4 * most + 1} points for {most} tasks")
+
+
 def _contrast(result: Any, initial: float) -> Any:
     """The share just above ρ* over that just below (means over runs), for every C."""
+    _require_close(result)
+    require_settled(result["loss"].sel(initial=initial))
     share = result["share"].isel(time=-1).sel(initial=initial).mean("run").transpose("tasks", "mean_target").values
     ratios = []
     for count, row in zip(result.config.tasks, share, strict=True):

@@ -7,6 +7,7 @@ from pydantic import Field
 import festina as fs
 from festina._lazy import jax, jnp, np, xr
 from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, above, below, continuous, structural
+from festina.experiments._fields import Distinct
 from festina.experiments.race._log_time import log_time_flow
 from festina.experiments.race._views_networks import (
     gated_networks,
@@ -85,11 +86,13 @@ class Views(Experiment):
 
     class Config(ExperimentConfig):
         views: int = structural(3, ge=2, le=20, help="views V of the target; also the number of slots")
-        depth: tuple[Depth, ...] = structural((2, 3, 4), min_length=1, help="layers L of every pathway, one or several")
-        together: tuple[Probability, ...] = structural(
+        depth: Annotated[tuple[Depth, ...], Distinct] = structural(
+            (2, 3, 4), min_length=1, help="layers L of every pathway, one or several"
+        )
+        together: Annotated[tuple[Probability, ...], Distinct] = structural(
             (0.0, 0.5, 0.8, 1.0), min_length=1, help="probabilities p that all views are present, one or several"
         )
-        initial: tuple[Strength, ...] = structural(
+        initial: Annotated[tuple[Strength, ...], Distinct] = structural(
             (1e-4, 1e-3, 1e-2, 1e-1), min_length=1, help="typical strengths of the pathways at t = 0, rising"
         )
         width: int = structural(4, ge=1, le=256, help="hidden units in every layer of a pathway")

@@ -1,18 +1,23 @@
 """Exclusive-or in gated and in rectified networks."""
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, above, below, continuous, near, structural
+from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
+from festina.experiments._fields import Distinct
 from festina.experiments._side_by_side import side_by_side
-from festina.experiments.race._small_steps import SMALL, scaled, small_steps
+from festina.experiments.race._settled import require_settled
+from festina.experiments.race._small_steps import SMALL, SmallStepsConfig, scaled, small_steps
 from festina.sources import LECTURE, SAXE_2022
 
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 EXAMPLE = "one example"
 GATINGS = (EXAMPLE, "half-planes", "classes", "always on")
 CHANCE = 0.5  # the loss of answering 0
-OCCUPIED = 0.156  # π₀/(Hσ²), an earlier estimate; the free growth of single units (`theory.margin.captured`) has .162
+OCCUPIED = 0.156  # π₀/(Hσ²), an earlier estimate; the free growth of single units (`theory.margin.captured`) has .165
 
 
 class Xor(Experiment):
@@ -43,17 +48,17 @@ class Xor(Experiment):
         "alignment": Variable("cosine of incoming weights with the nearest example", ("scale",)),
     }
     seeds = 10
-    quick = {"seeds": 3, "records": 200, "steps_per_record": 15}
+    quick = {"seeds": 3, "records": 200, "step_size": 0.01}
 
-    class Config(ExperimentConfig):
+    class Config(SmallStepsConfig):
         initial: float = continuous(1e-3, gt=0, scale="log", help="strength π₀ of every gated pathway at t = 0")
-        scale: tuple[float, ...] = structural(
+        scale: Annotated[tuple[Positive, ...], Distinct] = structural(
             (1e-3, 1e-2, 5e-2), min_length=1, help="s.d. σ of a rectified network's weights at t = 0, one or several"
         )
         width: int = structural(150, ge=4, le=10_000, help="hidden units H of the rectified network")
-        until: float = continuous(30.0, gt=0, unit="τ", help="when to stop")
+        until: float = structural(30.0, gt=0, allow_inf_nan=False, unit="τ", help="when to stop")
+        step_size: float = structural(0.005, gt=0, le=0.05, unit="τ", help="longest step of descent")
         records: int = structural(300, ge=10, le=10_000, help="recordings, evenly spaced")
-        steps_per_record: int = structural(20, ge=1, le=10_000, help="steps of descent between two recordings")
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {"example": [1, 2, 3, 4], "gating": list(GATINGS), "scale": list(config.scale)}
@@ -84,7 +89,7 @@ class Xor(Experiment):
             "rectified",
             LECTURE.at("XoR dynamics"),
             "A small rectified network follows the same curve, shifted in time by one fitted number (largest |ΔL|).",
-            quantity=lambda result: fits(result, _smallest(result))[1],
+            quantity=lambda result: fits(result, _learned(result))[1],
             expect=below(0.005),
         ),
         Claim(
@@ -98,7 +103,7 @@ class Xor(Experiment):
             "aligned",
             LECTURE.at("assumptions & caveats"),
             "Its units end up with the weights of pathways for one example (mean cosine, weighted by strength).",
-            quantity=lambda result: result["alignment"].sel(scale=_smallest(result)).isel(time=-1).values,
+            quantity=lambda result: _aligned(result),
             expect=above(0.99),
         ),
         Claim(
@@ -242,7 +247,10 @@ def fits(result: Any, scale: float) -> tuple[Any, Any]:
 def half_time(result: Any, gating: str) -> Any:
     """When half the loss of a gated network is gone."""
     loss = result["loss"].sel(gating=gating).isel(run=0).values
-    return fs.measures.crossing_time(result["time"].values, -loss, -CHANCE / 2)
+    time = fs.measures.crossing_time(result["time"].values, -loss, -CHANCE / 2)
+    if not np.isfinite(time):
+        raise LookupError(f"needs a longer run: half of the loss with {gating} is not gone")
+    return time
 
 
 def _smallest(result: Any) -> float:
@@ -252,9 +260,20 @@ def _smallest(result: Any) -> float:
     return smallest
 
 
-def _occupied(result: Any) -> Any:
+def _learned(result: Any) -> float:
+    """The smallest start, from which all has been learned."""
     smallest = _smallest(result)
+    require_settled(result["rectified_loss"].sel(scale=smallest))
+    return smallest
+
+
+def _occupied(result: Any) -> Any:
+    smallest = _learned(result)
     return fits(result, smallest)[0] / (result.config.width * smallest**2)
+
+
+def _aligned(result: Any) -> Any:
+    return result["alignment"].sel(scale=_learned(result)).isel(time=-1).values
 
 
 def _final(result: Any, *gatings: str) -> Any:

@@ -11,7 +11,7 @@ from festina.experiments.rectified._selectivity_measures import (
     gaps,
     gaps_of_fits,
     share_of_loss,
-    slowness,
+    time_ratio,
     world_names,
 )
 
@@ -74,7 +74,7 @@ def _draw_speeds(axis: Any, result: Any) -> None:
     names = world_names(result.config)
     place = np.arange(len(names))
     for number, arm in enumerate(MARKERS):
-        ratio = slowness(result, arm)
+        ratio = time_ratio(result, arm)
         shift = 0.08 * (number - 1.5)
         look = {
             "color": LOOKS[arm]["color"],

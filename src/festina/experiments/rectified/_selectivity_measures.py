@@ -49,17 +49,28 @@ def fitted(result: Any, starts: int) -> Any:
     )
 
 
-def slowness(result: Any, arm: str, world: str | None = None) -> Any:
-    """The time an arm takes to a tenth of its initial loss, over that of the ReLU network."""
+def time_ratio(result: Any, arm: str) -> Any:
+    """The time an arm takes to a tenth of its initial loss, over that of the ReLU network; NaN if one never does."""
     steps = result["time"].values
     times = [fs.measures.crossing_time(steps, -share_of_loss(result, one), -SETTLED) for one in (arm, "relu")]
-    ratio = times[0] / times[1]
-    return ratio if world is None else ratio[:, _number(result, world)]
+    return times[0] / times[1]
+
+
+def slowness(result: Any, arm: str, world: str | None = None) -> Any:
+    """The same for claims, of all worlds or of one."""
+    ratio = time_ratio(result, arm)
+    chosen = ratio if world is None else ratio[:, _number(result, world)]
+    if not np.all(np.isfinite(chosen)):
+        raise LookupError("needs more steps: a tenth of the loss is not reached")
+    return chosen
 
 
 def share_but_one(result: Any, world: str) -> Any:
     """The share of strength on exactly C − 1 contexts at the end."""
-    contexts = result.config.contexts[_number(result, world)]
+    number = _number(result, world)
+    contexts = result.config.contexts[number]
+    if np.any(share_of_loss(result, "relu")[:, number, -1] > SETTLED):
+        raise LookupError("needs more steps: a tenth of the loss is not reached")
     return result["strength"].sel(world=world, size=contexts - 1).isel(time=-1).values
 
 

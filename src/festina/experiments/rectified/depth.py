@@ -41,7 +41,7 @@ class Depth(Experiment):
 
     class Config(DescentConfig):
         contexts: int = structural(3, ge=2, le=8, help="contexts C")
-        context_scale: float = structural(1.0, gt=0, help="size κ of the context's input")
+        context_scale: float = structural(1.0, gt=0, le=100, help="size κ of the context's input")
         width: int = structural(420, ge=4, le=10_000, help="hidden units of each layer")
         deviation: float = continuous(6e-4, gt=0, scale="log", help="s.d. of initial weights")
         steps: int = structural(30_000, ge=10, le=1_000_000, unit="steps", help="steps of gradient descent")

@@ -7,6 +7,7 @@ from pydantic import Field
 import festina as fs
 from festina._lazy import jnp, np
 from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
+from festina.experiments._fields import Distinct
 from festina.experiments.rectified._pathways import (
     DescentConfig,
     Learner,
@@ -19,6 +20,7 @@ from festina.experiments.rectified._pathways import (
 )
 from festina.sources import JARVIS_2025
 
+Count = Annotated[int, Field(ge=2, le=6)]
 STARTS = ("scratch", "residual")
 RIVALS = ("single", "all but one")
 SETTLED = {"scratch": 0.1, "residual": 0.5}  # share of the loss at which rivals are compared, well within the residual
@@ -58,7 +60,7 @@ class Race(Experiment):
     quick = {"seeds": 2, "contexts": (3, 4), "path_width": 10, "records": 80}
 
     class Config(DescentConfig):
-        contexts: tuple[Annotated[int, Field(ge=2, le=6)], ...] = structural(
+        contexts: Annotated[tuple[Count, ...], Distinct] = structural(
             (3, 4, 5), min_length=1, help="contexts C, one or several"
         )
         path_width: int = structural(20, ge=8, le=1000, help="hidden units of each path")
@@ -223,6 +225,9 @@ def _energy(network: Any, world: Any, start: str, widest: int) -> Any:
 def _final_energy(result: Any, contexts: int, start: str) -> Any:
     if contexts not in result.config.contexts:
         raise LookupError(f"needs {contexts} among the contexts")
+    loss = result["race_loss"].sel(contexts=contexts, start=start)
+    if bool((loss.isel(time=-1) > SETTLED[start] * loss.isel(time=0)).any()):
+        raise LookupError("needs more steps: the race is not over")
     return result["energy"].sel(contexts=contexts, start=start).isel(time=-1)
 
 
@@ -266,4 +271,6 @@ def duel(result: Any, start: str) -> Any:
     loss = result["duel_loss"].sel(start=start).transpose("paths", "run", "contexts", "time").values
     share = loss / loss[..., :1]
     first, second = (fs.measures.crossing_time(result["time"].values, -one, -SETTLED[start]) for one in share)
+    if not np.all(np.isfinite([first, second])):
+        raise LookupError("needs more steps: the loss of a rival has not settled")
     return first / second

@@ -1,8 +1,8 @@
 """Mixed selectivity: in which contexts the units of a ReLU network are on, and what loss theory makes of it."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np
@@ -21,6 +21,8 @@ from festina.experiments.rectified._selectivity_measures import (
 )
 from festina.sources import JARVIS_2025
 
+Count = Annotated[int, Field(ge=2, le=8)]
+Positive = Annotated[float, Field(gt=0, le=100)]
 ARMS: tuple[str, ...] = ("relu", "all but one", "single", "modular", "frozen")
 
 
@@ -62,8 +64,8 @@ class Selectivity(Experiment):
     class Config(DescentConfig):
         width: int = structural(600, ge=12, le=10_000, help="hidden units of a network")
         initial: float = continuous(0.005, gt=0, scale="log", help="s.d. of initial weights, times the width")
-        contexts: tuple[int, ...] = structural((3, 4, 5, 5), min_length=1, help="contexts C of each world")
-        context_scale: tuple[float, ...] = structural(
+        contexts: tuple[Count, ...] = structural((3, 4, 5, 5), min_length=1, help="contexts C of each world")
+        context_scale: tuple[Positive, ...] = structural(
             (1.0, 1.0, 1.0, 1.35), min_length=1, help="size κ of the context's input in each world"
         )
 
@@ -73,8 +75,8 @@ class Selectivity(Experiment):
             contexts = info.data.get("contexts", scales)
             if len(scales) != len(contexts):
                 raise ValueError(f"have one value for each of the {len(contexts)} worlds")
-            if min(scales) <= 0 or min(contexts) < 2:
-                raise ValueError("be positive, with at least two contexts in each world")
+            if len(set(zip(contexts, scales, strict=True))) < len(scales):
+                raise ValueError("differ where the number of contexts does not")
             return scales
 
     def coordinates(self, config: Any) -> dict[str, Any]:
