@@ -75,7 +75,7 @@ def seconds(work: Any) -> tuple[float, float]:
 
 def main() -> None:
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         torch.set_num_threads(1)
     except ImportError:
