@@ -6,13 +6,19 @@ from festina.learning.flow import Tolerance, flow_process
 from festina.learning.joint import Arm, JointDescent, View, joint_process, stacked
 from festina.learning.learn import descent, flow
 from festina.learning.loop import Checkpoint, Failure, Outcome, drive
+from festina.learning.posterior import Chain, annealed, constant, posterior_process
 from festina.learning.process import Process, State
+from festina.learning.samplers import HMC, MALA, NUTS, Sampler
 from festina.learning.stream import Abstracted, CrossEntropy, SquaredError, abstract, stream_rule
 from festina.learning.trajectory import Diverged, Trajectory
 
 __all__ = [
+    "HMC",
+    "MALA",
+    "NUTS",
     "Abstracted",
     "Arm",
+    "Chain",
     "Checkpoint",
     "CrossEntropy",
     "Diverged",
@@ -20,21 +26,25 @@ __all__ = [
     "JointDescent",
     "Outcome",
     "Process",
+    "Sampler",
     "SquaredError",
     "State",
     "Tolerance",
     "Trajectory",
     "View",
     "abstract",
+    "annealed",
     "closed_process",
     "compressed",
     "compressed_by_row",
+    "constant",
     "descent",
     "descent_process",
     "drive",
     "flow",
     "flow_process",
     "joint_process",
+    "posterior_process",
     "scaled_by",
     "stacked",
     "stages_by_time",

@@ -2,6 +2,8 @@
 
 from festina.measures import activity, behaviour
 from festina.measures.alignment import at_fall, silent_share
+from festina.measures.chains import effective_sample_size, split_r_hat
+from festina.measures.coding import Coding, coding
 from festina.measures.compare import Comparison, compare
 from festina.measures.competition import coverage, dominance, effective_number, winner_entropy
 from festina.measures.effective import EffectiveNetwork, effective_network
@@ -27,6 +29,7 @@ from festina.measures.stages import crossing_time, stage_index
 from festina.measures.switching import Switching, matched_labels, switching
 
 __all__ = [
+    "Coding",
     "Comparison",
     "EffectiveNetwork",
     "Gates",
@@ -36,6 +39,7 @@ __all__ = [
     "at_fall",
     "behaviour",
     "classical_scaling",
+    "coding",
     "compare",
     "coverage",
     "crossing_time",
@@ -43,6 +47,7 @@ __all__ = [
     "dominance",
     "effective_network",
     "effective_number",
+    "effective_sample_size",
     "gate_separation",
     "gates",
     "kernel_distance",
@@ -54,6 +59,7 @@ __all__ = [
     "representational_similarity",
     "selectivity",
     "silent_share",
+    "split_r_hat",
     "stage_index",
     "stress",
     "switching",

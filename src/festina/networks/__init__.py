@@ -1,7 +1,8 @@
 """What learns."""
 
-from festina.networks import tutor
+from festina.networks import bayesian, tutor
 from festina.networks.abstraction import Abstraction, FullyConnected, NeuronGated, PathGated, Regularizer
+from festina.networks.bayesian import LAZY, LINEAR, NON_LAZY, RECTIFIED, SIGMOIDAL, Bayesian, Nonlinearity, Scaling
 from festina.networks.convolutional import Convolutional
 from festina.networks.gated import Gated
 from festina.networks.graph import Graph
@@ -10,16 +11,25 @@ from festina.networks.rectified import Rectified
 from festina.networks.tutor import TutorExecutor
 
 __all__ = [
+    "LAZY",
+    "LINEAR",
+    "NON_LAZY",
+    "RECTIFIED",
+    "SIGMOIDAL",
     "Abstraction",
+    "Bayesian",
     "Convolutional",
     "DeepLinear",
     "FullyConnected",
     "Gated",
     "Graph",
     "NeuronGated",
+    "Nonlinearity",
     "PathGated",
     "Rectified",
     "Regularizer",
+    "Scaling",
     "TutorExecutor",
+    "bayesian",
     "tutor",
 ]

@@ -1,6 +1,6 @@
 """What mathematics predicts: exact solutions and reductions, each a function of time or of the data."""
 
-from festina.theory import abstraction, margin, rectified, routing, saddles, views
+from festina.theory import abstraction, coding, margin, rectified, routing, saddles, views
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
@@ -23,6 +23,7 @@ __all__ = [
     "balanced",
     "chain",
     "closure",
+    "coding",
     "determinant_obstruction",
     "imbalanced",
     "literal",

@@ -2,6 +2,7 @@
 
 from festina.worlds import contexts, images, logic, routing, views
 from festina.worlds.blocks import Blocks
+from festina.worlds.classes import Classes, orthogonal_classes, random_classes, toy_classes
 from festina.worlds.contexts import ContextWorld, different_structures, in_contexts, multitask
 from festina.worlds.curriculum import Curriculum
 from festina.worlds.data import Moments, Samples
@@ -22,6 +23,7 @@ __all__ = [
     "SUM",
     "TRAINED_PAIRS",
     "Blocks",
+    "Classes",
     "ContextWorld",
     "Convention",
     "Curriculum",
@@ -58,11 +60,14 @@ __all__ = [
     "logic",
     "margin",
     "multitask",
+    "orthogonal_classes",
     "partition",
+    "random_classes",
     "ring",
     "routing",
     "separate_slots",
     "similar_tasks",
+    "toy_classes",
     "tree",
     "views",
     "xor",

@@ -1,0 +1,152 @@
+"""Sampling a posterior under the loop of every other dynamics: progress, checkpoint, resume, divergence.
+
+Parameters θ are whitened: a priori standard normal. The posterior is p(θ) ∝ exp(−E(θ; data, T) − ½|θ|²), with a
+temperature T that may be lowered along the way. One run is one chain; many chains are one compiled batch. What is kept
+of the draws are recordings of observables and running means, never the weights of every draw.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from festina import draws
+from festina.errors import require
+from festina.learning.process import Observed, Process, State
+from festina.learning.samplers import HMC, Sampler
+
+Tempered = Callable[[Any, Any, Any], Float[Array, ""]]  # E of parameters, data and temperature
+SHRINKAGE, DELAY, FORGETTING = 0.05, 10.0, 0.75  # of dual averaging, as usual
+
+
+class Adaptation(eqx.Module):
+    """Dual averaging of the logarithm of a step towards a rate of acceptance (Hoffman & Gelman 2014)."""
+
+    log_step: Float[Array, ""]
+    log_averaged: Float[Array, ""]
+    shortfall: Float[Array, ""]
+    centre: Float[Array, ""]
+    count: Float[Array, ""]
+
+    @classmethod
+    def start(cls, step: float) -> "Adaptation":
+        log = jnp.log(jnp.asarray(step, float))
+        return cls(log, log, jnp.zeros(()), log + jnp.log(jnp.asarray(10.0)), jnp.zeros(()))
+
+    def after(self, acceptance: Any, target: float) -> "Adaptation":
+        """One draw further: log ε = centre − √n/γ · (average shortfall of acceptance)."""
+        count = self.count + 1.0
+        weight = 1.0 / (count + DELAY)
+        shortfall = (1.0 - weight) * self.shortfall + weight * (target - acceptance)
+        log_step = self.centre - jnp.sqrt(count) / SHRINKAGE * shortfall
+        share = count**-FORGETTING
+        averaged = share * log_step + (1.0 - share) * self.log_averaged
+        return Adaptation(log_step, averaged, shortfall, self.centre, count)
+
+
+class Chain(eqx.Module):
+    """What a chain carries along besides θ.
+
+    Attributes:
+        adaptation: of the step.
+        acceptance: of the last proposal.
+        gradients: computed so far.
+        kept: draws that went into the means, those after warming up.
+        means: running means of what was to be averaged.
+    """
+
+    adaptation: Adaptation
+    acceptance: Float[Array, ""]
+    gradients: Int[Array, ""]
+    kept: Int[Array, ""]
+    means: Any
+
+
+def annealed(start: Any, end: Any, draws_between: int) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
+    """A temperature that falls geometrically from ``start`` to ``end`` over a number of draws, and stays there."""
+    require(draws_between >= 1, "draws_between", "be at least 1", draws_between)
+
+    def temperature(draw: Int[Array, ""]) -> Float[Array, ""]:
+        way = jnp.clip(draw.astype(float) / draws_between, 0.0, 1.0)
+        return jnp.asarray(start, float) * (jnp.asarray(end, float) / jnp.asarray(start, float)) ** way
+
+    return temperature
+
+
+def constant(temperature: Any) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
+    """One temperature for all draws."""
+    return lambda draw: jnp.asarray(temperature, float)
+
+
+def posterior_process(
+    energy: Tempered,
+    parameters: Any,
+    data: Any,
+    key: Array,
+    records: int,
+    draws_per_record: int,
+    observe: Callable[[State], Observed],
+    temperature: Callable[[Int[Array, ""]], Any],
+    warm_up: int,
+    sampler: Sampler | None = None,
+    average: Callable[[Any], Any] = lambda parameters: (),
+) -> Process:
+    """Draws from a posterior, recorded now and then; the key of draw n is fold_in(key of the chain, n).
+
+    Args:
+        energy: ``energy(θ, data, T)``, minus the logarithm of the likelihood, for θ and data of any precision.
+        parameters: θ at the start, standard normal a priori.
+        data: what the energy is about; handed over in the precision of the moment.
+        key: of the chain.
+        records: recordings after the first.
+        draws_per_record: draws between two of them.
+        observe: what is recorded of a state; ``state.memory`` is the `Chain`.
+        temperature: of each draw, by its number; see `annealed`.
+        warm_up: draws during which the step is adapted and nothing is averaged.
+        sampler: `HMC()` unless given.
+        average: of θ, to be averaged over all draws after warming up.
+    """
+    require(records >= 1, "records", "be at least 1", records)
+    require(draws_per_record >= 1, "draws_per_record", "be at least 1", draws_per_record)
+    require(warm_up >= 0, "warm_up", "not be negative", warm_up)
+    sampler = HMC() if sampler is None else sampler
+
+    def draw(state: State, _: Any) -> tuple[State, None]:
+        chain: Chain = state.memory
+        heat = temperature(state.step)
+        warming = state.step < warm_up
+        log_step = jnp.where(warming, chain.adaptation.log_step, chain.adaptation.log_averaged)
+        moved = sampler.transition(
+            draws.fold_in(key, state.step), state.parameters, jnp.exp(log_step), _at(energy, data, heat)
+        )
+        adapted = chain.adaptation.after(moved.acceptance, sampler.target)
+        adaptation = jax.tree.map(lambda new, old: jnp.where(warming, new, old), adapted, chain.adaptation)
+        kept = chain.kept + jnp.where(warming, 0, 1)
+        share = jnp.where(warming, 0.0, 1.0 / jnp.maximum(kept, 1).astype(float))
+        means = jax.tree.map(lambda mean, new: mean + share * (new - mean), chain.means, average(moved.parameters))
+        memory = Chain(adaptation, moved.acceptance, chain.gradients + moved.gradients, kept, means)
+        step = state.step + 1
+        return State(step.astype(float), step, moved.parameters, memory), None
+
+    def advance(state: State, index: Int[Array, ""]) -> State:
+        return jax.lax.scan(draw, state, None, length=draws_per_record)[0]
+
+    means = jax.tree.map(jnp.zeros_like, jax.eval_shape(average, parameters))
+    chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), jnp.asarray(0), jnp.asarray(0), means)
+    times = jnp.arange(records + 1).astype(float) * draws_per_record
+    return Process(
+        State.start(parameters, times[0], chain), advance, observe, times, lambda state: draw(state, None)[0]
+    )
+
+
+def _at(energy: Tempered, data: Any, temperature: Any) -> Callable[[Any], Float[Array, ""]]:
+    """The energy of θ alone, with data and temperature in the precision of θ."""
+
+    def of(parameters: Any) -> Float[Array, ""]:
+        kind = jax.tree.leaves(parameters)[0].dtype
+        return energy(parameters, jax.tree.map(lambda leaf: leaf.astype(kind), data), temperature.astype(kind))
+
+    return of

@@ -1,0 +1,171 @@
+"""Wide fully connected networks with a Gaussian prior, as Bayesian learning sees them.
+
+    z_1 = W_1 x,   z_l = W_l φ(z_{l−1})/√N,   f = √s A φ(z_L)/N   (non-lazy; lazy: /√N and s = 1)
+
+All weights W and A have a standard normal prior. The readout a = √s A thus has the variance s = σ_a²/P^{1/L}, which
+keeps the problem alike for every number of examples P. Learning at temperature T is the posterior
+
+    p(θ) ∝ exp(−(N/T) ½ Σ_μ |y_μ − f(x_μ)|²) × prior   (lazy: 1/T).
+
+Source: A. van Meegen, H. Sompolinsky, "Coding schemes in neural networks learning classification tasks" (2024).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from festina import draws
+from festina.errors import require
+from festina.precision import double, is_traced
+
+Whitened = tuple[tuple[Any, ...], Any]
+
+
+@dataclass(frozen=True)
+class Nonlinearity:
+    """φ, with a name to call it by."""
+
+    name: str
+    function: Callable[[Any], Any]
+
+    def __call__(self, z: Any) -> Any:
+        return self.function(z)
+
+
+def _erf(z: Any) -> Any:
+    """½(1 + erf(√π z/2)): from 0 to 1, with slope ½ at 0."""
+    half = jnp.asarray(0.5, z.dtype)
+    return half * (1 + jax.lax.erf(jnp.asarray(np.pi**0.5 / 2, z.dtype) * z))
+
+
+LINEAR = Nonlinearity("linear", lambda z: z)
+SIGMOIDAL = Nonlinearity("sigmoidal", _erf)
+RECTIFIED = Nonlinearity("rectified", lambda z: jnp.where(z > 0, z, jnp.zeros_like(z)))
+NONLINEARITIES = {each.name: each for each in (LINEAR, SIGMOIDAL, RECTIFIED)}
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How answers and energies depend on the width N: f ∝ N^{−output}, energy ∝ N^{energy}/T."""
+
+    name: str
+    output: float
+    energy: float
+
+
+NON_LAZY = Scaling("non-lazy", output=1.0, energy=1.0)
+"""f = aφ/N at temperature T/N: features are learned."""
+LAZY = Scaling("lazy", output=0.5, energy=0.0)
+"""f = aφ/√N at temperature T: features stay those of the prior, and a wide network is a Gaussian process."""
+
+
+class Bayesian(eqx.Module):
+    """A wide network; ``weights`` and ``readout`` are whitened, standard normal under the prior."""
+
+    weights: tuple[Float[Any, "*batch _ _"], ...]
+    readout: Float[Any, "*batch m n"]
+    readout_variance: Any = 1.0
+    nonlinearity: Nonlinearity = eqx.field(static=True, default=SIGMOIDAL)
+    scaling: Scaling = eqx.field(static=True, default=NON_LAZY)
+
+    def __call__(self, x: Float[Any, "*batch i"]) -> Float[Any, "*batch m"]:
+        """The answer f to one input, or to a stack of them with the input axis last."""
+        return self.answer(self.hidden(x)[-1])
+
+    def hidden(self, x: Float[Any, "*batch i"]) -> tuple[Float[Any, "*batch n"], ...]:
+        """φ(z_l) of every hidden layer."""
+        return tuple(self.nonlinearity(z) for z in self.preactivations(x))
+
+    def preactivations(self, x: Float[Any, "*batch i"]) -> tuple[Float[Any, "*batch n"], ...]:
+        """z_l of every hidden layer."""
+        layers = [x @ self.weights[0].T]
+        for weight in self.weights[1:]:
+            layers.append(self.nonlinearity(layers[-1]) @ weight.T / weight.shape[-1] ** 0.5)
+        return tuple(layers)
+
+    def answer(self, activity: Float[Any, "*batch n"]) -> Float[Any, "*batch m"]:
+        """f from the activity of the last hidden layer."""
+        return activity @ self.readouts / self.width**self.scaling.output
+
+    @property
+    def readouts(self) -> Float[Any, "n m"]:
+        """a = √s A, one neuron a row."""
+        return (jnp.asarray(self.readout_variance, self.readout.dtype) ** 0.5 * self.readout).T
+
+    @property
+    def width(self) -> int:
+        return self.readout.shape[-1]
+
+    @property
+    def depth(self) -> int:
+        """Hidden layers L."""
+        return len(self.weights)
+
+    def energy(self, inputs: Float[Any, "n i"], targets: Float[Any, "n m"], temperature: Any) -> Float[Array, ""]:
+        """(N/T) ½ Σ|y − f|²: minus the logarithm of the likelihood, without the prior."""
+        error = jnp.sum((targets - self(inputs)) ** 2)
+        return 0.5 * self.width**self.scaling.energy / jnp.asarray(temperature, error.dtype) * error
+
+    def kernels(self, x: Float[Any, "p i"]) -> tuple[Float[Any, "p p"], ...]:
+        """K_l = φ(z_l) φ(z_l)ᵀ/N of every hidden layer."""
+        return tuple(activity @ activity.T / activity.shape[-1] for activity in self.hidden(x))
+
+    @property
+    def whitened(self) -> Whitened:
+        """All that the posterior is about: the weights, standard normal under the prior."""
+        return self.weights, self.readout
+
+    def having(self, whitened: Whitened) -> "Bayesian":
+        """The same network with other weights."""
+        return Bayesian(*whitened, self.readout_variance, self.nonlinearity, self.scaling)
+
+    @classmethod
+    def init(
+        cls,
+        key: Array,
+        sizes: tuple[int, ...],
+        nonlinearity: Nonlinearity = SIGMOIDAL,
+        scaling: Scaling = NON_LAZY,
+        readout_variance: Any = 1.0,
+    ) -> "Bayesian":
+        """A network drawn from the prior.
+
+        Args:
+            key: of all random numbers.
+            sizes: number of inputs, widths of the hidden layers (all alike), number of outputs.
+            nonlinearity: φ, one of `LINEAR`, `SIGMOIDAL`, `RECTIFIED`, or another.
+            scaling: `NON_LAZY` or `LAZY`.
+            readout_variance: s; see `readout_variance`.
+        """
+        require(len(sizes) >= 3 and min(sizes) >= 1, "sizes", "name inputs, hidden widths and outputs", sizes)
+        require(len(set(sizes[1:-1])) == 1, "sizes", "have hidden layers of one width", sizes)
+        shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
+        with double():
+            drawn = [draws.normal(draws.fold_in(key, number), shape, float) for number, shape in enumerate(shapes)]
+        if not is_traced(key):
+            drawn = [np.asarray(part) for part in drawn]
+        return cls(tuple(drawn[:-1]), drawn[-1], readout_variance, nonlinearity, scaling)
+
+
+def readout_variance(amplitude: Any, examples: int, depth: int) -> Any:
+    """s = σ_a²/P^{1/L}: with it, what is learned depends little on the number of examples P."""
+    return amplitude**2 / examples ** (1.0 / depth)
+
+
+def orthonormal_coordinates(*inputs: Float[np.ndarray, "_ i"]) -> tuple[Float[np.ndarray, "_ r"], ...]:
+    """Inputs in coordinates of the space they span together: the same network with no idle weights.
+
+    A network sees its inputs through x·w with w ~ N(0, I), and so through inner products only; directions no input has
+    stay at their prior. With fewer inputs than dimensions, the posterior then has fewer dimensions.
+    """
+    together = np.concatenate(inputs)
+    if together.shape[0] >= together.shape[1]:
+        return inputs
+    basis = np.linalg.qr(together.T)[0]
+    return tuple(part @ basis for part in inputs)

@@ -1,0 +1,80 @@
+"""The lazy limit: a wide network is a Gaussian process, with features that no data can change.
+
+    K_l = ⟨φ(z)φ(z)ᵀ⟩ for z ~ N(0, K_{l−1}),    ⟨f*⟩ = k*ᵀ(K_L + T)⁻¹Y,    Var f* = k** − k*ᵀ(K_L + T)⁻¹k*.
+
+The network is f = aφ(z_L)/√N with a ~ N(0, 1), and its posterior is exp(−Σ|y − f|²/2T) × prior.
+
+Sources: C. K. I. Williams, "Computing with infinite networks" (1997), for sigmoidal, and Y. Cho, L. Saul, "Kernel
+methods for deep learning" (2009), for rectified units.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Array, Float
+
+from festina import draws
+from festina.errors import require
+from festina.theory.coding.prediction import Prediction, Predictor, check_common, check_test_inputs
+from festina.theory.coding.units import Unit
+
+
+def kernels(inputs: Float[np.ndarray, "n n"], unit: Unit, depth: int = 1) -> tuple[Float[np.ndarray, "n n"], ...]:
+    """K_1 … K_L of the prior, from the kernel K_0 of the inputs."""
+    require(depth >= 1, "depth", "be at least 1", depth)
+    require(inputs.ndim == 2 and inputs.shape[0] == inputs.shape[1], "inputs", "be a square kernel", inputs.shape)
+    layers = [np.asarray(inputs, float)]
+    for _ in range(depth):
+        variances = np.diag(layers[-1])
+        layers.append(unit.kernel(variances[:, None], variances[None], layers[-1]))
+    return tuple(layers[1:])
+
+
+def lazy(
+    inputs: Float[np.ndarray, "n n"],
+    targets: Float[np.ndarray, "n outputs"],
+    temperature: float,
+    unit: Unit,
+    depth: int = 1,
+) -> "Lazy":
+    """The Gaussian process of a lazy network.
+
+    Args:
+        inputs: K_0 = XXᵀ.
+        targets: Y, one example a row.
+        temperature: T, which here is the variance of noise on targets.
+        unit: φ, one of `LINEAR`, `SIGMOIDAL`, `RECTIFIED`.
+        depth: hidden layers L.
+    """
+    check_common(temperature, 1.0)
+    layers = kernels(inputs, unit, depth)
+    residual = np.linalg.solve(layers[-1] + temperature * np.eye(len(targets)), targets)
+    return Lazy(layers, residual, layers[-1] @ residual, np.asarray(inputs, float), temperature, unit)
+
+
+@dataclass(frozen=True)
+class Lazy(Prediction):
+    """A prediction made by :func:`lazy`."""
+
+    inputs: Float[np.ndarray, "n n"]
+    temperature: float
+    unit: Unit
+
+    def predict(
+        self, cross: Float[np.ndarray, "inputs n"], diagonal: Float[np.ndarray, " inputs"], neurons: float = np.inf
+    ) -> Predictor:
+        """The predictor at other inputs; its variance does not depend on the width."""
+        check_test_inputs(cross, diagonal, neurons, len(self.inputs))
+        variances, other = np.diag(self.inputs), np.asarray(diagonal, float)
+        for _ in self.kernels:
+            cross = self.unit.kernel(other[:, None], variances[None], cross)
+            other = self.unit.kernel(other, other, other)
+            variances = self.unit.kernel(variances, variances, variances)
+        noisy = self.kernels[-1] + self.temperature * np.eye(len(self.inputs))
+        variance = other - np.sum(cross * np.linalg.solve(noisy, cross.T).T, axis=1)
+        mean = cross @ self.residual
+        return Predictor(mean, np.broadcast_to(variance[:, None], mean.shape))
+
+    def draw_readouts(self, key: Array, count: int) -> Float[np.ndarray, "count outputs"]:
+        """a ~ N(0, 1): the prior."""
+        return np.asarray(draws.normal(key, (count, self.residual.shape[1])))

@@ -1,0 +1,265 @@
+"""Rectified networks: a sparse code. A few neurons grow to size √N and carry the classes, all others stay in the bulk.
+
+For rectified units G(b) = log(½ + e^{b²/2}Φ(b)), and the density of readouts can be normalised only while
+
+    h(t) = max_{|u|=1} s Σ_c n_c (u·t_c)₊² ≤ 1.
+
+On that boundary neurons condense. An outlier has a = √N ā and z = √N z̄ with z̄_c = (ā·t_c)₊, and
+
+    T t_c − y_c + f_bulk,c + Σ_i z̄_ic ā_i = 0,    ā_i = s Σ_c n_c t_c (t_c·ā_i)₊,    K_1 = K_bulk + Σ_i z̄_i z̄_iᵀ.
+
+That h = 1, and not more in any direction, certifies a solution. What several outliers with readouts in one
+direction do, one of them can do as well: how many there are is not fixed at this order, but their sum is.
+
+The bulk is an integral over readouts around its own maximum. Beyond, in the directions of outliers, lies a tail that is
+smaller by a factor 2^{−n}, n the number of examples for which such an outlier is silent; it is left out.
+
+The model is that of A. van Meegen, H. Sompolinsky, "Coding schemes in neural networks learning classification tasks"
+(2024). The equations were derived independently and checked against posterior sampling.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Array, Float, Int
+from scipy.optimize import minimize_scalar, root
+
+from festina import draws
+from festina.errors import require
+from festina.theory.coding import _answers
+from festina.theory.coding.dual import COOLING, Neurons, Task, class_task, minimise, neurons
+from festina.theory.coding.prediction import Codes, Prediction, Predictor, check_test_inputs
+from festina.theory.coding.redundant import draw_from
+from festina.theory.coding.units import RECTIFIED
+
+BULK = 10.0  # half-width of the grid for the bulk, in units of √s
+DIRECTIONS = 720
+ONSET_TOLERANCE = 1e-4
+SLACK = 1e-6  # by which h may exceed 1
+SEED_SIZE = 0.1  # |ā| of a new outlier, where the search for its size begins
+FAINTEST = 1e-4  # |ā| of an outlier; below it is none
+
+
+@dataclass(frozen=True)
+class Sparse(Prediction):
+    """A prediction made by :func:`sparse`; ``diagnostics["certificate"]`` is h, 1 where there are outliers.
+
+    Attributes:
+        bulk: the density of readouts of all other neurons.
+        outliers: ā_i, in all outputs.
+    """
+
+    bulk: Neurons
+    outliers: Float[np.ndarray, "outliers outputs"]
+
+    @property
+    def codes(self) -> Codes | None:
+        """One for each outlier, the largest first; none at high temperature."""
+        if len(self.outliers) == 0:
+            return None
+        activities = np.maximum(self.outliers @ self._class_residual.T, 0.0)
+        size = np.sum(self.outliers**2, axis=1)
+        subsets = activities > 0.5 * activities.max(axis=1)[:, None]
+        return Codes(subsets, size / size.sum(), self.outliers, activities)
+
+    def predict(
+        self, cross: Float[np.ndarray, "inputs examples"], diagonal: Float[np.ndarray, " inputs"], neurons: int
+    ) -> Predictor:
+        """The predictor at other inputs.
+
+        Outliers are those of a network of N neurons: at the examples an outlier is silent for, its preactivation is
+        negative and of order 1, which at other inputs shows next to √N z̄.
+        """
+        check_test_inputs(cross, diagonal, neurons, len(self.mean))
+        return _answers.predict(self.bulk, cross, diagonal, neurons, self.outliers @ self.bulk.task.basis)
+
+    def draw_readouts(self, key: Array, count: int) -> Float[np.ndarray, "count outputs"]:
+        """Readouts of a network of ``count`` neurons: every outlier once, and the bulk."""
+        require(count > len(self.outliers), "count", f"be more than the {len(self.outliers)} outliers", count)
+        bulk = draw_from(self.bulk, key, count - len(self.outliers))
+        return np.concatenate([np.sqrt(count) * self.outliers, bulk])
+
+    def draw_neurons(
+        self, key: Array, count: int
+    ) -> tuple[Float[np.ndarray, "count outputs"], Float[np.ndarray, "count examples"]]:
+        """Readouts a, and preactivations z at the training inputs, of a network of ``count`` neurons."""
+        for_readouts, for_inputs = draws.split(key, 2)
+        readouts = self.draw_readouts(for_readouts, count)
+        return readouts, self.bulk.task.unit.draw(for_inputs, readouts @ self.residual.T)
+
+    @property
+    def _class_residual(self) -> Float[np.ndarray, "classes outputs"]:
+        return self.bulk.residual @ self.bulk.task.basis.T
+
+
+def sparse(
+    counts: Sequence[int] | Int[np.ndarray, " classes"],
+    targets: Float[np.ndarray, "classes outputs"],
+    temperature: float,
+    readout_variance: float,
+) -> Sparse:
+    """One hidden layer of rectified neurons, for orthogonal inputs in classes.
+
+    Args:
+        counts: n_c, examples of each class; examples are in the order of their classes.
+        targets: y_c of each class; of rank 1 or 2.
+        temperature: T.
+        readout_variance: s.
+    """
+    task = class_task(counts, targets, temperature, readout_variance, RECTIFIED)
+    require(task.targets.shape[1] <= 2, "targets", "have a rank of at most 2", task.targets.shape[1])
+    hot = max(4.0 * float(np.abs(task.targets).max()), temperature)
+    steps = 1 + int(np.ceil(np.log(hot / temperature) / -np.log(COOLING)))
+    residual, outliers = task.targets / hot, np.zeros((0, task.targets.shape[1]))
+    bulk, gap = None, np.inf
+    for each in np.geomspace(hot, temperature, steps):
+        bulk, outliers, gap = _condense(task.at(float(each)), residual, outliers)
+        residual = bulk.residual
+    assert bulk is not None
+    return _sparse(bulk, outliers, gap)
+
+
+def certificate(task: Task, residual: Float[np.ndarray, "classes rank"]) -> tuple[float, Float[np.ndarray, " rank"]]:
+    """h(t) = max_u s Σ_c n_c (u·t_c)₊², and the direction u of the maximum."""
+    return _peaks(task, residual)[0]
+
+
+def onset_temperatures(
+    counts: Sequence[int] | Int[np.ndarray, " classes"],
+    targets: Float[np.ndarray, "classes outputs"],
+    readout_variance: float,
+    lowest: float = 0.05,
+) -> list[float]:
+    """Temperatures at which outliers appear on the way down to ``lowest``, each to a part in 10⁴."""
+    task = class_task(counts, targets, lowest, readout_variance, RECTIFIED)
+    hot = 4.0 * float(np.abs(task.targets).max())
+    residual, outliers, above = task.targets / hot, np.zeros((0, task.targets.shape[1])), hot
+    found: list[float] = []
+    for here in np.geomspace(hot, lowest, 1 + int(np.ceil(np.log(hot / lowest) / -np.log(COOLING)))):
+        bulk, now, _ = _condense(task.at(float(here)), residual, outliers)
+        while len(now) > len(outliers):
+            above, residual, grown = _next_onset(task, residual, outliers, above, float(here))
+            found += [above] * (len(grown) - len(outliers))
+            outliers = grown
+        residual, outliers, above = bulk.residual, now, float(here)
+    return found
+
+
+def _next_onset(
+    task: Task, residual: np.ndarray, outliers: np.ndarray, above: float, below: float
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """The highest temperature between two at which there are more outliers, with the solution just below it."""
+    grown = residual, outliers
+    while above - below > ONSET_TOLERANCE * below:
+        middle = 0.5 * (above + below)
+        bulk, now, _ = _condense(task.at(middle), residual, outliers)
+        if len(now) > len(outliers):
+            below, grown = middle, (bulk.residual, now)
+        else:
+            above, residual = middle, bulk.residual
+    return below, *grown
+
+
+def _sparse(bulk: Neurons, outliers: np.ndarray, gap: float) -> Sparse:
+    task, labels = bulk.task, bulk.task.labels
+    order = np.argsort(-np.sum(outliers**2, axis=1))
+    outliers = outliers[order]
+    drive = np.maximum(bulk.residual @ outliers.T, 0.0)
+    kernel = bulk.kernel + (drive @ drive.T)[np.ix_(labels, labels)]
+    answers = (bulk.answers + drive @ outliers) @ task.basis.T
+    height = certificate(task, bulk.residual)[0]
+    return Sparse(
+        (kernel,),
+        (bulk.residual @ task.basis.T)[labels],
+        answers[labels],
+        bulk,
+        outliers @ task.basis.T,
+        diagnostics={"gap": gap, "certificate": height},
+    )
+
+
+def _condense(task: Task, residual: np.ndarray, outliers: np.ndarray) -> tuple[Neurons, np.ndarray, float]:
+    """Solve with the outliers there are; while h exceeds 1 somewhere, let one more condense in that direction."""
+    for _ in range(2 * len(task.counts) + 2):
+        bulk, outliers, gap = _solve(task, residual, outliers)
+        peaks = [(height, u) for height, u in _peaks(task, bulk.residual) if height > 1.0 + SLACK]
+        if not peaks:
+            return bulk, outliers, gap
+        height, direction = peaks[0]
+        outliers = np.concatenate([outliers, SEED_SIZE * direction[None]])
+        residual = bulk.residual / np.sqrt(height)
+    return bulk, outliers, gap
+
+
+def _solve(task: Task, residual: np.ndarray, outliers: np.ndarray) -> tuple[Neurons, np.ndarray, float]:
+    """t and the ā_i at a given number of outliers, by a root search from where they were; the faint ones are let go."""
+    build = _bulk_builder(task)
+    if len(outliers) == 0:
+        bulk, gap = minimise(build, residual)
+        return bulk, outliers, gap
+    cut = residual.size
+
+    def unpack(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return flat[:cut].reshape(residual.shape), flat[cut:].reshape(outliers.shape)
+
+    def mismatch(flat: np.ndarray) -> np.ndarray:
+        here, readouts = unpack(flat)
+        drive = np.maximum(here @ readouts.T, 0.0)
+        fit = build(here).mismatch + drive @ readouts
+        pull = task.readout_variance * (task.counts[:, None] * drive).T @ here - readouts
+        return np.concatenate([fit.reshape(-1), pull.reshape(-1)])
+
+    found = root(mismatch, np.concatenate([residual.reshape(-1), outliers.reshape(-1)]), method="hybr", tol=1e-12)
+    here, readouts = unpack(found.x)
+    bright = np.linalg.norm(readouts, axis=1) > FAINTEST
+    if not np.all(bright):
+        return _solve(task, here, readouts[bright])
+    return build(here), readouts, float(np.abs(found.fun).max())
+
+
+def _bulk_builder(task: Task) -> Callable[[np.ndarray], Neurons]:
+    """The bulk at a residual, on a grid around its maximum, which is sought upwards from a = 0."""
+
+    def build(residual: np.ndarray) -> Neurons:
+        centre = np.zeros(residual.shape[1])
+        for _ in range(100):
+            site = task.unit.site(residual @ centre)
+            pull = task.readout_variance * (task.counts * site.mean) @ residual - centre
+            slope = task.readout_variance * (residual.T * (task.counts * site.variance)[None]) @ residual
+            step = np.linalg.solve(np.eye(len(centre)) - slope, pull)
+            centre = centre + step
+            if float(np.abs(step).max()) < 1e-9:
+                break
+        margin = BULK * np.sqrt(task.readout_variance)
+        return neurons(task, residual, box=(centre - margin, centre + margin))
+
+    return build
+
+
+def _peaks(task: Task, residual: np.ndarray) -> list[tuple[float, np.ndarray]]:
+    """All maxima of s Σ_c n_c (u·t_c)₊² over directions u, the highest first."""
+
+    def heights(directions: np.ndarray) -> np.ndarray:
+        return task.readout_variance * np.maximum(directions @ residual.T, 0.0) ** 2 @ task.counts
+
+    def sorted_peaks(directions: np.ndarray) -> list[tuple[float, np.ndarray]]:
+        return sorted(zip(heights(directions).tolist(), directions, strict=True), key=lambda peak: -peak[0])
+
+    def turned(angle: Any) -> np.ndarray:
+        return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+    if residual.shape[1] == 1:
+        return sorted_peaks(np.array([[1.0], [-1.0]]))
+    step = 2.0 * np.pi / DIRECTIONS
+    angles = np.arange(DIRECTIONS) * step
+    around = heights(turned(angles))
+    tops = angles[(around > np.roll(around, 1)) & (around >= np.roll(around, -1))]
+
+    def lowered(angle: float) -> float:
+        return -float(heights(turned(angle)[None])[0])
+
+    settings = {"method": "bounded", "options": {"xatol": 1e-10}}
+    exact = [minimize_scalar(lowered, bounds=(top - step, top + step), **settings).x for top in tops]
+    return sorted_peaks(turned(np.array(exact)))

@@ -1,0 +1,161 @@
+"""Posterior sampling: against posteriors that are known, against calibration, and under the common loop."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from festina.errors import ArgumentError
+from festina.learning.loop import drive
+from festina.learning.posterior import annealed, constant, posterior_process
+from festina.learning.samplers import HMC, MALA, NUTS, _rotated
+from festina.measures.chains import effective_sample_size, split_r_hat
+from festina.networks.bayesian import LINEAR, Bayesian
+
+TEMPERATURE = 0.3
+RANDOM = np.random.default_rng(0)
+DESIGN, ANSWERS = RANDOM.normal(size=(12, 5)), RANDOM.normal(size=12)
+
+
+def regression(parameters, data, temperature):
+    """Linear regression: its posterior is Gaussian."""
+    return 0.5 / temperature * jnp.sum((data[1] - data[0] @ parameters) ** 2)
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Builds one chain on the regression."""
+
+    sampler: Any
+    records: int = 300
+    warm_up: int = 200
+
+    def __call__(self, inputs):
+        return posterior_process(
+            regression,
+            inputs["start"],
+            (jnp.asarray(DESIGN), jnp.asarray(ANSWERS)),
+            inputs["key"],
+            self.records,
+            4,
+            lambda state: {"draw": state.parameters, "acceptance": state.memory.acceptance} | state.memory.means,
+            constant(TEMPERATURE),
+            self.warm_up,
+            self.sampler,
+            lambda parameters: {"mean": parameters, "second": parameters[:, None] * parameters[None]},
+        )
+
+
+def sampled(build, chains=16, seed=1):
+    inputs = {"start": jnp.zeros((chains, 5)), "key": jax.random.split(jax.random.key(seed), chains)}
+    return drive(build, inputs).observed
+
+
+@pytest.mark.parametrize("sampler", [HMC(), HMC(force_precision="float64"), NUTS(), MALA(first_step=0.05)], ids=str)
+def test_the_posterior_of_a_regression(sampler):
+    """Mean and covariance, within four standard errors at the effective sample size of the chains."""
+    covariance = np.linalg.inv(DESIGN.T @ DESIGN / TEMPERATURE + np.eye(5))
+    mean = covariance @ DESIGN.T @ ANSWERS / TEMPERATURE
+    seen = sampled(Regression(sampler))
+    draws = seen["draw"][:, 51:]
+    assert split_r_hat(draws).max() < 1.05
+    error = np.sqrt(np.diag(covariance) / effective_sample_size(draws))
+    assert np.all(np.abs(seen["mean"][:, -1].mean(axis=0) - mean) < 4 * error)
+    found = seen["second"][:, -1].mean(axis=0) - np.outer(*[seen["mean"][:, -1].mean(axis=0)] * 2)
+    bound = 6 * np.max(np.diag(covariance)) / effective_sample_size(draws**2).min() ** 0.5
+    np.testing.assert_allclose(found, covariance, atol=bound)
+    assert abs(seen["acceptance"][:, 51:].mean() - sampler.target) < 0.15
+
+
+def test_wrong_forces_cost_acceptance_and_nothing_else():
+    """Forces of another posterior altogether: the law stays, because energies decide."""
+
+    @dataclass(frozen=True)
+    class Crooked(HMC):
+        def transition(self, key, parameters, step, energy):
+            def other(position):
+                bent = energy(position) * 0.7
+                return bent if position.dtype == jnp.float32 else energy(position)
+
+            return super().transition(key, parameters, step, other)
+
+    covariance = np.linalg.inv(DESIGN.T @ DESIGN / TEMPERATURE + np.eye(5))
+    seen = sampled(Regression(Crooked(length=0.8), records=500))
+    draws = seen["draw"][:, 51:]
+    error = np.sqrt(np.diag(covariance) / effective_sample_size(draws))
+    mean = covariance @ DESIGN.T @ ANSWERS / TEMPERATURE
+    assert np.all(np.abs(draws.mean(axis=(0, 1)) - mean) < 4 * error)
+    np.testing.assert_allclose(draws.reshape(-1, 5).var(axis=0), np.diag(covariance), rtol=0.15)
+
+
+def test_without_data_a_draw_is_a_rotation_of_the_prior():
+    position, momentum = jnp.arange(3.0), jnp.ones(3)
+    moved, turned = _rotated(position, momentum, 0.3)
+    np.testing.assert_allclose(moved**2 + turned**2, position**2 + momentum**2)
+    back, _ = _rotated(moved, -turned, 0.3)
+    np.testing.assert_allclose(back, position, atol=1e-15)
+
+
+SIZES = (3, 4, 2)
+EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A network drawn from the prior answers with noise; the posterior given its answers is sampled."""
+
+    def __call__(self, inputs):
+        shown = jnp.asarray(np.random.default_rng(3).normal(size=(EXAMPLES, SIZES[0])))
+        teacher = Bayesian.init(inputs["teacher"], SIZES, LINEAR)
+        noise = (TEMPERATURE / SIZES[1]) ** 0.5 * jax.random.normal(inputs["noise"], (EXAMPLES, SIZES[2]))
+        network = Bayesian.init(inputs["start"], SIZES, LINEAR)
+        data = (shown, teacher(shown) + noise)
+
+        def energy(whitened, data, temperature):
+            return network.having(whitened).energy(*data, temperature)
+
+        def quantities(whitened):
+            own = network.having(whitened)
+            return jnp.stack([own(shown)[0, 0], jnp.sum(own.readout**2), own.kernels(shown)[0][1, 2]])
+
+        return posterior_process(
+            energy,
+            network.whitened,
+            data,
+            inputs["key"],
+            60,
+            12,
+            lambda state: {"draw": quantities(state.parameters), "true": quantities(teacher.whitened)},
+            constant(TEMPERATURE),
+            120,
+        )
+
+
+def test_ranks_of_the_truth_among_draws_are_uniform():
+    """Simulation-based calibration: data drawn from the prior's own networks, 200 times over."""
+    runs = 200
+    keys = {
+        name: jax.random.split(jax.random.key(seed), runs)
+        for seed, name in enumerate(("teacher", "noise", "start", "key"))
+    }
+    seen = drive(Calibration(), keys).observed
+    draws, truth = seen["draw"][:, 12:], seen["true"][:, :1]
+    ranks = np.sum(draws < truth, axis=1)  # of 49: uniform on 0 … 49
+    for quantity in range(3):
+        counts = np.bincount(ranks[:, quantity] // 5, minlength=10)
+        assert np.sum((counts - runs / 10) ** 2 / (runs / 10)) < 27.9  # χ² of 9, one in a thousand
+
+
+def test_a_temperature_falls_and_stays():
+    heat = annealed(4.0, 0.25, 8)
+    np.testing.assert_allclose([heat(jnp.asarray(step)) for step in (0, 4, 8, 100)], [4.0, 1.0, 0.25, 0.25])
+
+
+def test_bad_numbers_are_refused():
+    with pytest.raises(ArgumentError, match="`records` must be at least 1"):
+        Regression(HMC(), records=0)({"start": jnp.zeros(5), "key": jax.random.key(0)})
+    with pytest.raises(ArgumentError, match="draws_between"):
+        annealed(1.0, 0.1, 0)

@@ -1,0 +1,115 @@
+"""The analyser of coding schemes on layers whose scheme is known: neurons drawn from theory, or planted by hand."""
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+from scipy.special import erf
+
+import festina as fs
+from festina.errors import ArgumentError
+
+NEURONS, VARIANCE = 300, 0.01
+WORLD = fs.worlds.toy_classes()
+
+
+def sigmoid(z):
+    return 0.5 * (1 + erf(np.pi**0.5 * z / 2))
+
+
+@pytest.fixture(scope="module")
+def layers():
+    """Activations (samples, neurons) and readouts (outputs, neurons) of each scheme, and the theory's codes."""
+    theory = fs.theory.coding
+    with jax.enable_x64(True):
+        kernel = WORLD.inputs @ WORLD.inputs.T
+        made = {
+            "analog": (theory.analog(kernel, WORLD.targets, 0.05, VARIANCE, NEURONS), lambda z: z),
+            "redundant": (theory.redundant(WORLD.counts, WORLD.class_targets, 0.05, VARIANCE), sigmoid),
+            "sparse": (theory.sparse(WORLD.counts, WORLD.class_targets, 0.1, VARIANCE), lambda z: np.maximum(z, 0)),
+        }
+        drawn = {name: (each.draw_neurons(jax.random.key(1), NEURONS), phi, each) for name, (each, phi) in made.items()}
+    return {name: (phi(z).T, a.T, each) for name, ((a, z), phi, each) in drawn.items()}
+
+
+@pytest.mark.parametrize("scheme", ["analog", "redundant", "sparse"])
+@pytest.mark.parametrize("with_readout", [True, False])
+def test_neurons_drawn_from_theory_have_their_scheme(layers, scheme, with_readout):
+    activity, readout, _ = layers[scheme]
+    found = fs.measures.coding(activity, WORLD.labels, readout if with_readout else None, resamples=20, shuffles=20)
+    assert found.scheme == scheme and found.confidence > 0.9, found
+    assert found.statistics.strength > 10 * np.max(found.null_strength)
+
+
+def test_codes_are_those_of_the_theory(layers):
+    activity, readout, theory = layers["redundant"]
+    found = fs.measures.coding(activity, WORLD.labels, readout, resamples=1, shuffles=1)
+    counts = {code.classes: code.count / NEURONS for code in found.codes}
+    for subset, weight in zip(theory.codes.subsets, theory.codes.weights, strict=True):
+        assert abs(counts[tuple(np.flatnonzero(subset).tolist())] - weight) < 0.1
+    sparse = fs.measures.coding(*layers["sparse"][:1], WORLD.labels, layers["sparse"][1], resamples=1, shuffles=1)
+    assert sorted(code.classes for code in sparse.codes) == [(0,), (1,), (2,)]
+    assert sum(code.count for code in sparse.codes) == 3
+
+
+@pytest.mark.parametrize("nonlinearity", [fs.networks.LINEAR, fs.networks.SIGMOIDAL, fs.networks.RECTIFIED], ids=str)
+def test_a_network_from_the_prior_is_lazy(nonlinearity):
+    network = fs.networks.Bayesian.init(jax.random.key(2), (100, NEURONS, 3), nonlinearity)
+    found = fs.measures.coding(network.hidden(WORLD.inputs)[-1], WORLD.labels, network.readout, resamples=5)
+    assert found.scheme == "lazy" and abs(found.statistics.strength) < 0.02 and found.codes == ()
+
+
+def test_alike_inputs_are_no_learning_if_the_prior_says_so():
+    """Inputs that resemble each other within classes: only the prior's kernel tells that nothing was learned."""
+    random = np.random.default_rng(0)
+    inputs = np.eye(3)[WORLD.labels] @ random.normal(size=(3, 20)) + 0.3 * random.normal(size=(100, 20))
+    layer = np.maximum(inputs @ random.normal(size=(20, NEURONS)), 0)
+    before = np.maximum(inputs @ random.normal(size=(20, 4000)), 0)
+    assert fs.measures.coding(layer, WORLD.labels, resamples=1).scheme != "lazy"
+    told = fs.measures.coding(layer, WORLD.labels, prior_kernel=before @ before.T / 4000, resamples=1)
+    assert told.statistics.strength < 0.25 * fs.measures.coding(layer, WORLD.labels, resamples=1).statistics.strength
+
+
+def test_numbers_that_decide(layers):
+    """Definitions against a direct calculation, with classes of unequal size and names."""
+    activity, readout, _ = layers["analog"]
+    names = np.array(["cat", "dog", "eel"])[WORLD.labels]
+    found = fs.measures.coding(activity, names, readout, resamples=1, shuffles=1)
+    shares = np.array([0.5, 0.25, 0.25])
+    means = np.stack([activity[names == name].mean(axis=0) for name in found.classes], axis=1)
+    deviations = (means - activity.mean(axis=0)[:, None]) * np.sqrt(shares)[None]
+    contributions = np.linalg.norm(deviations, axis=1) * np.linalg.norm(readout, axis=0)
+    np.testing.assert_allclose(found.contributions, contributions)
+    top = np.sort(contributions)[-30:].sum() / contributions.sum()
+    np.testing.assert_allclose(found.statistics.share, top)
+    gaussian = np.random.default_rng(1).normal(size=(3, 4000))
+    assert (
+        abs(fs.measures.coding(np.eye(4000)[:100] + 1e-9, names, gaussian, resamples=0).statistics.kurtosis - 1) < 0.05
+    )
+
+
+def test_the_figure_draws_without_a_warning(layers):
+    for scheme, (activity, readout, _) in layers.items():
+        found = fs.measures.coding(activity, WORLD.labels, readout, resamples=2, shuffles=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert len(found.figure().axes) == 4
+        assert repr(found).startswith(scheme)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.ones((6, 30)), [0, 1] * 3), "differ between samples"),
+        ((np.random.default_rng(0).normal(size=(6, 30)), [0] * 6), "at least 2 classes"),
+        ((np.random.default_rng(0).normal(size=(6, 5)), [0, 1] * 3), "at least 20 neurons"),
+        ((np.full((6, 30), np.nan), [0, 1] * 3), "non-finite"),
+        ((np.random.default_rng(0).normal(size=(6, 30)), [0, 1]), "one a sample"),
+        ((np.random.default_rng(0).normal(size=(6, 30)), range(6)), "several samples"),
+        ((np.random.default_rng(0).normal(size=(6, 30)), [0, 1] * 3, np.ones((2, 4))), "`readout` must be"),
+    ],
+)
+def test_bad_input_is_refused_with_a_reason(arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        fs.measures.coding(*arguments)

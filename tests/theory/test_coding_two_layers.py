@@ -1,0 +1,88 @@
+"""Two hidden layers: the integrals, the limit of no learning, and kernels that were sampled."""
+
+import jax
+import numpy as np
+import pytest
+
+from festina.theory.coding import SIGMOIDAL, Blocks, blocks, kernels, second_layer, two_layers
+from festina.theory.coding._integral import Weight, cloud, normalised
+from festina.worlds.classes import orthogonal_classes
+
+WORLD = orthogonal_classes((20, 10, 10))
+VARIANCE = 1 / np.sqrt(40)
+
+
+def relative(a, b):
+    return np.linalg.norm(a - b) / np.linalg.norm(b)
+
+
+def test_averages_over_several_peaks_are_those_of_a_grid():
+    weight = Weight(
+        np.array([6.0, 5.0]), np.array([[0.9, -0.9], [0.2, 0.3]]), np.array([[0.1, 0.0], [0.4, -0.5]]),
+        np.array([-0.5, 0.2]), np.array([0.5, 1.5]), SIGMOIDAL,
+    )  # fmt: skip
+    points = cloud(weight)
+    site = weight.site(points.points)
+    masses = weight.log_density(points.points, site) - points.log_proposal
+    probability = normalised(masses)
+    axis = np.linspace(-12.0, 12.0, 121)
+    grid = np.stack([part.reshape(-1) for part in np.meshgrid(axis, axis, indexing="ij")], axis=1)
+    there = weight.site(grid)
+    exact = weight.log_density(grid, there) + 2 * np.log(0.2)
+    assert np.log(np.exp(masses).sum()) == pytest.approx(np.log(np.exp(exact).sum()), abs=0.01)
+    for one, other in ((site.mean, there.mean), (weight.pull(points.points, site), weight.pull(grid, there))):
+        np.testing.assert_allclose(
+            (probability[:, None] * one).T @ one, (normalised(exact)[:, None] * other).T @ other, atol=0.01
+        )
+    gradient, precision = weight.slope(grid[:50], weight.site(grid[:50]))
+    for k, step in enumerate(1e-4 * np.eye(2)):
+        ends = [grid[:50] + sign * step[None] for sign in (1.0, -1.0)]
+        sites = [weight.site(end) for end in ends]
+        heights = [weight.log_density(end, each) for end, each in zip(ends, sites, strict=True)]
+        np.testing.assert_allclose((heights[0] - heights[1]) / 2e-4, gradient[:, k], atol=1e-5)
+        slopes = [weight.slope(end, each)[0] for end, each in zip(ends, sites, strict=True)]
+        np.testing.assert_allclose((slopes[1] - slopes[0]) / 2e-4, precision[:, k], atol=1e-5)
+
+
+def test_blocks_are_means_over_classes():
+    made = Blocks(np.array([[0.4, 0.1, 0.1], [0.1, 0.3, 0.2], [0.1, 0.2, 0.3]]), np.array([0.1, 0.2, 0.3]))
+    whole = made.expand(WORLD.labels)
+    found = blocks(whole, WORLD.labels)
+    np.testing.assert_allclose(found.between, made.between)
+    np.testing.assert_allclose(found.excess, made.excess)
+    other = Blocks(made.between @ made.between, made.excess**2)
+    assert made.product(other, WORLD.counts.astype(float)) == pytest.approx(
+        np.trace(whole @ other.expand(WORLD.labels))
+    )
+
+
+def test_hot_networks_have_the_kernels_of_the_prior():
+    (found,) = two_layers(WORLD.counts, WORLD.class_targets, (500.0,), VARIANCE)
+    for layer, expected in zip(found.kernels, kernels(np.eye(40), SIGMOIDAL, 2), strict=True):
+        assert relative(layer, expected) < 0.005
+
+
+def test_solved_from_scratch_it_has_the_kernels_that_were_sampled():
+    """T = 1, N = 200: entries of sampled kernels, with standard errors of .0005."""
+    (found,) = two_layers(WORLD.counts, WORLD.class_targets, (1.0,), VARIANCE)
+    assert found.diagnostics["mismatch"] < 1e-3 and found.diagnostics["effective_share"] > 0.3
+    pairs = [0, 0, 20, 20], [1, 20, 21, 30]
+    np.testing.assert_allclose(found.kernels[0][pairs], [0.2571, 0.2498, 0.2450, 0.2443], atol=0.002)
+    np.testing.assert_allclose(found.kernels[1][pairs], [0.3500, 0.3408, 0.3325, 0.3322], atol=0.002)
+    np.testing.assert_allclose(found.residual[0], [0.8174, -0.4090, -0.4086], atol=0.003)
+    np.testing.assert_allclose(found.mean, WORLD.targets - found.residual, atol=1e-8)
+
+
+def test_given_the_first_layer_the_second_is_the_one_that_was_sampled():
+    """T = .5, N = 200, past the onset of the first code."""
+    first = Blocks(
+        np.array([[0.2782, 0.2169, 0.2169], [0.2169, 0.2764, 0.2745], [0.2169, 0.2745, 0.2764]]),
+        np.array([0.0835, 0.0832, 0.0832]),
+    )
+    found = second_layer(WORLD.counts, WORLD.class_targets, 0.5, VARIANCE, first)
+    assert relative(found.kernels[0], first.expand(WORLD.labels)) < 0.03
+    pairs = [0, 0, 20, 20], [1, 20, 21, 30]
+    np.testing.assert_allclose(found.kernels[1][pairs], [0.4274, 0.1898, 0.2391, 0.2385], atol=0.004)
+    readouts = found.draw_readouts(jax.random.key(0), 4000)
+    exact = found.neurons.readouts @ found.neurons.task.basis.T
+    np.testing.assert_allclose(readouts.mean(axis=0), found.neurons.probability @ exact, atol=0.1)
