@@ -93,13 +93,14 @@ def blackjax_drawer(energy: Any, watched: Any, start: Any, *, nuts: bool) -> tup
     """blackjax with its own window adaptation; HMC goes as far as festina's, an angle of 1.5."""
     import blackjax
 
-    algorithm = blackjax.nuts if nuts else blackjax.hmc
+    library: Any = blackjax
+    algorithm = library.nuts if nuts else library.hmc
     extra = {} if nuts else {"num_integration_steps": 20}
-    warm = blackjax.window_adaptation(algorithm, density(energy), is_mass_matrix_diagonal=True, **extra)
+    warm = library.window_adaptation(algorithm, density(energy), is_mass_matrix_diagonal=True, **extra)
     (state, parameters), _ = warm.run(jax.random.key(1), start, num_steps=WARM_UP)
     if not nuts:
         parameters = parameters | {"num_integration_steps": int(np.ceil(1.5 / float(parameters["step_size"])))}
-    kernel: Any = algorithm(density(energy), **parameters)
+    kernel = algorithm(density(energy), **parameters)
 
     @jax.jit
     def once(key: Any, state: Any) -> tuple[Any, Any]:

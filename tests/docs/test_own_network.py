@@ -15,6 +15,7 @@ SAYS = {
     "candidates": (r"won by example 0, example 1, example 2, example 3", r"won by positive, negative"),
     "torch": (r"strength mixed", r"effective gated linear network of [3-7] pathways"),
     "flax": (r"strength mixed", r"effective gated linear network of [3-7] pathways"),
+    "labels = np.repeat": (r"redundant code of 3 classes in 200 neurons", r"\{dog eel\}"),
     "gamma": (r"gates of 150 units", r"purely contextual: 0.0%"),
 }
 
