@@ -1,0 +1,1 @@
+"""Coding schemes of wide Bayesian networks."""

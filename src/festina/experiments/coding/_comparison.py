@@ -1,0 +1,115 @@
+"""What samples are worth, and how they compare with theory."""
+
+from typing import Any
+
+import festina as fs
+from festina._lazy import np, xr
+from festina.experiment import Claim, above, below
+
+FEWEST_RECORDINGS = 4  # for a sample size
+
+
+def settled(data: Any) -> Any:
+    """The recordings after warming up; there must be four of them at least."""
+    warm = data["kept"].values.reshape(data.sizes["run"], data.sizes["time"], -1).min(axis=(0, 2)) > 0
+    if warm.sum() < FEWEST_RECORDINGS:
+        raise LookupError(f"needs {FEWEST_RECORDINGS} recordings after warming up")
+    return data.isel(time=np.flatnonzero(warm))
+
+
+def worth(data: Any) -> dict[str, Any]:
+    """Effective sample size and split-R̂ of kernel and readouts, over the recordings after warming up; for `measure`.
+
+    Each chain is a run; the kernel's numbers are those of all runs together. Single readouts are those of the first
+    neurons of each chain, which need not agree between chains: their sample size is that within chains. Further
+    dimensions, as of several chains in one run, are kept. Without enough recordings, or if a chain failed, there is
+    nothing to say.
+    """
+    try:
+        late = settled(data)
+    except LookupError:
+        return {}
+    if not all(np.all(np.isfinite(late[name])) for name in ("class_kernel", "readout")):
+        return {}
+    kernel = late["class_kernel"].transpose("run", "time", ...)
+    readout = late["readout"].isel(neuron=slice(0, 20)).transpose("run", "time", ..., "neuron", "output")
+    within = np.stack([fs.measures.effective_sample_size(one[None]) for one in readout.values])
+    moves = np.isfinite(within).any(axis=(-1, -2), keepdims=True)  # a chain that never moved is worth nothing
+    return {
+        "kernel_sample_size": xr.DataArray(fs.measures.effective_sample_size(kernel.values), dims=kernel.dims[2:]),
+        "kernel_r_hat": xr.DataArray(fs.measures.split_r_hat(kernel.values), dims=kernel.dims[2:]),
+        "readout_sample_size": xr.DataArray(
+            np.nanmedian(np.where(moves, within, 0.0), axis=(-1, -2)), dims=("run", *readout.dims[2:-2])
+        ),
+    }
+
+
+def sampling_claims(source: Any, **where: Any) -> tuple[Claim, ...]:
+    """What every comparison of samples with theory rests on: chains that agree, and draws that are worth something.
+
+    Args:
+        source: whose samples these are.
+        where: picks one of several chains, as ``phase="equilibrium"``.
+    """
+    return (
+        Claim(
+            "agreement",
+            source,
+            "Independent chains tell the same: the largest split-R̂ of the kernel between classes.",
+            quantity=lambda result: _known(result, "kernel_r_hat").sel(**where).max().values,
+            expect=below(1.05),
+            budget="full",
+        ),
+        Claim(
+            "sample-size",
+            source,
+            "Chains move: the smallest effective sample size of the kernel between classes, all recordings together.",
+            quantity=lambda result: _known(result, "kernel_sample_size").sel(**where).min().values,
+            expect=above(100.0),
+            budget="full",
+        ),
+    )
+
+
+def of_three_classes(result: Any, value: Any) -> Any:
+    """A value that is expected of three classes only."""
+    if len(result.config.counts) != 3:
+        raise LookupError("needs three classes")
+    return value
+
+
+def _known(result: Any, name: str) -> Any:
+    if name not in result.data:
+        raise LookupError(f"needs {FEWEST_RECORDINGS} recordings after warming up")
+    return result[name]
+
+
+def top_share(result: Any, **where: Any) -> Any:
+    """The share of the class signal in the top tenth of the neurons, mean over recordings after warming up, by run.
+
+    The signal of a neuron is |a_i||D_i| with D_ic = √p_c (m_ic − m̄_i), m_ic its mean activity in class c and m̄_i that
+    over all examples. For equal neurons the share is a tenth.
+    """
+    late = settled(result.data).sel(**where)
+    readout = late["readout"].transpose("run", "time", "neuron", "output").values
+    activity = late["activity"].transpose("run", "time", "neuron", "class").values
+    portions = np.asarray(result.config.counts) / sum(result.config.counts)
+    deviation = (activity - activity @ portions[:, None]) * np.sqrt(portions)
+    signal = np.sort(np.linalg.norm(readout, axis=-1) * np.linalg.norm(deviation, axis=-1), axis=-1)
+    tenth = max(1, round(0.1 * signal.shape[-1]))
+    return (signal[..., -tenth:].sum(axis=-1) / signal.sum(axis=-1)).mean(axis=-1)
+
+
+def kernel_difference(result: Any, **where: Any) -> Any:
+    """‖K − K_theory‖/‖K_theory‖ of each run, K being the mean over draws; ``where`` picks one of several chains."""
+    ours, theirs = (
+        each["kernel"].sel(**where).isel(time=-1).transpose("run", "example", "other").values
+        for each in (result.data, result.theory)
+    )
+    return np.linalg.norm(ours - theirs, axis=(1, 2)) / np.linalg.norm(theirs, axis=(1, 2))
+
+
+def answer_difference(result: Any, **where: Any) -> Any:
+    """The largest |⟨f⟩ − ⟨f⟩_theory| over examples and outputs of each run, ⟨f⟩ being the mean over draws."""
+    ours, theirs = (each["answer"].sel(**where).isel(time=-1) for each in (result.data, result.theory))
+    return abs(ours - theirs).max(("example", "output")).values

@@ -1,0 +1,86 @@
+"""Chains that are recorded in their own way, and the neurons that stand out in them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import festina as fs
+from festina._lazy import jnp, np
+
+OUTSIDE = 8.0  # a readout longer than this many prior standard deviations √s is that of an outlier
+
+
+def posterior(
+    network: Any,
+    data: Any,
+    key: Any,
+    heat: Callable[[Any], Any],
+    *,
+    records: int,
+    draws_per_record: int,
+    warm_up: int,
+    observe: Callable[[Any, Any], dict[str, Any]],
+    average: Callable[[Any], Any] = lambda network: (),
+) -> Any:
+    """One chain of the posterior of a network; ``observe`` and ``average`` see a network, not its weights.
+
+    Args:
+        network: where it starts.
+        data: inputs and targets.
+        key: of all draws.
+        heat: temperature of each draw, by its number.
+        records: recordings after the first.
+        draws_per_record: draws between two of them.
+        warm_up: draws during which the step adapts and nothing is averaged.
+        observe: what is recorded, from a network and the state of its chain.
+        average: what is averaged over all later draws, to be found in ``state.memory.means``.
+    """
+    shown = (jnp.asarray(data.inputs), jnp.asarray(data.targets))
+    return fs.learning.posterior_process(
+        lambda whitened, seen, temperature: network.having(whitened).energy(*seen, temperature),
+        network.whitened,
+        shown,
+        key,
+        records,
+        draws_per_record,
+        lambda state: observe(network.having(state.parameters), state),
+        heat,
+        warm_up,
+        average=lambda whitened: average(network.having(whitened)),
+    )
+
+
+def stacked(seen: list[dict[str, Any]]) -> dict[str, Any]:
+    """What several chains record, with the chain as the first dimension."""
+    return {name: jnp.stack([one[name] for one in seen]) for name in seen[0]}
+
+
+def class_activity(network: Any, inputs: Any, labels: Any) -> Any:
+    """The mean activity of each neuron in each class, ``labels`` being 1 for members: (neurons, classes)."""
+    return network.hidden(inputs)[-1].T @ labels / labels.sum(axis=0)[None]
+
+
+def outliers(readouts: Any, variance: Any) -> Any:
+    """Neurons with |a| > 8√s, far from what the prior allows; the last dimension of ``readouts`` is the output."""
+    return np.linalg.norm(readouts, axis=-1) > OUTSIDE * np.sqrt(variance)
+
+
+def code_numbers(on: Any) -> Any:
+    """The set of classes a neuron is on for as one number, Σ_c 2^c; the last dimension of ``on`` is the class."""
+    return (np.asarray(on) * 2 ** np.arange(np.shape(on)[-1])).sum(axis=-1)
+
+
+def code_name(number: int, classes: int) -> str:
+    """Its classes in letters, as AC; 0 is the silent code."""
+    return "".join(chr(65 + each) for each in range(classes) if number >> each & 1) or "none"
+
+
+def class_variance(kernel: Any, counts: Sequence[int]) -> Any:
+    """Σ_c p_c κ_cc − Σ_cc' p_c p_c' κ_cc': how much of a kernel κ between classes tells them apart; 0 for the prior."""
+    portions = np.asarray(counts, float) / np.sum(counts)
+    return np.einsum("...cc,c->...", kernel, portions) - mean_kernel(kernel, counts)
+
+
+def mean_kernel(kernel: Any, counts: Sequence[int]) -> Any:
+    """Σ_cc' p_c p_c' κ_cc': the mean of a kernel between classes over all pairs of examples."""
+    portions = np.asarray(counts, float) / np.sum(counts)
+    return np.einsum("...cd,c,d->...", kernel, portions, portions)

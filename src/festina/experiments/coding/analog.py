@@ -1,0 +1,183 @@
+"""Linear neurons: an analog code."""
+
+from functools import lru_cache
+from typing import Any
+
+import festina as fs
+from festina._lazy import np
+from festina.experiment import Claim, Experiment, below, between, near, structural
+from festina.experiments.coding._common import (
+    VARIABLES,
+    CodingConfig,
+    chain,
+    constant_in_time,
+    coordinates,
+    predicted,
+    readout_variance,
+    world,
+)
+from festina.experiments.coding._comparison import (
+    answer_difference,
+    kernel_difference,
+    sampling_claims,
+    settled,
+    top_share,
+    worth,
+)
+from festina.sources import VAN_MEEGEN_2024
+
+
+class Analog(Experiment):
+    """Linear neurons of a network that learns classes are all alike: each carries its own graded mixture of classes.
+
+    A network of N linear neurons, f = a z/N, is sampled from its posterior at temperature T/N. In the limit of many
+    neurons each readout a is Gaussian with a covariance U, and given it a neuron has z ~ N(K_0 t a, K_0), with the
+    residual t = (Y − ⟨f⟩)/T. With the eigenvalues λ_k of K_0 and targets y_k in its eigenbasis, U minimises
+
+        tr U/2s − ½ log det U + (1/2N) Σ_k log det(λ_k U + T) + ½ Σ_k y_kᵀ(λ_k U + T)⁻¹ y_k,
+
+    and the kernel is K = K_0 + K_0 t U tᵀ K_0. The term in 1/N is a correction for P/N: it shows in
+    readouts to which no target speaks, with less than the variance s of the prior. The equations were derived
+    independently of the source.
+    """
+
+    name = "coding/analog"
+    sources = (VAN_MEEGEN_2024,)
+    time_unit = "draws"
+    variables = VARIABLES
+    seeds = 4
+    quick = {"seeds": 2, "width": 200, "counts": (20, 10, 10), "draws": 400, "warm_up": 200, "records": 60}
+
+    class Config(CodingConfig):
+        width: int = structural(1000, ge=10, le=5000, help="neurons N of the hidden layer")
+        temperature: float = structural(0.01, gt=0, le=10, help="temperature T")
+        draws: int = structural(500, ge=8, le=1_000_000, help="draws after warming up")
+        records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return coordinates(config)
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        data = world(config)
+        for_network, for_draws = fs.draws.split(key, 2)
+        sizes = (data.inputs.shape[1], config.width, data.targets.shape[1])
+        network = fs.networks.Bayesian.init(
+            for_network, sizes, fs.networks.LINEAR, readout_variance=readout_variance(config)
+        )
+        return chain(config, for_draws, network, data)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        return constant_in_time(**predicted(prediction(config), world(config)))
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        return worth(data)
+
+    claims = (
+        Claim(
+            "kernel",
+            VAN_MEEGEN_2024.at("linear networks, kernel"),
+            "The mean kernel of the hidden layer is that of the theory (relative difference).",
+            quantity=lambda result: kernel_difference(result),
+            expect=below(0.02),
+        ),
+        Claim(
+            "answer",
+            VAN_MEEGEN_2024.at("linear networks, predictor"),
+            "The mean answer to every example is that of the theory (largest difference; targets are 1 and −½).",
+            quantity=lambda result: answer_difference(result),
+            expect=below(0.02),
+        ),
+        Claim(
+            "covariance",
+            VAN_MEEGEN_2024.at("linear networks, readout weights"),
+            "Readouts have the covariance U of the theory (relative difference).",
+            quantity=lambda result: covariance_difference(result),
+            expect=below(0.05),
+        ),
+        Claim(
+            "gaussian",
+            VAN_MEEGEN_2024.at("linear networks, readout weights"),
+            "Readouts are Gaussian (excess kurtosis along the axes of U that targets reach).",
+            quantity=lambda result: excess_kurtosis(result),
+            expect=near(0.0, 0.1),
+        ),
+        Claim(
+            "graded",
+            VAN_MEEGEN_2024.at("analog coding"),
+            "No group of neurons stands out: the top tenth has the share of the class signal that normal numbers give.",
+            quantity=lambda result: top_share(result) / gaussian_top_share(result.config),
+            expect=near(1.0, 0.05),
+        ),
+        Claim(
+            "shared",
+            VAN_MEEGEN_2024.at("analog coding"),
+            "All neurons take part (share of the class signal in the top tenth; .2 to .44 for such codes).",
+            quantity=lambda result: top_share(result),
+            expect=between(0.2, 0.44),
+        ),
+        *sampling_claims(VAN_MEEGEN_2024.at("linear networks, samples")),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.coding._analog_figure import draw
+
+        return draw(result)
+
+
+def prediction(config: Any) -> Any:
+    """The theory, with its correction for N neurons."""
+    return _prediction(config.counts, config.amplitude, config.temperature, config.width)
+
+
+@lru_cache
+def _prediction(counts: tuple[int, ...], amplitude: float, temperature: float, width: int) -> Any:
+    data = fs.worlds.orthogonal_classes(counts)
+    inputs = np.asarray(data.inputs)
+    return fs.theory.coding.analog(
+        inputs @ inputs.T, np.asarray(data.targets), temperature, amplitude**2 / sum(counts), width
+    )
+
+
+def covariance_difference(result: Any) -> Any:
+    """‖⟨aaᵀ⟩ − U‖/‖U‖ of each run, over the recordings after warming up."""
+    readout = readouts(result)
+    ours = np.einsum("rni,rnj->rij", readout, readout) / readout.shape[1]
+    theirs = prediction(result.config).readout_covariance
+    return np.linalg.norm(ours - theirs[None], axis=(1, 2)) / np.linalg.norm(theirs)
+
+
+def excess_kurtosis(result: Any) -> Any:
+    """⟨b⁴⟩/⟨b²⟩² − 3 of readouts b along each axis of U on which targets lie: (run, axis)."""
+    axes = learned_axes(result.config)
+    along = readouts(result) @ axes
+    return (along**4).mean(axis=1) / (along**2).mean(axis=1) ** 2 - 3.0
+
+
+def learned_axes(config: Any) -> Any:
+    """The axes of U within the space of targets, the largest first: (outputs, rank)."""
+    values, axes = np.linalg.eigh(prediction(config).readout_covariance)
+    rank = np.linalg.matrix_rank(world(config).class_targets)
+    return axes[:, np.argsort(-values)[:rank]]
+
+
+def gaussian_top_share(config: Any) -> float:
+    """The share of the class signal in the top tenth if all neurons are drawn from the theory.
+
+    Given its readout a, the mean activity of a neuron in class c is t_c·a, and noise of variance 1/n_c.
+    """
+    theory, data = prediction(config), world(config)
+    portions = np.asarray(config.counts) / sum(config.counts)
+    first = np.concatenate([[0], np.cumsum(config.counts)[:-1]])
+    generator = np.random.default_rng(0)
+    readouts = generator.multivariate_normal(np.zeros(len(portions)), theory.readout_covariance, 200_000)
+    noise = generator.standard_normal(readouts.shape) / np.sqrt(np.asarray(data.counts))[None]
+    activity = readouts @ theory.residual[first].T + noise
+    deviation = (activity - activity @ portions[:, None]) * np.sqrt(portions)[None]
+    signal = np.sort(np.linalg.norm(readouts, axis=1) * np.linalg.norm(deviation, axis=1))
+    return float(signal[-20_000:].sum() / signal.sum())
+
+
+def readouts(result: Any) -> Any:
+    """All readouts in all recordings after warming up: (run, neurons of all recordings, outputs)."""
+    late = settled(result.data)["readout"].transpose("run", "time", "neuron", "output").values
+    return late.reshape(len(late), -1, late.shape[-1])

@@ -1,0 +1,242 @@
+"""How many outliers rectified networks have, which neurons they are, and what both depend on."""
+
+from typing import Any
+
+from pydantic import ValidationInfo, field_validator
+
+import festina as fs
+from festina._lazy import jax, jnp, np
+from festina.experiment import (
+    Claim,
+    Experiment,
+    ExperimentConfig,
+    Variable,
+    above,
+    below,
+    between,
+    near,
+    structural,
+)
+from festina.experiments._side_by_side import side_by_side
+from festina.experiments.coding._common import between_classes, membership
+from festina.experiments.coding._outliers_measures import (
+    ANNEALED,
+    QUENCHED,
+    Arm,
+    annealed,
+    arms,
+    by_code,
+    code_mismatch,
+    in_common,
+    kept,
+    kernel_difference,
+    merged,
+    most_classes,
+    padded,
+    sum_difference,
+    theory_kernel,
+    width_effect,
+)
+from festina.experiments.coding._sampled import class_activity, posterior, stacked
+from festina.sources import VAN_MEEGEN_2024
+
+COMMON_SEED = 2024  # of the network from which all runs of the last two arms start
+
+
+class Outliers(Experiment):
+    """Rectified networks need one outlier per class but often have more; which neurons they are is left to chance.
+
+    Theory fixes the directions in which neurons of a rectified network condense, and Σ_i |ā_i|² over the outliers of
+    each direction, but not into how many neurons the sum is split: that is flat to leading order in N. How many there
+    are, and which, is an open question of the source. Here networks of several widths and tasks are cooled from T = 1
+    and then held at a low temperature. An *outlier* has a readout |a| > 8√s, s = 1/P being the prior's variance, and
+    serves the class it is most active in. Their *effective* number in a class is (Σq)²/Σq², q = |ā|².
+
+    In two arms all runs start from the same weights, to see if these decide who becomes an outlier: one is annealed,
+    the other, *quenched*, begins at the final temperature. Sizes are N ≤ 300 and P ≤ 40, less than in the source, since
+    steps of the sampler shrink as (NP)^{−½}; samples are four runs of each arm.
+
+    Found at the full budget: every code has its outliers, and kernels agree with theory to .5 %, however many there
+    are. After 600 draws there are 1.0 per code at N = 75, 1.4 at 150 and 2.0 at 300, down from several times as many:
+    they merge, but the more slowly the wider the network. Equal classes have about as many as 20/10/10 (1.5), 28/6/6
+    some more (1.9). Annealed runs from one start have hardly more outliers in common than chance has it (2 in 6 pairs;
+    .7 expected), as have runs from different starts (3; 4.5 expected). Quenched ones have more (5; .5 expected), which
+    suggests that the first weights have a say then; with four runs, and one neuron in three of the five, it is no more
+    than a hint.
+    """
+
+    name = "coding/outliers"
+    sources = (VAN_MEEGEN_2024,)
+    time_unit = "draws"
+    variables = {
+        "temperature": Variable("temperature T", ("arm",)),
+        "acceptance": Variable("probability of accepting the last proposal", ("arm",)),
+        "size": Variable("size |a|/√N of each neuron; 0 beyond the width", ("arm", "neuron")),
+        "serves": Variable("class in which each neuron is most active", ("arm", "neuron")),
+        "class_kernel": Variable(
+            "kernel of the hidden layer, mean over pairs of examples", ("arm", "class", "other_class")
+        ),
+    }
+    seeds = 4
+    quick = {
+        "seeds": 2,
+        "widths": (50, 100),
+        "tasks": ((20, 10, 10), (12, 12)),
+        "anneal": 40,
+        "hold": 120,
+    }
+
+    class Config(ExperimentConfig):
+        widths: tuple[int, ...] = structural((75, 150, 300), min_length=2, help="neurons N, rising")
+        tasks: tuple[tuple[int, ...], ...] = structural(
+            ((20, 10, 10), (13, 13, 13), (28, 6, 6), (20, 20)),
+            min_length=1,
+            help="examples of each class; the first task at all widths, the others at the middle one",
+        )
+        temperature: float = structural(0.1, gt=0, le=0.5, help="final temperature T")
+        hottest: float = structural(1.0, gt=0, le=100, help="temperature from which networks are cooled")
+        anneal: int = structural(200, ge=10, le=100_000, help="draws while cooling, a multiple of 10")
+        hold: int = structural(600, ge=40, le=1_000_000, help="draws at the final temperature, a multiple of 10")
+
+        @field_validator("widths")
+        @classmethod
+        def _rising(cls, widths: tuple[int, ...]) -> tuple[int, ...]:
+            if min(widths) < 10 or max(widths) > 2000 or list(widths) != sorted(set(widths)):
+                raise ValueError("rise, from 10 to 2000 at most")
+            return widths
+
+        @field_validator("tasks")
+        @classmethod
+        def _classes(cls, tasks: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+            if any(not 2 <= len(each) <= 3 or min(each) < 2 for each in tasks) or len(set(tasks)) < len(tasks):
+                raise ValueError("differ, and have 2 or 3 classes of at least 2 examples")
+            return tasks
+
+        @field_validator("anneal", "hold")
+        @classmethod
+        def _tens(cls, draws: int, info: ValidationInfo) -> int:
+            if draws % 10:
+                raise ValueError("be a multiple of 10, the draws between recordings")
+            return draws
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        classes = list(range(most_classes(config)))
+        return {
+            "arm": [arm.name for arm in arms(config)],
+            "neuron": list(range(max(config.widths))),
+            "class": classes,
+            "other_class": classes,
+        }
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        chains = []
+        for number, arm in enumerate(arms(config)):
+            for_start, for_draws = fs.draws.split(fs.draws.fold_in(key, number), 2)
+            start = jax.random.key(COMMON_SEED) if arm.common else for_start
+            chains.append(_chain(config, arm, start, for_draws))
+        return side_by_side(chains, stacked)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        classes = most_classes(config)
+        course = np.stack([padded(theory_kernel(config, arm), (classes, classes)) for arm in arms(config)])
+        return lambda time: {"class_kernel": np.broadcast_to(course, (*np.shape(time), *course.shape))}
+
+    claims = (
+        Claim(
+            "directions",
+            VAN_MEEGEN_2024.at("rectified networks, outliers"),
+            "In the end every code of the theory has outliers, and there are no others (mean difference in number).",
+            quantity=lambda result: code_mismatch(result),
+            expect=near(0.0, 0.1),
+        ),
+        Claim(
+            "kernel",
+            VAN_MEEGEN_2024.at("rectified networks, kernel"),
+            "The kernel between classes is that of the theory, however many outliers there are (relative difference).",
+            quantity=lambda result: kernel_difference(result),
+            expect=below(0.05),
+            budget="full",
+        ),
+        Claim(
+            "sum",
+            VAN_MEEGEN_2024.at("rectified networks, outliers"),
+            "So is Σ|ā|² over the outliers of each class (relative difference, mean over classes and arms).",
+            quantity=lambda result: sum_difference(result).mean(axis=1),
+            expect=below(0.1),
+        ),
+        Claim(
+            "one-each",
+            VAN_MEEGEN_2024.at("rectified networks, outliers"),
+            "One outlier is left for each code (mean number after annealing and holding).",
+            quantity=lambda result: by_code(result)[:, annealed(result)].mean(),
+            expect=near(1.0, 0.2),
+            loosely=between(1.0, 3.0),
+        ),
+        Claim(
+            "fewer",
+            VAN_MEEGEN_2024.at("rectified networks, outliers"),
+            "Outliers merge at constant temperature (number when cooling ends less that at the end, mean of all).",
+            quantity=lambda result: merged(result)[:, annealed(result)].mean(),
+            expect=above(0.0),
+        ),
+        Claim(
+            "width",
+            VAN_MEEGEN_2024.at("rectified networks, outliers"),
+            "Their number does not grow with the width (number per code at the largest less that at the smallest).",
+            quantity=lambda result: width_effect(result),
+            expect=near(0.0, 0.5),
+            budget="full",
+        ),
+        Claim(
+            "identity-annealed",
+            VAN_MEEGEN_2024.at("symmetry breaking"),
+            "Which neurons they are is left to chance: runs from one start share no more than any (share in common).",
+            quantity=lambda result: in_common(result, ANNEALED),
+            expect=near(0.0, 0.1),
+        ),
+        Claim(
+            "identity-quenched",
+            VAN_MEEGEN_2024.at("symmetry breaking"),
+            "So it is without annealing (share of outliers in common).",
+            quantity=lambda result: in_common(result, QUENCHED),
+            expect=near(0.0, 0.1),
+        ),
+        Claim(
+            "identity-kept",
+            VAN_MEEGEN_2024.at("symmetry breaking"),
+            "Once there, they stay: outliers of the end that were outliers half-way through holding (mean share).",
+            quantity=lambda result: kept(result)[:, annealed(result)].mean(),
+            expect=above(0.8),
+        ),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.coding._outliers_figure import draw
+
+        return draw(result)
+
+
+def _chain(config: Any, arm: Arm, start: Any, key: Any) -> Any:
+    """One chain, cooled and held, recorded every 10 draws."""
+    data = fs.worlds.orthogonal_classes(arm.counts)
+    sizes = (data.inputs.shape[1], arm.width, data.targets.shape[1])
+    network = fs.networks.Bayesian.init(start, sizes, fs.networks.RECTIFIED, readout_variance=arm.variance)
+    inputs, labels = jnp.asarray(data.inputs), jnp.asarray(membership(data))
+    heat = fs.learning.annealed(arm.hottest, config.temperature, config.anneal)
+    neurons, classes = max(config.widths), most_classes(config)
+
+    def observe(own: Any, state: Any) -> dict[str, Any]:
+        activity = class_activity(own, inputs, labels)
+        size = jnp.linalg.norm(own.readouts, axis=1) / arm.width**0.5
+        kernel = between_classes(own.kernels(inputs)[-1], labels)
+        return {
+            "temperature": heat(state.step - 1),
+            "acceptance": state.memory.acceptance,
+            "size": jnp.pad(size, (0, neurons - arm.width)),
+            "serves": jnp.pad(jnp.argmax(activity, axis=1).astype(float), (0, neurons - arm.width)),
+            "class_kernel": jnp.pad(kernel, (0, classes - len(arm.counts))),
+        }
+
+    together = config.anneal + config.hold
+    settings = {"records": together // 10, "draws_per_record": 10, "warm_up": config.anneal + config.hold // 4}
+    return posterior(network, data, key, heat, observe=observe, **settings)

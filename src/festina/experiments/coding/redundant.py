@@ -1,0 +1,194 @@
+"""Sigmoidal neurons: a redundant code, in and out of equilibrium."""
+
+from typing import Any
+
+import festina as fs
+from festina._lazy import jax, jnp, np
+from festina.experiment import Claim, Experiment, Variable, above, below, between, near, structural
+from festina.experiments.coding._common import (
+    VARIABLES,
+    CodingConfig,
+    chain,
+    constant_in_time,
+    coordinates,
+    in_turn,
+    planted,
+    predicted,
+    readout_variance,
+    world,
+)
+from festina.experiments.coding._comparison import (
+    kernel_difference,
+    of_three_classes,
+    sampling_claims,
+    top_share,
+    worth,
+)
+from festina.experiments.coding._redundant_measures import (
+    FEW,
+    EvenDraw,
+    code_shares,
+    distance_to_branches,
+    frozen_difference,
+    predictions,
+    share_difference,
+    turnover,
+)
+from festina.sources import VAN_MEEGEN_2024
+
+PHASES = ("equilibrium", "cooled", "planted")
+
+
+class Redundant(Experiment):
+    """Sigmoidal neurons of a network that learns classes fall into few groups, each on for some of the classes.
+
+    A network of N neurons φ(z) = ½(1 + erf(√π z/2)), f = aφ/N, is sampled from its posterior at temperature T/N. In the
+    limit of many neurons each of them is independent, p(a, z) ∝ N(a|0, s) N(z|0, K_0) exp(a·tᵀφ(z)), and the residual
+    t = (Y − ⟨f⟩)/T is the minimum of a convex function. At low T the density of readouts a has several peaks: *codes*,
+    sets of classes for which a neuron is on, with a mean activity above ½. Many neurons share each of them.
+
+    *equilibrium*: chains that start from the prior and cool down to a temperature at which neurons still change their
+    code. *planted*: chains at a low temperature, where they no longer do, that start from neurons drawn from theory,
+    as many of each code as theory says: an independent draw would be off by 1/√N, and neurons that keep their code
+    could not mend that. *cooled*: chains that reach the same low temperature from the prior. They freeze on the way:
+    every neuron keeps the code it has, nearly, and the shares of the codes, and with them the kernel, are not those of
+    equilibrium, to which they drift slowly at best. Theory that takes these shares from the chain, instead of computing
+    them, gives its kernel. The equations were derived independently of the source.
+
+    The full budget has 500 neurons, not 1000, so that three chains in each of three phases take minutes.
+    """
+
+    name = "coding/redundant"
+    sources = (VAN_MEEGEN_2024,)
+    time_unit = "draws"
+    variables = {name: Variable(each.label, ("phase", *each.dims), each.unit) for name, each in VARIABLES.items()}
+    seeds = 3
+    quick = {
+        "seeds": 2,
+        "width": 200,
+        "counts": (20, 10, 10),
+        "draws": 160,
+        "warm_up": 160,
+        "records": 40,
+        "cold": 0.02,
+    }
+
+    class Config(CodingConfig):
+        temperature: float = structural(0.2, gt=0, le=10, help="temperature T of the chains in equilibrium")
+        cold: float = structural(0.01, gt=0, le=10, help="temperature of the planted and of the cooled chains")
+        draws: int = structural(1700, ge=8, le=1_000_000, help="draws after warming up")
+        records: int = structural(100, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"phase": list(PHASES)} | coordinates(config)
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        data, variance = world(config), readout_variance(config)
+        for_prior, for_planted, *for_draws = fs.draws.split(key, 2 + len(PHASES))
+        sizes = (data.inputs.shape[1], config.width, data.targets.shape[1])
+        prior = fs.networks.Bayesian.init(for_prior, sizes, fs.networks.SIGMOIDAL, readout_variance=variance)
+        even = EvenDraw(predictions(config)["planted"])
+        drawn = planted(config, for_planted, even, data, fs.networks.SIGMOIDAL, variance)
+        starts = (prior.whitened, prior.whitened, drawn.whitened)
+        cases = {
+            "key": jnp.stack(for_draws),
+            "start": jax.tree.map(lambda *each: jnp.stack(each), *starts),
+            "temperature": jnp.array([config.temperature, config.cold, config.cold]),
+            "hottest": jnp.array([config.hottest, config.hottest, config.cold]),
+        }
+
+        def one(case: dict[str, Any]) -> Any:
+            own = config.model_copy(update={name: case[name] for name in ("temperature", "hottest")})
+            return chain(own, case["key"], prior.having(case["start"]), data)
+
+        return in_turn(one, cases)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        data = world(config)
+        each = [predicted(one, data) for one in predictions(config).values()]
+        return constant_in_time(**{name: np.stack([one[name] for one in each]) for name in each[0]})
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        return worth(data)
+
+    claims = (
+        Claim(
+            "kernel",
+            VAN_MEEGEN_2024.at("sigmoidal networks, kernel"),
+            "In equilibrium the mean kernel of the hidden layer is that of the theory (relative difference).",
+            quantity=lambda result: kernel_difference(result, phase="equilibrium"),
+            expect=below(0.02),
+        ),
+        Claim(
+            "shares",
+            VAN_MEEGEN_2024.at("redundant coding"),
+            "In equilibrium each code has the share of neurons that theory gives it (largest difference).",
+            quantity=lambda result: share_difference(result),
+            expect=below(0.02),
+        ),
+        Claim(
+            "mobile",
+            VAN_MEEGEN_2024.at("permutation symmetry"),
+            "In equilibrium neurons change their code (share that did, 1 if codes were drawn anew).",
+            quantity=lambda result: turnover(result, "equilibrium"),
+            expect=above(0.5),
+        ),
+        Claim(
+            "planted-kernel",
+            VAN_MEEGEN_2024.at("sigmoidal networks, kernel"),
+            "Far below, chains started from the theory keep the kernel of equilibrium (relative difference).",
+            quantity=lambda result: kernel_difference(result, phase="planted"),
+            expect=below(0.01),
+        ),
+        Claim(
+            "branches",
+            VAN_MEEGEN_2024.at("sigmoidal networks, readout weights"),
+            "There readouts split into branches (rms distance from the nearest predicted one, relative to rms size).",
+            quantity=lambda result: distance_to_branches(result),
+            expect=below(0.1),
+            budget="full",
+        ),
+        Claim(
+            "six",
+            VAN_MEEGEN_2024.at("redundant coding"),
+            "With three classes there are six codes, all sets of classes but none and all.",
+            quantity=lambda result: of_three_classes(result, (code_shares(result, "planted") > FEW).sum(axis=1)),
+            expect=near(6.0, 0.0),
+        ),
+        Claim(
+            "redundant",
+            VAN_MEEGEN_2024.at("redundant coding"),
+            "Many neurons share each code (share of the class signal in the top tenth; .11 to .24 for such codes).",
+            quantity=lambda result: top_share(result, phase="planted"),
+            expect=between(0.11, 0.24),
+        ),
+        Claim(
+            "frozen",
+            VAN_MEEGEN_2024.at("permutation symmetry breaking"),
+            "Neurons keep their code (share that did not, 1 if codes were drawn anew).",
+            quantity=lambda result: turnover(result, "planted"),
+            expect=below(0.01),
+        ),
+        Claim(
+            "out-of-equilibrium",
+            VAN_MEEGEN_2024.at("permutation symmetry breaking"),
+            "Chains cooled from the prior to that temperature miss the kernel of equilibrium (relative difference).",
+            quantity=lambda result: kernel_difference(result, phase="cooled"),
+            expect=near(0.3, 0.1),
+            loosely=above(0.1),
+            budget="full",
+        ),
+        Claim(
+            "own-shares",
+            VAN_MEEGEN_2024.at("permutation symmetry breaking"),
+            "Theory at the cooled chains' own shares of codes has their kernel (relative difference).",
+            quantity=lambda result: frozen_difference(result),
+            expect=below(0.05),
+        ),
+        *sampling_claims(VAN_MEEGEN_2024.at("sigmoidal networks, samples"), phase="equilibrium"),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.coding._redundant_figure import draw
+
+        return draw(result)

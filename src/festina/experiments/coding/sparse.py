@@ -1,0 +1,227 @@
+"""Rectified neurons: a sparse code."""
+
+from functools import lru_cache
+from typing import Any
+
+import festina as fs
+from festina._lazy import np
+from festina.experiment import Claim, Experiment, above, below, between, near, structural
+from festina.experiments.coding import _sampled
+from festina.experiments.coding._common import (
+    VARIABLES,
+    CodingConfig,
+    chain,
+    constant_in_time,
+    coordinates,
+    predicted,
+    readout_variance,
+    world,
+)
+from festina.experiments.coding._comparison import (
+    answer_difference,
+    kernel_difference,
+    of_three_classes,
+    sampling_claims,
+    settled,
+    top_share,
+    worth,
+)
+from festina.sources import VAN_MEEGEN_2024
+
+
+class Sparse(Experiment):
+    """Rectified neurons of a network that learns classes leave all the work to very few of them, one or so a class.
+
+    A network of N neurons φ(z) = max(z, 0), f = aφ/N, is sampled from its posterior at temperature T/N. In the limit of
+    many neurons, p(a, z) ∝ N(a|0, s) N(z|0, K_0) exp(a·tᵀφ(z)) can be normalised only while
+    h(t) = max_{|u|=1} s Σ_c n_c (u·t_c)₊² ≤ 1. At low T the residual t = (Y − ⟨f⟩)/T reaches that boundary, and neurons
+    condense: an *outlier* has a = √N ā and z = √N z̄ with z̄_c = (ā·t_c)₊, and
+
+        ā_i = s Σ_c n_c t_c (t_c·ā_i)₊,    T t_c − y_c + f_bulk,c + Σ_i z̄_ic ā_i = 0,    K = K_bulk + Σ_i z̄_i z̄_iᵀ.
+
+    All others, the *bulk*, stay as they were a priori, nearly. The equations were derived independently of the source.
+
+    What several outliers with readouts in one direction do, one of them can do as well, at leading order in N: how many
+    there are for a class is decided by corrections, and slowly. Short chains end with two or three a class and yet with
+    the predicted kernel; only long ones with one. Steps must be small, for a trajectory crosses the kinks of all
+    neurons at all examples: of the order of (NP)^(−½). That is why there are 500 neurons here and two chains.
+    """
+
+    name = "coding/sparse"
+    sources = (VAN_MEEGEN_2024,)
+    time_unit = "draws"
+    variables = VARIABLES
+    seeds = 2
+    quick = {"width": 100, "counts": (20, 10, 10), "temperature": 0.1, "draws": 200, "warm_up": 400, "records": 60}
+
+    class Config(CodingConfig):
+        temperature: float = structural(0.03, gt=0, le=10, help="temperature T")
+        warm_up: int = structural(600, ge=1, le=100_000, help="draws to warm up")
+        draws: int = structural(400, ge=8, le=1_000_000, help="draws after warming up")
+        records: int = structural(200, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return coordinates(config)
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        data = world(config)
+        for_network, for_draws = fs.draws.split(key, 2)
+        sizes = (data.inputs.shape[1], config.width, data.targets.shape[1])
+        network = fs.networks.Bayesian.init(
+            for_network, sizes, fs.networks.RECTIFIED, readout_variance=readout_variance(config)
+        )
+        return chain(config, for_draws, network, data)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        return constant_in_time(**predicted(prediction(config), world(config)))
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        return worth(data)
+
+    claims = (
+        Claim(
+            "kernel",
+            VAN_MEEGEN_2024.at("rectified networks, kernel"),
+            "The mean kernel of the hidden layer is that of the theory (relative difference).",
+            quantity=lambda result: kernel_difference(result),
+            expect=below(0.02),
+            loosely=below(0.05),
+        ),
+        Claim(
+            "answer",
+            VAN_MEEGEN_2024.at("rectified networks, predictor"),
+            "The mean answer to every example is that of the theory (largest difference; targets are 1 and −½).",
+            quantity=lambda result: answer_difference(result),
+            expect=below(0.02),
+        ),
+        Claim(
+            "one-a-class",
+            VAN_MEEGEN_2024.at("sparse coding"),
+            "There is one outlier for each of the three classes (outliers at the end).",
+            quantity=lambda result: of_three_classes(result, number_of_outliers(result)[:, -1]),
+            expect=near(3.0, 0.0),
+            loosely=between(3.0, 9.0),
+        ),
+        Claim(
+            "condensing",
+            VAN_MEEGEN_2024.at("sparse coding"),
+            "Outliers become fewer, the longer a chain is (their number at the end less that half-way of warming up).",
+            quantity=lambda result: _change_in_number(result),
+            expect=below(0.0),
+            budget="full",
+        ),
+        Claim(
+            "one-class-each",
+            VAN_MEEGEN_2024.at("sparse coding"),
+            "Every outlier is on for one class (mean number of classes with half its largest activity or more).",
+            quantity=lambda result: classes_of_outliers(result),
+            expect=near(1.0, 0.0),
+        ),
+        Claim(
+            "size",
+            VAN_MEEGEN_2024.at("rectified networks, readout weights"),
+            "The outliers of a class together have the size √N ā of the theory (relative difference of √Σ|a|²).",
+            quantity=lambda result: size_difference(result),
+            expect=below(0.05),
+        ),
+        Claim(
+            "bulk",
+            VAN_MEEGEN_2024.at("rectified networks, readout weights"),
+            "All other readouts keep the variance of the prior, nearly: theirs over that of the theory.",
+            quantity=lambda result: bulk_variance(result),
+            expect=near(1.0, 0.05),
+        ),
+        Claim(
+            "sparse",
+            VAN_MEEGEN_2024.at("sparse coding"),
+            "Few neurons carry the classes (share of the class signal in the top tenth; above .55 for such codes).",
+            quantity=lambda result: top_share(result),
+            expect=above(0.55),
+        ),
+        *sampling_claims(VAN_MEEGEN_2024.at("rectified networks, samples")),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.coding._sparse_figure import draw
+
+        return draw(result)
+
+
+def prediction(config: Any) -> Any:
+    """The theory; its diagnostics hold the certificate h."""
+    return _prediction(config.counts, config.amplitude, config.temperature)
+
+
+@lru_cache
+def _prediction(counts: tuple[int, ...], amplitude: float, temperature: float) -> Any:
+    data = fs.worlds.orthogonal_classes(counts)
+    return fs.theory.coding.sparse(counts, data.class_targets, temperature, amplitude**2 / sum(counts))
+
+
+def predicted_readouts(config: Any) -> Any:
+    """a = √N ā of each outlier: (outliers, outputs)."""
+    return np.sqrt(config.width) * prediction(config).outliers
+
+
+def outliers(result: Any) -> Any:
+    """Which neurons are outliers, with |a| > 8√s, in all recordings after warming up: (run, time, neuron)."""
+    return _sampled.outliers(_late(result, "readout", "output"), readout_variance(result.config))
+
+
+def number_of_outliers(result: Any) -> Any:
+    """How many outliers each recording has, those while warming up included: (run, time)."""
+    readout = result["readout"].transpose("run", "time", "neuron", "output").values
+    return _sampled.outliers(readout, readout_variance(result.config)).sum(axis=-1)
+
+
+def _change_in_number(result: Any) -> Any:
+    """From half-way of warming up, when the final temperature is reached, to the end."""
+    number = number_of_outliers(result)
+    reached = int(np.searchsorted(result["time"].values, result.config.warm_up / 2))
+    return number[:, -1] - number[:, reached]
+
+
+def classes_of_outliers(result: Any) -> Any:
+    """For how many classes outliers are on, mean over all of them, by run."""
+    activity, which = _late(result, "activity", "class"), outliers(result)
+    if not which.any(axis=(1, 2)).all():
+        raise LookupError("needs a lower temperature: there are no outliers")
+    classes = (activity > 0.5 * activity.max(axis=-1, keepdims=True)).sum(axis=-1)
+    return (classes * which).sum(axis=(1, 2)) / which.sum(axis=(1, 2))
+
+
+def size_difference(result: Any) -> Any:
+    """The largest relative difference of √Σ|a|² from theory over codes, the sum being over the outliers of a code.
+
+    An outlier belongs to the predicted one whose direction is nearest. The mean is over recordings.
+    """
+    predicted_ones = predicted_readouts(result.config)
+    if len(predicted_ones) == 0:
+        raise LookupError("needs a lower temperature: theory has no outliers here")
+    size = np.linalg.norm(predicted_ones, axis=1)
+    readout = _late(result, "readout", "output")
+    nearest = np.argmax(readout @ (predicted_ones / size[:, None]).T, axis=-1)
+    square = (readout**2).sum(axis=-1) * outliers(result)
+    ours = np.stack([np.sqrt((square * (nearest == each)).sum(axis=-1)) for each in range(len(size))], axis=-1)
+    return np.abs(ours.mean(axis=1) / size[None] - 1.0).max(axis=1)
+
+
+def bulk_variance(result: Any) -> Any:
+    """Variance of readouts in the bulk, all outputs together, over that of the theory, by run."""
+    readout, inside = _late(result, "readout", "output"), ~outliers(result)
+    count = inside.sum(axis=(1, 2))[:, None]
+    mean = (readout * inside[..., None]).sum(axis=(1, 2)) / count
+    square = (readout**2 * inside[..., None]).sum(axis=(1, 2)) / count
+    return (square - mean**2).sum(axis=1) / predicted_bulk_variance(result.config)
+
+
+def predicted_bulk_variance(config: Any) -> float:
+    """tr Cov(a) of the bulk: on the grid of the theory where targets reach, and s in each other output."""
+    bulk = prediction(config).bulk
+    mean = bulk.probability @ bulk.readouts
+    inside = bulk.probability @ bulk.readouts**2 - mean**2
+    return float(inside.sum() + (len(config.counts) - len(mean)) * readout_variance(config))
+
+
+def _late(result: Any, name: str, last: str) -> Any:
+    return settled(result.data)[name].transpose("run", "time", "neuron", last).values

@@ -1,0 +1,79 @@
+"""coding/analog: linear neurons against theory."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.errors import ArgumentError
+from festina.experiments.coding import analog
+from festina.experiments.coding._common import between_classes, membership, readout_variance
+from festina.experiments.coding._comparison import settled, worth
+
+
+@pytest.fixture(scope="module")
+def result():
+    import jax
+
+    with jax.enable_x64(True):
+        return fs.run("coding/analog", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    judged = [verdict for verdict in result.verdicts if verdict.note != "needs the full budget"]
+    assert len(judged) == 6 and all(verdict.outcome == "reproduced" for verdict in judged), result
+
+
+def test_the_recorded_mean_is_that_of_the_draws(result):
+    """The kernel is averaged over all draws, the kernel between classes recorded now and then: both say the same."""
+    data = fs.worlds.orthogonal_classes(result.config.counts)
+    averaged = between_classes(result["kernel"].isel(run=0, time=-1).values, membership(data))
+    recorded = result["class_kernel"].isel(run=0).where(result["kept"].isel(run=0) > 0).mean("time").values
+    np.testing.assert_allclose(recorded, averaged, atol=0.03)
+
+
+def test_the_kernel_between_classes_is_a_mean_over_pairs_of_different_examples():
+    kernel, data = np.arange(25.0).reshape(5, 5), fs.worlds.orthogonal_classes((3, 2))
+    means = between_classes(kernel, membership(data))
+    pairs = [(i, j) for i in range(3) for j in range(3) if i != j]
+    np.testing.assert_allclose(means[0, 0], np.mean([kernel[pair] for pair in pairs]))
+    np.testing.assert_allclose(means[0, 1], kernel[:3, 3:].mean())
+    np.testing.assert_allclose(means[1, 1], 0.5 * (kernel[3, 4] + kernel[4, 3]))
+
+
+def test_idle_readouts_have_the_variance_of_a_finite_width(result):
+    """Where no targets lie, readouts would keep the variance s of the prior if there were more neurons by far."""
+    idle = np.ones(3) / np.sqrt(3)
+    variance = (analog.readouts(result) @ idle).var()
+    theory = idle @ analog.prediction(result.config).readout_covariance @ idle
+    np.testing.assert_allclose(variance, theory, rtol=0.03)
+    assert theory < 0.9 * readout_variance(result.config)
+
+
+def test_the_sample_size_is_stated(result):
+    assert 20 < result["kernel_sample_size"].min() < 1000
+    assert result["kernel_r_hat"].max() < 1.1
+
+
+def test_too_few_recordings_are_said(result):
+    short = result.data.isel(time=slice(0, 24))  # 20 of them, and the first, are from warming up
+    with pytest.raises(LookupError, match="needs 4 recordings after warming up"):
+        settled(short)
+    assert worth(short) == {}
+    assert set(worth(result.data.isel(time=slice(0, 25)))) == {
+        "kernel_sample_size", "kernel_r_hat", "readout_sample_size"
+    }  # fmt: skip
+
+
+def test_recordings_must_divide_the_draws():
+    with pytest.raises(ArgumentError, match="`records` must divide the 600 draws there are, as 50 does"):
+        fs.run("coding/analog", budget="quick", records=59)
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+        figure.canvas.draw()
+    assert len(figure.axes) == 8

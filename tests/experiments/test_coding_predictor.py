@@ -1,0 +1,93 @@
+"""coding/predictor: its claims, and its Gaussian process and test inputs against independent calculations."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import erf
+
+import festina as fs
+from festina.experiments.coding.predictor import (
+    KINDS,
+    LEVELS,
+    Predictor,
+    errors,
+    gain_by_variance,
+    lazy,
+    sampled,
+    task,
+)
+
+
+@pytest.fixture(scope="module")
+def result():
+    import jax
+
+    with jax.enable_x64(True):
+        return fs.run("coding/predictor", budget="quick")
+
+
+def test_quick_claims_hold_where_they_are_meant_to(result):
+    """Only for linear networks are mean predictors those of the lazy limit."""
+    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
+    for kind in KINDS:
+        assert outcomes[f"variance-{kind}"] == outcomes[f"theory-{kind}"] == "reproduced", result
+        assert outcomes[f"spread-{kind}"] == "not attempted"
+        assert (outcomes[f"mean-{kind}"] == "reproduced") == (kind == "linear"), result
+
+
+def test_test_inputs_have_unit_norm_and_the_evidence_they_should():
+    config = Predictor().configure("quick")
+    data, tests, targets = task(config)
+    np.testing.assert_allclose(np.linalg.norm(tests, axis=1), 1.0)
+    overlaps = tests @ np.asarray(data.inputs).T
+    np.testing.assert_allclose(overlaps[:LEVELS].sum(axis=1), np.linspace(0, 2, LEVELS))
+    np.testing.assert_allclose(overlaps[:LEVELS, data.labels != 0], 0.0)
+    assert np.linalg.norm(overlaps[LEVELS] - (data.labels == 0) / 20) == pytest.approx(config.noise)
+    np.testing.assert_allclose(targets[-1], [-0.5, -0.5, 1.0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_lazy_limit_is_what_random_features_give(kind):
+    """Bayesian regression on 40 000 random neurons, by linear algebra alone."""
+    config = Predictor().configure("quick", tests=2)
+    data, tests, _ = task(config)
+    shown = np.asarray(data.inputs)
+    weights = np.random.default_rng(0).standard_normal((40_000, shown.shape[1]))
+    function = {
+        "linear": lambda z: z,
+        "sigmoidal": lambda z: erf(z * np.pi**0.5 / 2) / 2 + 0.5,
+        "rectified": lambda z: np.maximum(z, 0),
+    }[kind]
+    first, other = (function(x @ weights.T) / 200.0 for x in (shown, tests))
+    solve = np.linalg.solve(first @ first.T + config.temperature * np.eye(len(shown)), first @ other.T)
+    expected = lazy(config, kind)
+    np.testing.assert_allclose(expected.mean, solve.T @ np.asarray(data.targets), atol=0.06)
+    variance = np.sum(other**2, axis=1) - np.sum((other @ first.T) * solve.T, axis=1)
+    np.testing.assert_allclose(expected.variance[:, 0], variance, rtol=0.05, atol=0.02)
+
+
+def test_errors_are_those_of_the_recorded_answers(result):
+    """⟨(f − y)²⟩ over draws is the error of the mean plus the variance."""
+    last = result.data.isel(time=-1).sel(nonlinearity="sigmoidal").mean("run")
+    targets = task(result.config)[2]
+    whole = (last["square"].values - 2 * targets * last["mean"].values + targets**2)[LEVELS:].mean()
+    found = errors(result, "sigmoidal")
+    assert found["mean"] + found["variance"] == pytest.approx(whole)
+    gain = (found["lazy variance"] - found["variance"]) / (found["lazy mean"] + found["lazy variance"] - whole)
+    assert gain_by_variance(result, "sigmoidal") == pytest.approx(gain)
+
+
+def test_running_means_are_those_of_single_draws(result):
+    """Recordings are a subset of the draws averaged: their mean is near."""
+    late = result.data.sel(nonlinearity="linear").isel(time=slice(30, None))
+    gap = late["test"].mean(("run", "time")).transpose("input", "output").values - sampled(result, "linear")[0]
+    assert 0 < np.abs(gap).max() < 0.05
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+        figure.canvas.draw()
+    assert all(axis.get_xlabel() or axis.get_ylabel() for axis in figure.axes) and len(figure.axes) == 6

@@ -1,0 +1,59 @@
+"""coding/redundant: sigmoidal neurons against theory, in and out of equilibrium."""
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.experiments.coding import _redundant_measures as measures
+from festina.experiments.coding._comparison import kernel_difference
+
+
+@pytest.fixture(scope="module")
+def result():
+    with jax.enable_x64(True):
+        return fs.run("coding/redundant", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    judged = [verdict for verdict in result.verdicts if verdict.note != "needs the full budget"]
+    assert len(judged) == 8 and all(verdict.outcome == "reproduced" for verdict in judged), result
+
+
+def test_every_phase_has_its_own_temperature_and_start(result):
+    temperature = result["temperature"].isel(run=0)
+    np.testing.assert_allclose(temperature.isel(time=0), [1.0, 1.0, 0.02])
+    np.testing.assert_allclose(temperature.isel(time=-1), [0.2, 0.02, 0.02])
+    readout = result["readout"].isel(run=0, time=0).transpose("phase", "neuron", "output").values
+    np.testing.assert_array_equal(readout[0], readout[1])
+    assert np.linalg.norm(readout[2]) > 5 * np.linalg.norm(readout[0])
+
+
+def test_cooled_chains_leave_equilibrium_but_not_their_own_theory(result):
+    missed = kernel_difference(result, phase="cooled")
+    assert np.all(missed > 0.1) and np.all(measures.frozen_difference(result) < 0.2 * missed)
+
+
+def test_shares_of_drawn_neurons_are_the_weights_of_the_codes(result):
+    """At a low temperature activity and readouts tell the same code."""
+    shares = measures.predicted_shares(result.config, "planted", neurons=4000)
+    np.testing.assert_allclose(shares, measures.predicted_weights(result.config), atol=0.02)
+
+
+def test_an_even_draw_has_the_shares_of_the_theory(result):
+    theory = measures.predictions(result.config)["planted"]
+    with jax.enable_x64(True):
+        readouts, preactivations = measures.EvenDraw(theory).draw_neurons(jax.random.key(1), 200)
+    assert readouts.shape == (200, 3) and preactivations.shape == (200, 40)
+    nearest = np.argmin(((readouts[:, None] - theory.codes.readouts[None]) ** 2).sum(axis=-1), axis=1)
+    assert np.abs(np.bincount(nearest, minlength=6) - 200 * theory.codes.weights).max() <= 1.0
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+        figure.canvas.draw()
+    assert len(figure.axes) == 12

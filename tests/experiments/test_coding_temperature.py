@@ -1,0 +1,85 @@
+"""coding/temperature: its claims, and the numbers they rest on against plain counting."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.errors import ArgumentError
+from festina.experiments.coding._sampled import class_variance, code_name, code_numbers
+from festina.experiments.coding._temperature_measures import (
+    RECORDS,
+    by_rung,
+    code_shares,
+    kernel_differences,
+    persistence,
+)
+
+
+@pytest.fixture(scope="module")
+def result():
+    import jax
+
+    with jax.enable_x64(True):
+        return fs.run("coding/temperature", budget="quick")
+
+
+def test_quick_claims_hold(result):
+    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
+    judged = {claim for claim, outcome in outcomes.items() if outcome != "not attempted"}
+    assert judged == {"equilibrium", "shares", "codes-appear", "sparse-kernel"}
+    assert all(outcomes[claim] == "reproduced" for claim in judged), result
+
+
+def test_rungs_are_in_the_order_of_temperature_for_every_arm(result):
+    heats = by_rung(result["temperature"])
+    assert heats.shape[1:] == (3, len(result.config.ladder), RECORDS)
+    np.testing.assert_allclose(heats, np.asarray(result.config.ladder)[None, None, :, None] + np.zeros_like(heats))
+
+
+def test_a_frozen_network_is_told_from_one_in_equilibrium(result):
+    """At the lowest temperature cooled networks are far from the theory, those that start from it are not."""
+    cooled, heated = kernel_differences(result)[:, :2, -1].mean(axis=0)
+    assert cooled > 2 * heated
+    held = result["persistence"].transpose("run", "sigmoidal_arm", "rung").values
+    assert held[..., -1].min() > 0.9 and np.abs(held[..., 0]).max() < 0.2
+
+
+def test_shares_of_codes_add_up(result):
+    np.testing.assert_allclose(code_shares(result).sum(axis=-1), 1.0)
+
+
+def test_persistence_is_one_for_constant_and_zero_for_fresh_codes():
+    random = np.random.default_rng(0)
+    fresh = random.integers(0, 8, (RECORDS, 20_000))
+    assert persistence(fresh) == pytest.approx(0.0, abs=0.02)
+    assert persistence(np.broadcast_to(fresh[0], fresh.shape)) == 1.0
+
+
+def test_class_variance_is_that_of_class_means():
+    """Of features that depend on the class alone, it is their variance over examples."""
+    features, counts = np.random.default_rng(1).normal(size=(3, 5)), (4, 2, 2)
+    examples = np.repeat(features, counts, axis=0)
+    expected = np.sum(examples.var(axis=0))
+    assert class_variance(features @ features.T, counts) == pytest.approx(expected)
+
+
+def test_codes_have_numbers_and_names():
+    assert code_numbers(np.array([[True, False, True], [False, False, False]])).tolist() == [5, 0]
+    assert [code_name(number, 3) for number in (5, 0, 6)] == ["AC", "none", "BC"]
+
+
+def test_ladders_must_fall():
+    with pytest.raises(ArgumentError, match="ladder"):
+        fs.run("coding/temperature", ladder=(0.1, 0.2))
+    with pytest.raises(ArgumentError, match="stay"):
+        fs.run("coding/temperature", stay=33)
+
+
+def test_the_figure_draws_without_a_warning(result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = result.figure()
+        figure.canvas.draw()
+    assert all(axis.get_xlabel() and axis.get_ylabel() for axis in figure.axes) and len(figure.axes) == 6
