@@ -260,6 +260,9 @@ def _peaks(task: Task, residual: np.ndarray) -> list[tuple[float, np.ndarray]]:
     def lowered(angle: float) -> float:
         return -float(heights(turned(angle)[None])[0])
 
-    settings = {"method": "bounded", "options": {"xatol": 1e-10}}
-    exact = [minimize_scalar(lowered, bounds=(top - step, top + step), **settings).x for top in tops]
-    return sorted_peaks(turned(np.array(exact)))
+    def top_near(angle: float) -> float:
+        limits = (angle - step, angle + step)
+        found: Any = minimize_scalar(lowered, bounds=limits, method="bounded", options={"xatol": 1e-10})
+        return float(found.x)
+
+    return sorted_peaks(turned(np.array([top_near(top) for top in tops])))
