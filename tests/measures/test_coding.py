@@ -53,7 +53,9 @@ def test_codes_are_those_of_the_theory(layers):
     assert sum(code.count for code in sparse.codes) == 3
 
 
-@pytest.mark.parametrize("nonlinearity", [fs.networks.LINEAR, fs.networks.SIGMOIDAL, fs.networks.RECTIFIED], ids=str)
+@pytest.mark.parametrize(
+    "nonlinearity", [fs.networks.LINEAR, fs.networks.SIGMOIDAL, fs.networks.RECTIFIED], ids=lambda each: each.name
+)
 def test_a_network_from_the_prior_is_lazy(nonlinearity):
     network = fs.networks.Bayesian.init(jax.random.key(2), (100, NEURONS, 3), nonlinearity)
     found = fs.measures.coding(network.hidden(WORLD.inputs)[-1], WORLD.labels, network.readout, resamples=5)
