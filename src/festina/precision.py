@@ -28,6 +28,11 @@ def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, np.ndarray | np.generic | jax.Array)
 
 
+def detached(values: Any) -> Any:
+    """A tensor of another library without its gradient and on the host; anything else as it is."""
+    return values.detach().cpu() if hasattr(values, "detach") else values
+
+
 def to_numpy(tree: T) -> T:
     """The same tree with every JAX array as a NumPy array; PRNG keys and traced values stay what they are."""
 

@@ -6,13 +6,14 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from festina.errors import ArgumentError, require
+from festina.precision import detached
 
 
 def as_numpy(name: str, values: Any) -> Shaped[np.ndarray, "..."]:
     """An array of any library as NumPy; tensors that carry gradients are detached."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values.float() if "bfloat16" in str(getattr(values, "dtype", "")) else values
+    values = detached(values)
+    if str(getattr(values, "dtype", "")) == "torch.bfloat16":  # which NumPy does not know
+        values = values.float()
     try:
         return np.asarray(values)
     except ValueError as error:

@@ -13,9 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import diffrax
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
@@ -23,6 +21,7 @@ from jaxtyping import Array, Float
 
 from festina.errors import require
 from festina.precision import double
+from festina.theory._descent import gradient_flow
 from festina.theory.chain import time_to_reach
 from festina.worlds.gated import GatedDataset
 
@@ -217,22 +216,11 @@ def _rows(inputs: np.ndarray, targets: np.ndarray, gates: dict[str, np.ndarray])
 @eqx.filter_jit
 def _integrate(layers: list[Array], rows: _Rows, times: Array, timescale: float) -> tuple[Array, Array]:
     """Gradient flow of all pathways together: the loss and their energies at each time."""
-    term = diffrax.ODETerm(
-        lambda t, layers, _: jax.tree.map(lambda slope: -slope / timescale, jax.grad(rows.loss)(layers))
-    )
-    solution = diffrax.diffeqsolve(
-        term,
-        diffrax.Dopri8(),
-        times[0],
-        times[-1],
-        None,
-        layers,
-        saveat=diffrax.SaveAt(ts=times, fn=lambda t, layers, _: (rows.loss(layers), rows.energies(layers))),
-        stepsize_controller=diffrax.PIDController(rtol=1e-10, atol=1e-13),
-        max_steps=1_000_000,
-    )
-    assert solution.ys is not None
-    return solution.ys
+
+    def seen(layers: list[Array]) -> tuple[Array, Array]:
+        return rows.loss(layers), rows.energies(layers)
+
+    return gradient_flow(rows.loss, layers, times, timescale, seen, relative=1e-10, absolute=1e-13)
 
 
 @dataclass(frozen=True)

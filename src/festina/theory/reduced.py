@@ -12,8 +12,6 @@ import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
-import diffrax
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -21,6 +19,7 @@ from jaxtyping import Array, Float
 from festina.errors import ArgumentError, require
 from festina.networks.graph import Graph
 from festina.precision import double
+from festina.theory._descent import gradient_flow
 from festina.theory.chain import chain
 from festina.theory.paths import PathStatistics
 
@@ -166,21 +165,11 @@ class Reduction:
         return jnp.stack([jnp.prod(edges[jnp.asarray(member)], axis=0) for member in self.members])
 
     def _integrate(self, times: Float[Array, " times"]) -> tuple[Array, Array, Array]:
-        term = diffrax.ODETerm(lambda t, edges, _: -jax.grad(self.loss)(edges) / self.timescale)
-        solution = diffrax.diffeqsolve(
-            term,
-            diffrax.Dopri8(),
-            0.0,
-            jnp.maximum(times[-1], 1e-12),
-            None,
-            jnp.asarray(self.initial),
-            saveat=diffrax.SaveAt(ts=times),
-            stepsize_controller=diffrax.PIDController(rtol=1e-11, atol=1e-14),
-            max_steps=1_000_000,
-        )
-        edges = solution.ys
-        assert edges is not None
-        return edges, jax.vmap(self.products)(edges), jax.vmap(self.loss)(edges)
+        def seen(edges: Array) -> tuple[Array, Array, Array]:
+            return edges, self.products(edges), self.loss(edges)
+
+        start = jnp.asarray(self.initial)
+        return gradient_flow(self.loss, start, times, self.timescale, seen, relative=1e-11, absolute=1e-14)
 
     def closed_form(self) -> Any:
         """The race in closed form, if it has one: `paths` B_p and the `loss` as functions of time.

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from festina.errors import require
-from festina.precision import is_traced
+from festina.precision import detached, is_traced
 from festina.worlds.data import Moments, Samples
 from festina.worlds.wishart import second_moment_root
 
@@ -32,7 +32,7 @@ def as_array(values: Any) -> Any:
     """Lists, integers and tensors of other libraries as real NumPy arrays; arrays as they are."""
     if isinstance(values, jax.Array):
         return values
-    array = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+    array = np.asarray(detached(values))
     return array if np.issubdtype(array.dtype, np.floating) else array.astype(float)
 
 

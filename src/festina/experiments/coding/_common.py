@@ -8,6 +8,7 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import ExperimentConfig, Variable, structural
+from festina.experiments.coding._sampled import class_activity, posterior
 
 VARIABLES = {
     "temperature": Variable("temperature T"),
@@ -63,34 +64,26 @@ def world(config: Any) -> Any:
 
 def readout_variance(config: Any, depth: int = 1) -> float:
     """s = σ_a²/P^{1/L}."""
-    return float(config.amplitude**2 / sum(config.counts) ** (1.0 / depth))
+    return float(fs.networks.bayesian.readout_variance(config.amplitude, sum(config.counts), depth))
 
 
-def chain(
-    config: Any,
-    key: Any,
-    network: Any,
-    data: Any,
-    *,
-    more: Callable[[Any], dict[str, Any]] = lambda network: {},
-    sampler: Any = None,
-) -> Any:
-    """One chain of the posterior of a network, recorded as `VARIABLES` say, and what ``more`` says of the network."""
+def from_prior(config: Any, key: Any, data: Any, nonlinearity: Any) -> Any:
+    """A network with one hidden layer, drawn from its prior."""
+    sizes = (data.inputs.shape[1], config.width, data.targets.shape[1])
+    return fs.networks.Bayesian.init(key, sizes, nonlinearity, readout_variance=readout_variance(config))
+
+
+def chain(config: Any, key: Any, network: Any, data: Any) -> Any:
+    """One chain of the posterior of a network, recorded as `VARIABLES` say."""
     inputs, targets = jnp.asarray(data.inputs), jnp.asarray(data.targets)
     labels = jnp.asarray(membership(data))
     heat = fs.learning.annealed(config.hottest, config.temperature, max(1, config.warm_up // 2))
 
-    def energy(whitened: Any, shown: Any, temperature: Any) -> Any:
-        return network.having(whitened).energy(*shown, temperature)
-
-    def averaged(whitened: Any) -> dict[str, Any]:
-        own = network.having(whitened)
+    def averaged(own: Any) -> dict[str, Any]:
         return {"kernel": own.kernels(inputs)[-1], "answer": own(inputs)}
 
-    def observe(state: Any) -> dict[str, Any]:
-        own = network.having(state.parameters)
-        activity = own.hidden(inputs)[-1]
-        here = averaged(state.parameters)
+    def observe(own: Any, state: Any) -> dict[str, Any]:
+        here = averaged(own)
         means = jax.tree.map(lambda mean, now: jnp.where(state.memory.kept > 0, mean, now), state.memory.means, here)
         return {
             "temperature": heat(state.step),
@@ -100,23 +93,20 @@ def chain(
             "kept": state.memory.kept,
             "class_kernel": between_classes(here["kernel"], labels),
             "readout": own.readouts,
-            "activity": activity.T @ labels / labels.sum(axis=0)[None],
+            "activity": class_activity(own, inputs, labels),
             **means,
-            **more(own),
         }
 
-    return fs.learning.posterior_process(
-        energy,
-        network.whitened,
-        (inputs, targets),
+    return posterior(
+        network,
+        data,
         key,
-        config.records,
-        (config.warm_up + config.draws) // config.records,
-        observe,
         heat,
-        config.warm_up,
-        sampler,
-        averaged,
+        records=config.records,
+        draws_per_record=(config.warm_up + config.draws) // config.records,
+        warm_up=config.warm_up,
+        observe=observe,
+        average=averaged,
     )
 
 

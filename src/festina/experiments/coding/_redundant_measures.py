@@ -23,7 +23,9 @@ def predictions(config: Any) -> dict[str, Any]:
 @lru_cache
 def _prediction(counts: tuple[int, ...], amplitude: float, temperature: float) -> Any:
     data = fs.worlds.orthogonal_classes(counts)
-    return fs.theory.coding.redundant(counts, data.class_targets, temperature, amplitude**2 / sum(counts))
+    return fs.theory.coding.redundant(
+        counts, data.class_targets, temperature, fs.networks.bayesian.readout_variance(amplitude, sum(counts), 1)
+    )
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def predictions(config: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 @lru_cache(maxsize=256)
 def _predictions(counts: tuple[int, ...], amplitude: float, temperature: float) -> tuple[Any, Any]:
     task = fs.worlds.orthogonal_classes(counts)
-    settings = counts, task.class_targets, temperature, amplitude**2 / sum(counts)
+    settings = counts, task.class_targets, temperature, fs.networks.bayesian.readout_variance(amplitude, sum(counts), 1)
     return fs.theory.coding.redundant(*settings), fs.theory.coding.sparse(*settings)
 
 
@@ -31,7 +31,9 @@ def _predictions(counts: tuple[int, ...], amplitude: float, temperature: float) 
 def sparse_onsets(counts: tuple[int, ...], amplitude: float) -> list[float]:
     """Temperatures at which rectified outliers condense in theory."""
     targets = fs.worlds.orthogonal_classes(counts).class_targets
-    return fs.theory.coding.sparse_onsets(counts, targets, amplitude**2 / sum(counts))
+    return fs.theory.coding.sparse_onsets(
+        counts, targets, fs.networks.bayesian.readout_variance(amplitude, sum(counts), 1)
+    )
 
 
 @lru_cache(maxsize=256)

@@ -12,8 +12,8 @@ from festina.experiments.coding._common import (
     chain,
     constant_in_time,
     coordinates,
+    from_prior,
     predicted,
-    readout_variance,
     world,
 )
 from festina.experiments.coding._comparison import (
@@ -60,11 +60,7 @@ class Analog(Experiment):
     def simulate(self, config: Any, key: Any) -> Any:
         data = world(config)
         for_network, for_draws = fs.draws.split(key, 2)
-        sizes = (data.inputs.shape[1], config.width, data.targets.shape[1])
-        network = fs.networks.Bayesian.init(
-            for_network, sizes, fs.networks.LINEAR, readout_variance=readout_variance(config)
-        )
-        return chain(config, for_draws, network, data)
+        return chain(config, for_draws, from_prior(config, for_network, data, fs.networks.LINEAR), data)
 
     def theory(self, config: Any, key: Any) -> Any:
         return constant_in_time(**predicted(prediction(config), world(config)))
@@ -134,7 +130,11 @@ def _prediction(counts: tuple[int, ...], amplitude: float, temperature: float, w
     data = fs.worlds.orthogonal_classes(counts)
     inputs = np.asarray(data.inputs)
     return fs.theory.coding.analog(
-        inputs @ inputs.T, np.asarray(data.targets), temperature, amplitude**2 / sum(counts), width
+        inputs @ inputs.T,
+        np.asarray(data.targets),
+        temperature,
+        fs.networks.bayesian.readout_variance(amplitude, sum(counts), 1),
+        width,
     )
 
 

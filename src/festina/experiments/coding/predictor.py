@@ -206,7 +206,7 @@ def predictions(config: Any) -> tuple[Any, Any, Any]:
 @lru_cache
 def _predictions(counts: tuple[int, ...], amplitude: float, temperature: float, width: int) -> tuple[Any, Any, Any]:
     data, theory = fs.worlds.orthogonal_classes(counts), fs.theory.coding
-    variance = amplitude**2 / sum(counts)
+    variance = fs.networks.bayesian.readout_variance(amplitude, sum(counts), 1)
     settings = counts, data.class_targets, temperature, variance
     linear = theory.analog(np.eye(sum(counts)), np.asarray(data.targets), temperature, variance, width)
     return linear, theory.redundant(*settings), theory.sparse(*settings)

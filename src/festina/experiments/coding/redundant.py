@@ -11,6 +11,7 @@ from festina.experiments.coding._common import (
     chain,
     constant_in_time,
     coordinates,
+    from_prior,
     in_turn,
     planted,
     predicted,
@@ -85,8 +86,7 @@ class Redundant(Experiment):
     def simulate(self, config: Any, key: Any) -> Any:
         data, variance = world(config), readout_variance(config)
         for_prior, for_planted, *for_draws = fs.draws.split(key, 2 + len(PHASES))
-        sizes = (data.inputs.shape[1], config.width, data.targets.shape[1])
-        prior = fs.networks.Bayesian.init(for_prior, sizes, fs.networks.SIGMOIDAL, readout_variance=variance)
+        prior = from_prior(config, for_prior, data, fs.networks.SIGMOIDAL)
         even = EvenDraw(predictions(config)["planted"])
         drawn = planted(config, for_planted, even, data, fs.networks.SIGMOIDAL, variance)
         starts = (prior.whitened, prior.whitened, drawn.whitened)

@@ -13,6 +13,7 @@ from festina.experiments.coding._common import (
     chain,
     constant_in_time,
     coordinates,
+    from_prior,
     predicted,
     readout_variance,
     world,
@@ -66,11 +67,7 @@ class Sparse(Experiment):
     def simulate(self, config: Any, key: Any) -> Any:
         data = world(config)
         for_network, for_draws = fs.draws.split(key, 2)
-        sizes = (data.inputs.shape[1], config.width, data.targets.shape[1])
-        network = fs.networks.Bayesian.init(
-            for_network, sizes, fs.networks.RECTIFIED, readout_variance=readout_variance(config)
-        )
-        return chain(config, for_draws, network, data)
+        return chain(config, for_draws, from_prior(config, for_network, data, fs.networks.RECTIFIED), data)
 
     def theory(self, config: Any, key: Any) -> Any:
         return constant_in_time(**predicted(prediction(config), world(config)))
@@ -155,7 +152,9 @@ def prediction(config: Any) -> Any:
 @lru_cache
 def _prediction(counts: tuple[int, ...], amplitude: float, temperature: float) -> Any:
     data = fs.worlds.orthogonal_classes(counts)
-    return fs.theory.coding.sparse(counts, data.class_targets, temperature, amplitude**2 / sum(counts))
+    return fs.theory.coding.sparse(
+        counts, data.class_targets, temperature, fs.networks.bayesian.readout_variance(amplitude, sum(counts), 1)
+    )
 
 
 def predicted_readouts(config: Any) -> Any:
