@@ -1,5 +1,6 @@
 """A small experiment for the tests of the lab: units decay linearly, and the answer is known."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -20,6 +21,7 @@ class Toy(Experiment):
         "level": Variable("level", ("unit",), "V"),
         "total": Variable("sum of the levels"),
         "final": Variable("last total"),
+        "rest": Variable("what is left of each unit", ("unit",), "V", final=True),
     }
     quick = {"records": 20}
 
@@ -38,11 +40,13 @@ class Toy(Experiment):
 
         times = jnp.linspace(0.0, 2.0, config.records + 1)
         observe = lambda s: {"level": s.parameters, "total": jnp.sum(s.parameters)}  # noqa: E731
-        return fs.learning.flow_process(rate, start, times, observe)
+        process = fs.learning.flow_process(rate, start, times, observe)
+        return replace(process, conclude=lambda state: {"rest": state.parameters})
 
     def theory(self, config: Any, key: Any) -> Any:
         start = np.asarray(1.0 + config.spread * jax.random.normal(key, (config.units,)))
-        return lambda time: {"level": start * np.exp(-config.speed * np.asarray(time))[:, None]}
+        level = lambda time: start * np.exp(-config.speed * np.asarray(time))[:, None]  # noqa: E731
+        return lambda time: {"level": level(time), "rest": level(time)}
 
     def measure(self, data: Any) -> dict[str, Any]:
         return {"final": data["total"].isel(time=-1)}

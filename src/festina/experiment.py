@@ -40,11 +40,21 @@ Budget = Literal["quick", "full"]
 
 @dataclass(frozen=True)
 class Variable:
-    """What a recorded variable is: its dimensions beyond run and time, its unit, and what to call it."""
+    """What a recorded variable is: its dimensions beyond run and time, its unit, and what to call it.
+
+    A ``final`` variable is recorded once, when a run ends, and so has no dimension time: for what is large, and a mean
+    or a last word anyway. It comes from the process's `conclude`.
+    """
 
     label: str
     dims: tuple[str, ...] = ()
     unit: str = ""
+    final: bool = False
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """The dimensions every variable of its kind has."""
+        return ("run",) if self.final else ("run", "time")
 
 
 class Experiment:

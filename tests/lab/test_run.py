@@ -29,6 +29,15 @@ def test_theory_stands_beside_the_simulation():
     assert [verdict.outcome for verdict in result.verdicts] == ["reproduced", "reproduced", "not reproduced"]
 
 
+def test_what_is_recorded_once_has_no_time(tmp_path):
+    result = fs.run(Toy(), seeds=2, spread=0.1, store=tmp_path)
+    for part in (result.data, result.theory, fs.run(Toy(), seeds=2, spread=0.1, store=tmp_path).data):
+        assert part["rest"].dims == ("run", "unit")
+        np.testing.assert_allclose(part["rest"], part["level"].isel(time=-1), rtol=1e-9)
+    swept = fs.sweep(Toy(), {"speed": [1.0, 2.0]}, seeds=2, store=tmp_path)
+    np.testing.assert_array_equal(swept["rest"], swept["level"].isel(time=-1))
+
+
 def test_the_full_budget_attempts_what_the_quick_one_does_not():
     quick, full = (fs.run(Toy(), budget=budget) for budget in ("quick", "full"))
     assert quick["time"].size < full["time"].size

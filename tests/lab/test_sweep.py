@@ -87,7 +87,7 @@ def test_a_hundred_points_compile_once(tmp_path, monkeypatch):
     monkeypatch.setattr(Toy, "simulate", lambda self, *args: traced.append(args) or original(self, *args))
     jax.clear_caches()
     fs.sweep(Toy(), {"speed": np.linspace(0.1, 3, 100)}, store=tmp_path, tile=16)
-    assert len(traced) == 2  # once for the start, once for the chunk, however many tiles and chunks there are
+    assert len(traced) == 3  # for the start, the chunk and the end, however many tiles and chunks there are
 
 
 def test_variables_can_be_chosen(tmp_path):
@@ -98,8 +98,8 @@ def test_variables_can_be_chosen(tmp_path):
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ({"variables": ["nothing"]}, "`variables` must name some of final, level, total, but names nothing"),
-        ({"variables": []}, "`variables` must name some of final, level, total, but is empty"),
+        ({"variables": ["nothing"]}, "`variables` must name some of final, level, rest, total, but names nothing"),
+        ({"variables": []}, "`variables` must name some of final, level, rest, total, but is empty"),
         ({"speed": 3.0}, "`over` must not name `speed`, which is also fixed to 3.0"),
         ({"budget": "huge"}, "`budget` must be 'quick' or 'full', but is 'huge'"),
         ({"first_seed": -1}, "`first_seed` must be zero or positive, but is -1"),

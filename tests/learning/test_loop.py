@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -154,6 +155,17 @@ def test_one_run_fails_and_the_others_go_on():
     assert np.isnan(outcome.observed["weights"][1, -1]).all()
     alone = drive(noisy, {"stiffness": jnp.ones(1), "seed": jnp.zeros(1, int)})
     np.testing.assert_allclose(outcome.observed["weights"][0], alone.observed["weights"][0], atol=1e-10)
+
+
+def test_the_end_is_recorded_once_and_only_of_runs_that_got_there():
+    def concluding(inputs):
+        return replace(noisy(inputs), conclude=lambda state: {"last": state.parameters, "steps": state.step})
+
+    inputs = {"stiffness": jnp.asarray([1.0, 2e5, 2.0]), "seed": jnp.arange(3)}
+    outcome = drive(concluding, inputs)
+    np.testing.assert_array_equal(outcome.concluded["last"], outcome.observed["weights"][:, -1])
+    assert np.isnan(outcome.concluded["last"][1]).all() and outcome.concluded["steps"][0] == 840
+    assert drive(noisy, inputs).concluded == {}
 
 
 def runaway(inputs):

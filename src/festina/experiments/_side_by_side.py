@@ -33,4 +33,9 @@ def side_by_side(processes: Sequence[Any], join: Callable[[list[Any]], dict[str,
     def observe(state: Any) -> dict[str, Any]:
         return join([one.observe(own) for one, own in zip(processes, unpacked(state), strict=True)])
 
-    return fs.learning.Process(packed([one.initial for one in processes]), advance, observe, processes[0].times)
+    def conclude(state: Any) -> dict[str, Any]:
+        last = [one.conclude(own) for one, own in zip(processes, unpacked(state), strict=True)]
+        return join(last) if any(last) else {}
+
+    start = packed([one.initial for one in processes])
+    return fs.learning.Process(start, advance, observe, processes[0].times, conclude=conclude)

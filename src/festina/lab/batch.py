@@ -60,20 +60,22 @@ def bytes_per_run(experiment: Experiment, run: Run) -> int:
 
     def recordings(inputs: Any) -> Any:
         process = builder(inputs)
-        return process.observe(process.initial), process.times
+        return process.observe(process.initial), process.conclude(process.initial), process.times
+
+    def size(tree: Any) -> int:
+        return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
 
     with double():
         alone = jax.tree.map(lambda leaf: leaf[0], _inputs([run]))
-        seen, times = jax.eval_shape(recordings, alone)
-    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(seen)) * times.shape[0]
+        seen, last, times = jax.eval_shape(recordings, alone)
+    return size(seen) * times.shape[0] + size(last)
 
 
 def dataset(experiment: Experiment, runs: Sequence[Run], outcome: Outcome) -> xr.Dataset:
     """The recordings of a batch with named dimensions and coordinates, and what is measured on them."""
     done = slice(0, outcome.records)
-    variables = {}
-    for name, values in outcome.observed.items():
-        variables[name] = _labelled(experiment, name, ("run", "time"), values[:, done])
+    recorded = {name: values[:, done] for name, values in outcome.observed.items()} | outcome.concluded
+    variables = {name: _labelled(experiment, name, values) for name, values in recorded.items()}
     data = _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, outcome.times[:, done])))
     return data.assign(experiment.measure(data))
 
@@ -95,9 +97,11 @@ def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr
                 return None
             answers.append({name: np.asarray(values) for name, values in solution(grid).items()})
     variables = {
-        name: _labelled(experiment, name, ("run", "time"), np.stack([answer[name] for answer in answers]))
-        for name in answers[0]
-        if name in experiment.variables
+        name: _labelled(
+            experiment, name, np.stack([answer[name][-1] if kind.final else answer[name] for answer in answers])
+        )
+        for name, kind in experiment.variables.items()
+        if name in answers[0]
     }
     return _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, times)))
 
@@ -108,16 +112,15 @@ def _inputs(runs: Sequence[Run]) -> dict[str, Any]:
     return {"fields": fields, "seed": jnp.asarray([run.seed for run in runs])}
 
 
-def _labelled(experiment: Experiment, name: str, leading: tuple[str, ...], values: np.ndarray) -> tuple:
+def _labelled(experiment: Experiment, name: str, values: np.ndarray) -> tuple:
     """Values with the dimensions, the label and the unit the experiment declares for them."""
     if name not in experiment.variables:
         raise FestinaError(f"{experiment.name} records `{name}` but does not declare it in `variables`")
     declared = experiment.variables[name]
-    dims = (*leading, *declared.dims)
+    dims = (*declared.leading, *declared.dims)
     if len(dims) != values.ndim:
         raise FestinaError(
-            f"{experiment.name} declares `{name}` with dimensions {declared.dims}, "
-            f"but records shape {values.shape[len(leading) :]}"
+            f"{experiment.name} declares `{name}` with dimensions {dims}, but records shape {values.shape}"
         )
     return dims, values, {"long_name": declared.label, "units": declared.unit}
 

@@ -2,10 +2,11 @@
 
 from festina.learning.closure import closed_process, compressed, compressed_by_row
 from festina.learning.descent import descent_process, scaled_by, stages_by_time
+from festina.learning.failure import Failure
 from festina.learning.flow import Tolerance, flow_process
 from festina.learning.joint import Arm, JointDescent, View, joint_process, stacked
 from festina.learning.learn import descent, flow
-from festina.learning.loop import Checkpoint, Failure, Outcome, drive
+from festina.learning.loop import Checkpoint, Outcome, drive
 from festina.learning.posterior import Chain, annealed, constant, posterior_process
 from festina.learning.process import Process, State
 from festina.learning.samplers import HMC, MALA, NUTS, Sampler

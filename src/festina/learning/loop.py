@@ -15,11 +15,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Int
 
 from festina.compiling import quick_jit
 from festina.errors import FestinaWarning, StoreError
 from festina.learning import checkpoint as checkpoints
+from festina.learning.failure import Build, Failure, diagnose, finite
 from festina.learning.process import Process, State
 from festina.learning.progress import Progress
 from festina.precision import double, to_numpy
@@ -27,26 +28,10 @@ from festina.precision import double, to_numpy
 CHUNKS = 100
 TILE_BYTES = 2**20  # of parameters that go through a chunk together: about a core's second cache
 
-Build = Callable[[Any], Process]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a run was given up: where it was, and which parameter went astray."""
-
-    run: int
-    time: float
-    step: int
-    parameter: str
-    cause: str
-
-    def __str__(self) -> str:
-        return f"run {self.run} failed at step {self.step} (t = {self.time:g}): {self.cause} in `{self.parameter}`"
-
 
 @dataclass
 class Outcome:
-    """What a batch of runs left behind; arrays lead with the axes (run, record)."""
+    """What a batch of runs left behind; arrays lead with the axes (run, record), those concluded with (run)."""
 
     times: np.ndarray
     observed: dict[str, np.ndarray]
@@ -55,6 +40,7 @@ class Outcome:
     records: int  # how many recordings are done; fewer than asked for only if interrupted
     seconds: float
     resumed_from: int = 0
+    concluded: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def interrupted(self) -> bool:
@@ -114,7 +100,7 @@ def drive(
     """
     began = monotonic()
     with double():
-        state, first, times = _start(build, inputs)
+        state, first, times, last = _start(build, inputs)
         times = np.asarray(times)
         runs, records = times.shape
         journey = _Journey(state, _allocate(first, records), 1)
@@ -139,10 +125,11 @@ def drive(
             except KeyboardInterrupt:
                 if checkpoint is not None:
                     _save(checkpoint.path, mark, journey)
+        concluded = _conclude(build, inputs, journey) if last else {}
     finished = records if len(journey.failures) == runs else journey.records
     failures = [journey.failures[run] for run in sorted(journey.failures)]
     seconds = monotonic() - began
-    return Outcome(times, journey.observed, to_numpy(journey.state), failures, finished, seconds, resumed)
+    return Outcome(times, journey.observed, to_numpy(journey.state), failures, finished, seconds, resumed, concluded)
 
 
 def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int, until: np.ndarray) -> None:
@@ -174,11 +161,13 @@ def _arrived(time: Any, until: Any) -> Any:
 
 
 @partial(quick_jit, static_argnums=0)
-def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array]:
-    def one(inputs: Any) -> tuple[State, dict[str, Array], Array]:
+def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, dict[str, Array]]:
+    """The first state, what is observed of it, when recordings are made, and what the end will be like."""
+
+    def one(inputs: Any) -> tuple[State, dict[str, Array], Array, dict[str, Array]]:
         process = build(inputs)
         initial = jax.tree.map(jnp.asarray, process.initial)
-        return initial, process.observe(initial), process.times
+        return initial, process.observe(initial), process.times, process.conclude(initial)
 
     return jax.vmap(one)(inputs)
 
@@ -198,7 +187,7 @@ def _health(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarr
     """The same chunk once more, to see in which recording what went astray."""
 
     def look(process: Process, state: State, index: Int[Array, ""]) -> dict[str, Array]:
-        return {"finite": _finite(state.parameters), "arrived": _arrived(state.time, process.times[index])}
+        return {"finite": finite(state.parameters), "arrived": _arrived(state.time, process.times[index])}
 
     return _watched(build, inputs, state, first, count, look)[1]
 
@@ -221,6 +210,19 @@ def _watched(build: Build, inputs: Any, state: State, first: Any, count: int, lo
     return _in_tiles(one, inputs, state)
 
 
+def _conclude(build: Build, inputs: Any, journey: _Journey) -> dict[str, np.ndarray]:
+    """What is recorded of the last state only."""
+    concluded = {name: np.array(values) for name, values in _concluded(build, inputs, journey.state).items()}
+    for values in concluded.values():
+        _erase(values, list(journey.failures))
+    return concluded
+
+
+@partial(quick_jit, static_argnums=0)
+def _concluded(build: Build, inputs: Any, state: State) -> dict[str, Array]:
+    return jax.vmap(lambda inputs, state: build(inputs).conclude(state))(inputs, state)
+
+
 def _in_tiles(one: Callable[[Any, State], Any], inputs: Any, state: State) -> Any:
     """`vmap` over runs, or over as many of them at once as fit the cache, tile after tile."""
     runs = state.step.shape[0]
@@ -233,10 +235,6 @@ def _in_tiles(one: Callable[[Any, State], Any], inputs: Any, state: State) -> An
     cut = jax.tree.map(lambda leaf: leaf.reshape(runs // tile, tile, *leaf.shape[1:]), (inputs, state))
     done = jax.lax.map(lambda part: jax.vmap(one)(*part), cut)
     return jax.tree.map(lambda leaf: leaf.reshape(runs, *leaf.shape[2:]), done)
-
-
-def _finite(parameters: Any) -> Bool[Array, " leaves"]:
-    return jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(parameters)])
 
 
 def _allocate(first: dict[str, Any], records: int) -> dict[str, np.ndarray]:
@@ -257,42 +255,19 @@ def _note_failures(
     for run in (int(run) for run in astray):
         record = int(np.argmin(well[run]))
         alone, before, end = jax.tree.map(lambda leaf, run=run: leaf[run], (inputs, journey.state, after))
-        journey.failures[run] = _diagnose(build, run, alone, before, end, health["finite"][run, record])
+        journey.failures[run] = diagnose(build, run, alone, before, end, health["finite"][run, record])
         _blank(journey, run, journey.records + record)
 
 
 def _blank(journey: _Journey, run: int, record: int) -> None:
     for values in journey.observed.values():
-        if np.issubdtype(values.dtype, np.floating):
-            values[run, record:] = np.nan
+        _erase(values, (run, slice(record, None)))
 
 
-def _diagnose(build: Build, run: int, inputs: Any, before: State, end: State, finite: np.ndarray) -> Failure:
-    """Where and why one run failed in a chunk that led from ``before`` to ``end``."""
-    found = to_numpy(_first_bad_step(build, inputs, before, end.step))
-    time, step = end.time, end.step
-    if found["known"]:
-        finite, time, step = found["finite"], found["time"], found["step"]
-    cause = "a non-finite value" if not finite.all() else "growth or stiffness that no step size can follow"
-    return Failure(run, float(time), int(step), _name_parameter(end.parameters, finite), cause)
-
-
-@partial(quick_jit, static_argnums=0)
-def _first_bad_step(build: Build, inputs: Any, state: State, last: Int[Array, ""]) -> dict[str, Array]:
-    """Repeat the chunk of one run step by step, up to the first step that leaves a value non-finite."""
-    step = build(inputs).step
-    if step is not None:
-        state = jax.lax.while_loop(lambda s: jnp.all(_finite(s.parameters)) & (s.step < last), lambda s: step(s), state)
-    known = jnp.asarray(step is not None)
-    return {"known": known, "finite": _finite(state.parameters), "time": state.time, "step": state.step}
-
-
-def _name_parameter(parameters: Any, finite: np.ndarray) -> str:
-    """The first non-finite parameter, or, if all are finite, the largest."""
-    named = jax.tree_util.tree_leaves_with_path(parameters)
-    sizes = [float(np.max(np.abs(np.nan_to_num(np.asarray(leaf))), initial=0.0)) for _, leaf in named]
-    place = int(np.argmin(finite)) if not finite.all() else int(np.argmax(sizes))
-    return jax.tree_util.keystr(named[place][0]).lstrip(".") or "state"
+def _erase(values: np.ndarray, where: Any) -> None:
+    """NaN, in place, if there can be one."""
+    if np.issubdtype(values.dtype, np.floating):
+        values[where] = np.nan
 
 
 def _save(path: Path, mark: str, journey: _Journey) -> None:

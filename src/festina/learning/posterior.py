@@ -93,6 +93,7 @@ def posterior_process(
     warm_up: int,
     sampler: Sampler | None = None,
     average: Callable[[Any], Any] = lambda parameters: (),
+    conclude: Callable[[State], Observed] = lambda state: {},
 ) -> Process:
     """Draws from a posterior, recorded now and then; the key of draw n is fold_in(key of the chain, n).
 
@@ -108,6 +109,7 @@ def posterior_process(
         warm_up: draws during which the step is adapted and nothing is averaged.
         sampler: `HMC()` unless given.
         average: of θ, to be averaged over all draws after warming up.
+        conclude: what is recorded of the last state only; running means, say, if they are large.
     """
     require(records >= 1, "records", "be at least 1", records)
     require(draws_per_record >= 1, "draws_per_record", "be at least 1", draws_per_record)
@@ -137,9 +139,8 @@ def posterior_process(
     means = jax.tree.map(jnp.zeros_like, jax.eval_shape(average, parameters))
     chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), jnp.asarray(0), jnp.asarray(0), means)
     times = jnp.arange(records + 1).astype(float) * draws_per_record
-    return Process(
-        State.start(parameters, times[0], chain), advance, observe, times, lambda state: draw(state, None)[0]
-    )
+    start = State.start(parameters, times[0], chain)
+    return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude)
 
 
 def _at(energy: Tempered, data: Any, temperature: Any) -> Callable[[Any], Float[Array, ""]]:

@@ -34,6 +34,7 @@ class Process:
         observe: what is recorded of a state, by name.
         times: when it is recorded; the first is the start.
         step: one step of a dynamics that has steps of its own, so that a failure can be dated to the step.
+        conclude: what is recorded of the last state only, by name: for what is too large to be kept at every recording.
     """
 
     initial: State
@@ -41,3 +42,4 @@ class Process:
     observe: Callable[[State], Observed]
     times: Float[Array, " records"]
     step: Callable[[State], State] | None = None
+    conclude: Callable[[State], Observed] = lambda state: {}

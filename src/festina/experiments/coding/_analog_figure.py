@@ -23,7 +23,7 @@ def draw(result: Any) -> Any:
         span = np.abs(activity).max()
         order = np.argsort(np.arctan2(*(readouts @ learned_axes(config)[:, :2]).T[::-1]))
         draw_raster(axes["c"], activity, order, cmap="RdBu_r", vmin=-span, vmax=span)
-        kernels = {"samples": result["kernel"].isel(run=0, time=-1).values, "theory": prediction(config).kernels[-1]}
+        kernels = {"samples": result["kernel"].isel(run=0).values, "theory": prediction(config).kernels[-1]}
         draw_kernels([axes["d"], axes["e"]], kernels, config.counts)
         draw_trace(axes["f"], result)
         axes["f"].legend(loc="center right", bbox_to_anchor=(1.0, 0.53), ncols=2, columnspacing=1.0)

@@ -16,11 +16,11 @@ VARIABLES = {
     "acceptance": Variable("probability of accepting the last proposal"),
     "gradients": Variable("gradients computed so far"),
     "kept": Variable("draws averaged so far, those after warming up"),
-    "kernel": Variable("kernel of the last layer, mean over draws", ("example", "other")),
+    "kernel": Variable("kernel of the last layer, mean over draws", ("example", "other"), final=True),
     "class_kernel": Variable("kernel of the last layer, mean over pairs of examples", ("class", "other_class")),
     "readout": Variable("readout weights a", ("neuron", "output")),
     "activity": Variable("mean activity in each class", ("neuron", "class")),
-    "answer": Variable("answer f, mean over draws", ("example", "output")),
+    "answer": Variable("answer f, mean over draws", ("example", "output"), final=True),
 }
 """What `chain` records; experiments may add to it."""
 
@@ -84,7 +84,6 @@ def chain(config: Any, key: Any, network: Any, data: Any) -> Any:
 
     def observe(own: Any, state: Any) -> dict[str, Any]:
         here = averaged(own)
-        means = jax.tree.map(lambda mean, now: jnp.where(state.memory.kept > 0, mean, now), state.memory.means, here)
         return {
             "temperature": heat(state.step),
             "loss": 0.5 * jnp.mean(jnp.sum((targets - here["answer"]) ** 2, axis=-1)),
@@ -94,7 +93,6 @@ def chain(config: Any, key: Any, network: Any, data: Any) -> Any:
             "class_kernel": between_classes(here["kernel"], labels),
             "readout": own.readouts,
             "activity": class_activity(own, inputs, labels),
-            **means,
         }
 
     return posterior(
@@ -107,6 +105,7 @@ def chain(config: Any, key: Any, network: Any, data: Any) -> Any:
         warm_up=config.warm_up,
         observe=observe,
         average=averaged,
+        conclude=lambda own, state: state.memory.means,
     )
 
 
@@ -142,8 +141,12 @@ def in_turn(build: Callable[[Any], Any], cases: Any) -> Any:
     def observe(state: Any) -> dict[str, Any]:
         return jax.lax.map(lambda part: build(part[0]).observe(State(state.time, *part[1:])), parts(state))
 
+    def conclude(state: Any) -> dict[str, Any]:
+        return jax.lax.map(lambda part: build(part[0]).conclude(State(state.time, *part[1:])), parts(state))
+
     times = build(jax.tree.map(lambda leaf: leaf[0], cases)).times
-    return fs.learning.Process(packed(times[0], *jax.lax.map(start, cases)), advance, observe, times)
+    start_of_all = packed(times[0], *jax.lax.map(start, cases))
+    return fs.learning.Process(start_of_all, advance, observe, times, conclude=conclude)
 
 
 def membership(data: Any) -> Any:

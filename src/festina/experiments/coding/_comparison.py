@@ -25,46 +25,70 @@ def worth(data: Any) -> dict[str, Any]:
     dimensions, as of several chains in one run, are kept. Without enough recordings, or if a chain failed, there is
     nothing to say.
     """
-    try:
-        late = settled(data)
-    except LookupError:
+    late = _sound(data, "class_kernel", "readout")
+    if late is None:
         return {}
-    if not all(np.all(np.isfinite(late[name])) for name in ("class_kernel", "readout")):
-        return {}
-    kernel = late["class_kernel"].transpose("run", "time", ...)
     readout = late["readout"].isel(neuron=slice(0, 20)).transpose("run", "time", ..., "neuron", "output")
     within = np.stack([fs.measures.effective_sample_size(one[None]) for one in readout.values])
     moves = np.isfinite(within).any(axis=(-1, -2), keepdims=True)  # a chain that never moved is worth nothing
-    return {
-        "kernel_sample_size": xr.DataArray(fs.measures.effective_sample_size(kernel.values), dims=kernel.dims[2:]),
-        "kernel_r_hat": xr.DataArray(fs.measures.split_r_hat(kernel.values), dims=kernel.dims[2:]),
+    return worth_of(data, "class_kernel", "kernel") | {
         "readout_sample_size": xr.DataArray(
             np.nanmedian(np.where(moves, within, 0.0), axis=(-1, -2)), dims=("run", *readout.dims[2:-2])
         ),
     }
 
 
-def sampling_claims(source: Any, **where: Any) -> tuple[Claim, ...]:
+def _sound(data: Any, *names: str) -> Any:
+    """The recordings after warming up; none if there are too few, or if a chain failed."""
+    try:
+        late = settled(data)
+    except LookupError:
+        return None
+    return late if all(np.all(np.isfinite(late[name])) for name in names) else None
+
+
+def worth_of(data: Any, variable: str, name: str) -> dict[str, Any]:
+    """Effective sample size and split-R̂ of every entry of a variable, over the recordings after warming up.
+
+    Each run is a chain; entries that never move have no sample size. Without enough recordings, or if a chain failed,
+    there is nothing to say.
+    """
+    late = _sound(data, variable)
+    if late is None:
+        return {}
+    chains = late[variable].transpose("run", "time", ...)
+    return {
+        f"{name}_sample_size": xr.DataArray(fs.measures.effective_sample_size(chains.values), dims=chains.dims[2:]),
+        f"{name}_r_hat": xr.DataArray(fs.measures.split_r_hat(chains.values), dims=chains.dims[2:]),
+    }
+
+
+def sampling_claims(
+    source: Any, suffix: str = "", name: str = "kernel", what: str = "the kernel between classes", **where: Any
+) -> tuple[Claim, ...]:
     """What every comparison of samples with theory rests on: chains that agree, and draws that are worth something.
 
     Args:
         source: whose samples these are.
+        suffix: of the claims' names, where an experiment has several such pairs.
+        name: under which `worth` or `worth_of` gave its numbers.
+        what: they are about, in words.
         where: picks one of several chains, as ``phase="equilibrium"``.
     """
     return (
         Claim(
-            "agreement",
+            f"agreement{suffix}",
             source,
-            "Independent chains tell the same: the largest split-R̂ of the kernel between classes.",
-            quantity=lambda result: _known(result, "kernel_r_hat").sel(**where).max().values,
+            f"Independent chains tell the same: the largest split-R̂ of {what}.",
+            quantity=lambda result: _known(result, f"{name}_r_hat").sel(**where).max().values,
             expect=below(1.05),
             budget="full",
         ),
         Claim(
-            "sample-size",
+            f"sample-size{suffix}",
             source,
-            "Chains move: the smallest effective sample size of the kernel between classes, all recordings together.",
-            quantity=lambda result: _known(result, "kernel_sample_size").sel(**where).min().values,
+            f"Chains move: the smallest effective sample size of {what}, all recordings together.",
+            quantity=lambda result: _known(result, f"{name}_sample_size").sel(**where).min().values,
             expect=above(100.0),
             budget="full",
         ),
@@ -103,13 +127,12 @@ def top_share(result: Any, **where: Any) -> Any:
 def kernel_difference(result: Any, **where: Any) -> Any:
     """‖K − K_theory‖/‖K_theory‖ of each run, K being the mean over draws; ``where`` picks one of several chains."""
     ours, theirs = (
-        each["kernel"].sel(**where).isel(time=-1).transpose("run", "example", "other").values
-        for each in (result.data, result.theory)
+        each["kernel"].sel(**where).transpose("run", "example", "other").values for each in (result.data, result.theory)
     )
     return np.linalg.norm(ours - theirs, axis=(1, 2)) / np.linalg.norm(theirs, axis=(1, 2))
 
 
 def answer_difference(result: Any, **where: Any) -> Any:
     """The largest |⟨f⟩ − ⟨f⟩_theory| over examples and outputs of each run, ⟨f⟩ being the mean over draws."""
-    ours, theirs = (each["answer"].sel(**where).isel(time=-1) for each in (result.data, result.theory))
+    ours, theirs = (each["answer"].sel(**where) for each in (result.data, result.theory))
     return abs(ours - theirs).max(("example", "output")).values

@@ -94,7 +94,7 @@ def _draw_shares(axis: Any, result: Any, phase: str) -> None:
 
 def _kernels(result: Any) -> dict[str, Any]:
     """Of planted and cooled chains, and what theory says of each."""
-    ours = result["kernel"].isel(run=0, time=-1)
+    ours = result["kernel"].isel(run=0)
     return {
         "planted": ours.sel(phase="planted").values,
         "theory, equilibrium": predictions(result.config)["planted"].kernels[-1],

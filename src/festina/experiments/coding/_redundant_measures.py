@@ -126,7 +126,7 @@ def _frozen(config: Any, centres: tuple[tuple[float, ...], ...], weights: tuple[
 
 def frozen_difference(result: Any) -> Any:
     """‖K − K_frozen‖/‖K_frozen‖ of each cooled chain, by run."""
-    kernels = result["kernel"].sel(phase="cooled").isel(time=-1).transpose("run", "example", "other").values
+    kernels = result["kernel"].sel(phase="cooled").transpose("run", "example", "other").values
     theirs = [frozen_prediction(result, run).kernels[-1] for run in range(len(kernels))]
     differences = [np.linalg.norm(ours - each) for ours, each in zip(kernels, theirs, strict=True)]
     return np.array(differences) / np.array([np.linalg.norm(each) for each in theirs])

@@ -20,6 +20,7 @@ def posterior(
     warm_up: int,
     observe: Callable[[Any, Any], dict[str, Any]],
     average: Callable[[Any], Any] = lambda network: (),
+    conclude: Callable[[Any, Any], dict[str, Any]] = lambda network, state: {},
 ) -> Any:
     """One chain of the posterior of a network; ``observe`` and ``average`` see a network, not its weights.
 
@@ -33,6 +34,7 @@ def posterior(
         warm_up: draws during which the step adapts and nothing is averaged.
         observe: what is recorded, from a network and the state of its chain.
         average: what is averaged over all later draws, to be found in ``state.memory.means``.
+        conclude: what is recorded at the end only, from a network and the state of its chain.
     """
     shown = (jnp.asarray(data.inputs), jnp.asarray(data.targets))
     return fs.learning.posterior_process(
@@ -46,6 +48,7 @@ def posterior(
         heat,
         warm_up,
         average=lambda whitened: average(network.having(whitened)),
+        conclude=lambda state: conclude(network.having(state.parameters), state),
     )
 
 

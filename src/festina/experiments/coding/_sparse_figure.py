@@ -30,7 +30,7 @@ def draw(result: Any) -> Any:
         strongest = np.argsort(-np.linalg.norm(readouts, axis=1))[:STRONGEST]
         draw_raster(axes["c"], activity, strongest, cmap="Greys", vmin=0.0)
         axes["c"].set_ylabel("neuron, by size of readout")
-        kernels = {"samples": result["kernel"].isel(run=0, time=-1).values, "theory": prediction(config).kernels[-1]}
+        kernels = {"samples": result["kernel"].isel(run=0).values, "theory": prediction(config).kernels[-1]}
         draw_kernels([axes["d"], axes["e"]], kernels, config.counts)
         draw_trace(axes["f"], result)
         axes["f"].legend(loc="center right", bbox_to_anchor=(1.0, 0.42), ncols=2, columnspacing=0.8, handlelength=1.2)

@@ -60,6 +60,14 @@ def by_rung(variable: Any) -> Any:
     return np.concatenate([values[:, :1], values[:, 1:2, ::-1], values[:, 2:]], axis=1)
 
 
+def rung_sample_size(kernel: Any) -> Any:
+    """The effective sample size of late recordings on each rung, all runs together, of the entry worst off."""
+    late = by_rung(kernel)[:, :, :, RECORDS // 2 :]
+    if not np.all(np.isfinite(late)):  # a chain failed
+        return np.full(late.shape[1:3], np.nan)
+    return fs.measures.effective_sample_size(np.moveaxis(late, 3, 1)).min(axis=(-1, -2))
+
+
 def persistence(codes: Any) -> Any:
     """1 − d/(1 − Σ_γ P_γ²) from code numbers (…, recording, neuron); d compares the middle recording with the last."""
     changed = (codes[..., RECORDS // 2 - 1, :] != codes[..., -1, :]).mean(axis=-1)
@@ -93,6 +101,12 @@ def chosen(result: Any, lowest: float, highest: float) -> Any:
     if len(found) == 0:
         raise LookupError(f"needs temperatures between {lowest:g} and {highest:g}")
     return found
+
+
+def warm_sample_size(result: Any) -> Any:
+    """The effective sample size per chain at T ≥ .2, mean of rungs, of each arm."""
+    warm = chosen(result, EQUILIBRIUM, 1.0)
+    return result["rung_sample_size"].values[:, warm].mean(axis=1) / result.data.sizes["run"]
 
 
 def warm_difference(result: Any) -> Any:

@@ -19,6 +19,7 @@ from festina.experiment import (
 )
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import between_classes, membership
+from festina.experiments.coding._comparison import sampling_claims, worth_of
 from festina.experiments.coding._outliers_measures import (
     ANNEALED,
     QUENCHED,
@@ -71,6 +72,7 @@ class Outliers(Experiment):
     variables = {
         "temperature": Variable("temperature T", ("arm",)),
         "acceptance": Variable("probability of accepting the last proposal", ("arm",)),
+        "kept": Variable("draws after warming up so far", ("arm",)),
         "size": Variable("size |a|/√N of each neuron; 0 beyond the width", ("arm", "neuron")),
         "serves": Variable("class in which each neuron is most active", ("arm", "neuron")),
         "class_kernel": Variable(
@@ -141,6 +143,9 @@ class Outliers(Experiment):
         course = np.stack([padded(theory_kernel(config, arm), (classes, classes)) for arm in arms(config)])
         return lambda time: {"class_kernel": np.broadcast_to(course, (*np.shape(time), *course.shape))}
 
+    def measure(self, data: Any) -> dict[str, Any]:
+        return worth_of(data, "class_kernel", "kernel")
+
     claims = (
         Claim(
             "directions",
@@ -208,6 +213,7 @@ class Outliers(Experiment):
             quantity=lambda result: kept(result)[:, annealed(result)].mean(),
             expect=above(0.8),
         ),
+        *sampling_claims(VAN_MEEGEN_2024.at("rectified networks, samples")),
     )
 
     def figure(self, result: Any) -> Any:
@@ -232,6 +238,7 @@ def _chain(config: Any, arm: Arm, start: Any, key: Any) -> Any:
         return {
             "temperature": heat(state.step - 1),
             "acceptance": state.memory.acceptance,
+            "kept": state.memory.kept,
             "size": jnp.pad(size, (0, neurons - arm.width)),
             "serves": jnp.pad(jnp.argmax(activity, axis=1).astype(float), (0, neurons - arm.width)),
             "class_kernel": jnp.pad(kernel, (0, classes - len(arm.counts))),

@@ -8,6 +8,7 @@ from festina._lazy import jnp, np
 from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, below, near, structural
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import constant_in_time, planted, readout_variance
+from festina.experiments.coding._comparison import sampling_claims, worth_of
 from festina.experiments.coding._sampled import posterior, stacked
 from festina.sources import VAN_MEEGEN_2024
 
@@ -87,6 +88,9 @@ class Predictor(Experiment):
         mean, variance = (np.stack([each[part] for each in expected]) for part in (0, 1))
         return constant_in_time(mean=mean, square=variance + mean**2)
 
+    def measure(self, data: Any) -> dict[str, Any]:
+        return worth_of(data, "test", "test")
+
     claims = (
         *(
             Claim(
@@ -141,6 +145,17 @@ class Predictor(Experiment):
                 budget="full",
             )
             for kind in KINDS
+        ),
+        *(
+            claim
+            for kind in KINDS
+            for claim in sampling_claims(
+                VAN_MEEGEN_2024.at("predictor, samples"),
+                f"-{kind}",
+                "test",
+                f"answers of {kind} networks to test inputs",
+                nonlinearity=kind,
+            )
         ),
     )
 

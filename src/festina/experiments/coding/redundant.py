@@ -1,10 +1,11 @@
 """Sigmoidal neurons: a redundant code, in and out of equilibrium."""
 
+from dataclasses import replace
 from typing import Any
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, Variable, above, below, between, near, structural
+from festina.experiment import Claim, Experiment, above, below, between, near, structural
 from festina.experiments.coding._common import (
     VARIABLES,
     CodingConfig,
@@ -62,7 +63,7 @@ class Redundant(Experiment):
     name = "coding/redundant"
     sources = (VAN_MEEGEN_2024,)
     time_unit = "draws"
-    variables = {name: Variable(each.label, ("phase", *each.dims), each.unit) for name, each in VARIABLES.items()}
+    variables = {name: replace(each, dims=("phase", *each.dims)) for name, each in VARIABLES.items()}
     seeds = 3
     quick = {
         "seeds": 2,

@@ -32,10 +32,12 @@ from festina.experiments.coding._temperature_measures import (
     persistence,
     predictions,
     rung,
+    rung_sample_size,
     share_difference,
     sparse_difference,
     tracking_temperature,
     warm_difference,
+    warm_sample_size,
 )
 from festina.sources import VAN_MEEGEN_2024
 
@@ -140,6 +142,7 @@ class Temperature(Experiment):
         on = by_rung(data["activity"])[:, :2] > 0.5
         return {
             "rung_kernel": xr.DataArray(late, dims=("run", "arm", "rung", "class", "other_class")),
+            "rung_sample_size": xr.DataArray(rung_sample_size(data["class_kernel"]), dims=("arm", "rung")),
             "persistence": xr.DataArray(persistence(code_numbers(on)), dims=("run", "sigmoidal_arm", "rung")),
         }
 
@@ -231,6 +234,15 @@ class Temperature(Experiment):
             "temperatures).",
             quantity=lambda result: sparse_difference(result),
             expect=below(0.1),
+        ),
+        Claim(
+            "sample-size",
+            VAN_MEEGEN_2024.at("samples"),
+            f"The {RECORDS // 2} recordings of each chain that are averaged on a rung at T ≥ .2 differ "
+            "(effective sample size of the kernel between classes per chain, smallest of its entries, mean of rungs).",
+            quantity=lambda result: warm_sample_size(result),
+            expect=above(2.0),
+            budget="full",
         ),
     )
 

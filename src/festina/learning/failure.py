@@ -1,0 +1,63 @@
+"""Runs that went astray: where, when and in which parameter."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int
+
+from festina.compiling import quick_jit
+from festina.learning.process import Process, State
+from festina.precision import to_numpy
+
+Build = Callable[[Any], Process]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run was given up: where it was, and which parameter went astray."""
+
+    run: int
+    time: float
+    step: int
+    parameter: str
+    cause: str
+
+    def __str__(self) -> str:
+        return f"run {self.run} failed at step {self.step} (t = {self.time:g}): {self.cause} in `{self.parameter}`"
+
+
+def diagnose(build: Build, run: int, inputs: Any, before: State, end: State, finite: np.ndarray) -> Failure:
+    """Where and why one run failed in a chunk that led from ``before`` to ``end``."""
+    found = to_numpy(_first_bad_step(build, inputs, before, end.step))
+    time, step = end.time, end.step
+    if found["known"]:
+        finite, time, step = found["finite"], found["time"], found["step"]
+    cause = "a non-finite value" if not finite.all() else "growth or stiffness that no step size can follow"
+    return Failure(run, float(time), int(step), _name_parameter(end.parameters, finite), cause)
+
+
+@partial(quick_jit, static_argnums=0)
+def _first_bad_step(build: Build, inputs: Any, state: State, last: Int[Array, ""]) -> dict[str, Array]:
+    """Repeat the chunk of one run step by step, up to the first step that leaves a value non-finite."""
+    step = build(inputs).step
+    if step is not None:
+        state = jax.lax.while_loop(lambda s: jnp.all(finite(s.parameters)) & (s.step < last), lambda s: step(s), state)
+    known = jnp.asarray(step is not None)
+    return {"known": known, "finite": finite(state.parameters), "time": state.time, "step": state.step}
+
+
+def _name_parameter(parameters: Any, finite: np.ndarray) -> str:
+    """The first non-finite parameter, or, if all are finite, the largest."""
+    named = jax.tree_util.tree_leaves_with_path(parameters)
+    sizes = [float(np.max(np.abs(np.nan_to_num(np.asarray(leaf))), initial=0.0)) for _, leaf in named]
+    place = int(np.argmin(finite)) if not finite.all() else int(np.argmax(sizes))
+    return jax.tree_util.keystr(named[place][0]).lstrip(".") or "state"
+
+
+def finite(parameters: Any) -> Bool[Array, " leaves"]:
+    return jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(parameters)])
