@@ -1,6 +1,5 @@
 """Sweeps: axes, batches, kills, failures, and how often they compile."""
 
-import fcntl
 import os
 import shutil
 import signal
@@ -8,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,10 @@ import xarray as xr
 import festina as fs
 from festina.errors import ArgumentError, FestinaWarning, StoreError, UnknownName
 from festina.experiment import Variable, continuous, structural
+from festina.lab import open_sweep
 from festina.lab.axes import parse_axis
-from festina.lab.grid import open_sweep
+from festina.lab.folder import status
+from festina.lab.locks import claimed, shared
 from festina.lab.plan import make_plan
 from toy import Toy
 
@@ -123,14 +125,14 @@ def test_failed_runs_are_kept_and_the_others_go_on(tmp_path):
 
 def test_asked_again_nothing_is_computed(tmp_path, monkeypatch):
     first = fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
-    monkeypatch.setattr("festina.lab.sweep.simulate", None)
+    monkeypatch.setattr("festina.lab.worker.simulate", None)
     assert fs.sweep(Toy(), ["speed=1,2"], store=tmp_path).identical(first)
 
 
 def test_an_interrupted_sweep_goes_on_and_ends_bit_identical(tmp_path, monkeypatch):
     question = {"over": ["speed=lin:0.1:3:20"], "tile": 4, "spread": 0.3}
     whole = fs.sweep(Toy(), store=tmp_path / "whole", **question)
-    from festina.lab import sweep as module
+    from festina.lab import worker as module
 
     simulate, calls = module.simulate, []
 
@@ -140,12 +142,12 @@ def test_an_interrupted_sweep_goes_on_and_ends_bit_identical(tmp_path, monkeypat
             raise KeyboardInterrupt
         return simulate(*args, **kwargs)
 
-    monkeypatch.setattr("festina.lab.sweep.simulate", interrupted)
+    monkeypatch.setattr(module, "simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fs.sweep(Toy(), store=tmp_path / "cut", **question)
     folder = next((tmp_path / "cut").glob("toy/decay/sweep-*"))
     assert open_sweep(folder, Toy())["done"].sum() == 8
-    monkeypatch.setattr("festina.lab.sweep.simulate", simulate)
+    monkeypatch.setattr("festina.lab.worker.simulate", simulate)
     assert_same(fs.sweep(Toy(), store=tmp_path / "cut", **question), whole)
 
 
@@ -183,7 +185,7 @@ def test_killed_at_any_moment_it_resumes_bit_identical(tmp_path):
 
 def test_a_store_of_another_version_is_not_gone_on_with(tmp_path, monkeypatch):
     fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
-    monkeypatch.setattr("festina.lab.sweep.code_digest", lambda: "another")
+    monkeypatch.setattr("festina.lab.folder.code_digest", lambda: "another")
     with pytest.raises(StoreError, match=r"was begun by festina .* choose another store"):
         fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
 
@@ -215,10 +217,10 @@ def test_bad_axes_are_refused_before_anything_runs(tmp_path, over, error, messag
 
 
 def test_tiles_keep_memory_bounded():
-    small, large = (make_plan(Toy(), [], tuple(range(1000)), "full", {"units": u}).groups[0].tile for u in (1, 64))
+    small, large = (make_plan(Toy(), [], tuple(range(2000)), "full", {"units": u}).groups[0].tile for u in (1, 64))
     assert small == 128
-    huge = make_plan(Toy(), [], tuple(range(1000)), "full", {"units": 64, "records": 50_000}).groups[0].tile
-    assert huge == 256 * 2**20 // ((64 + 1) * 8 * 50_001) < large
+    huge = make_plan(Toy(), [], tuple(range(2000)), "full", {"units": 64, "records": 50_000}).groups[0].tile
+    assert huge == 64 * 2**20 // ((64 + 1) * 8 * 50_001) < large
 
 
 def test_runs_that_end_at_different_times_keep_their_clocks(tmp_path):
@@ -255,7 +257,7 @@ def test_a_swept_field_gives_way_to_a_dimension_of_its_name(tmp_path, places, si
 
 
 def test_a_sweep_cut_between_structures_opens(tmp_path, monkeypatch):
-    from festina.lab import sweep as module
+    from festina.lab import worker as module
 
     simulate, calls = module.simulate, []
 
@@ -265,7 +267,7 @@ def test_a_sweep_cut_between_structures_opens(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return simulate(*args, **kwargs)
 
-    monkeypatch.setattr("festina.lab.sweep.simulate", interrupted)
+    monkeypatch.setattr(module, "simulate", interrupted)
     question = {"over": {"units": [1, 2], "speed": [1.0, 2.0]}, "store": tmp_path}
     with pytest.raises(KeyboardInterrupt):
         fs.sweep(Toy(), **question)
@@ -311,10 +313,10 @@ def copy_of(healthy: xr.Dataset, store: Path) -> Path:
 )
 @pytest.mark.parametrize("harm", ["changed", "removed"])
 def test_what_is_damaged_is_named_and_computed_again(tmp_path, monkeypatch, healthy, name, computed, harm):
-    from festina.lab import sweep as module
+    from festina.lab import worker as module
 
-    folder, compute, calls = copy_of(healthy, tmp_path), module._compute_tile, []
-    monkeypatch.setattr(module, "_compute_tile", lambda *args: calls.append(args[2:5]) or compute(*args))
+    folder, compute, calls = copy_of(healthy, tmp_path), module.compute, []
+    monkeypatch.setattr(module, "compute", lambda *args: calls.append(tuple(args[2])) or compute(*args))
     if harm == "changed":
         (folder / name).write_bytes(b"\x00damaged")
     else:
@@ -340,10 +342,19 @@ def test_a_missing_group_is_computed_again(tmp_path, healthy):
         assert_same(fs.sweep(Toy(), store=tmp_path, **SMALL), healthy)
 
 
-def test_two_processes_do_not_work_on_one_sweep(tmp_path, healthy):
+def test_who_comes_while_others_work_computes_the_rest_and_waits(tmp_path, monkeypatch, healthy):
+    """Another worker holds the first tile, which is not marked as done: it is left alone until that worker lets go."""
     folder = copy_of(healthy, tmp_path)
-    with (folder / ".lock").open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        with pytest.raises(StoreError, match=r"another process is working on .*; wait for it, or choose another store"):
-            fs.sweep(Toy(), store=tmp_path, **SMALL)
+    for mark in folder.glob("data.zarr/group-*/done/c/*"):
+        mark.unlink()
+    other, seen = ExitStack(), []
+    other.enter_context(shared(folder / ".lock"))
+    assert other.enter_context(claimed(folder / "claims" / "0-0"))
+
+    def look(seconds):
+        seen.append(status(folder, Toy()))
+        other.close()
+
+    monkeypatch.setattr("festina.lab.sweep.sleep", look)
     assert_same(fs.sweep(Toy(), store=tmp_path, **SMALL), healthy)
+    assert [(each.done, each.at_work) for each in seen] == [(4, 1)]

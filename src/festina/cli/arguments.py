@@ -1,12 +1,14 @@
 """From words to arguments: the flags every command has, and those an experiment's configuration gives it."""
 
 import argparse
+import warnings
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from festina.cli.fields import facts_of
-from festina.errors import ArgumentError, FestinaError, UnknownName
+from festina.errors import ArgumentError, FestinaError, FestinaWarning, UnknownName
 from festina.experiment import Budget, Experiment
+from festina.lab import registry
 from festina.lab.tables import RESERVED, flag_of
 
 FIELD = "field:"
@@ -147,3 +149,16 @@ def split_name(words: list[str], known: Iterable[str]) -> tuple[str | None, list
     if place is None and words and not words[0].startswith("-"):
         place = 0
     return (None, words) if place is None else (words[place], words[:place] + words[place + 1 :])
+
+
+def check(experiment: Experiment, budget: Budget, fields: dict[str, str]) -> None:
+    """Before any work: a mistyped value is answered at once. What there is to warn of is said when work begins."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FestinaWarning)
+        experiment.configure(budget, **fields)
+
+
+def required(name: str | None, command: str) -> Experiment:
+    if name is None:
+        raise FestinaError(f"{command} needs the name of an experiment: {', '.join(registry.names())}")
+    return registry.find(name)

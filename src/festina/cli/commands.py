@@ -1,6 +1,5 @@
 """The commands: each reads its words, asks the lab, and prints what came out."""
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +9,8 @@ from festina.cli.arguments import Parser
 from festina.cli.data import data
 from festina.cli.describe import print_experiment, print_experiments
 from festina.cli.output import print_json
-from festina.errors import FestinaError, FestinaWarning, UnknownName
-from festina.experiment import Budget, Experiment
+from festina.cli.sweeping import sweep
+from festina.errors import UnknownName
 from festina.lab import registry
 from festina.lab.reproduce import load_all, select
 
@@ -25,6 +24,8 @@ commands:
   show NAME             what an experiment asks, its fields, its claims
   run NAME              simulate, put theory beside it, judge the claims, draw the figure
   sweep NAME            run an experiment at every point of a grid
+  sweep status|resume|slurm|work
+                        how far a sweep is, go on with it, take it to a cluster
   reproduce [PAPER …]   run all experiments of papers or families, or all; write one report
   data                  list or fetch the images that some experiments can use
   version               which festina this is
@@ -65,7 +66,7 @@ def show(words: list[str]) -> int:
     )
     arguments.add_output(parser)
     found = parser.read(rest)
-    print_experiment(_required(name, "show"), found.json)
+    print_experiment(arguments.required(name, "show"), found.json)
     return 0
 
 
@@ -84,11 +85,11 @@ def run(words: list[str]) -> int:
     arguments.add_work(parser).add_argument("--no-figure", action="store_true", help="do not draw the figure")
     arguments.add_output(parser)
     found = parser.read(rest)
-    experiment = experiment or _required(name, "run")
+    experiment = experiment or arguments.required(name, "run")
     fields, budget = arguments.fields_from(found), arguments.budget_from(found)
     seeds = arguments.whole_number("seeds", found.seeds)
     first_seed = arguments.whole_number("first_seed", found.first_seed) or 0
-    _check(experiment, budget, fields)
+    arguments.check(experiment, budget, fields)
 
     from festina.cli.work import run_one
 
@@ -101,52 +102,6 @@ def run(words: list[str]) -> int:
         first_seed=first_seed,
         store=Path(found.out),
         fresh=found.fresh,
-        **fields,
-    )
-
-
-def sweep(words: list[str]) -> int:
-    name, rest = arguments.split_name(words, registry.names())
-    experiment = None if name is None else registry.find(name)
-    parser = Parser(
-        f"sweep {name or ''}".strip(),
-        usage=f"festina sweep {name or 'NAME'} --over FIELD=VALUES [--over ...] [--FIELD VALUE ...] ...",
-        description="Run an experiment at every point of a grid; killed at any moment, the same command goes on.",
-    )
-    parser.add_argument(
-        "--over",
-        metavar="FIELD=VALUES",
-        action="append",
-        default=[],
-        help="an axis: field=lin:first:last:count, field=log:first:last:count or field=a,b,c; may be repeated",
-    )
-    parser.add_argument("--keep", metavar="VAR,VAR", help="keep only these variables [default all]")
-    parser.add_argument("--tile", metavar="N", help="runs in one compiled batch [default: as memory allows]")
-    arguments.add_fields(parser, experiment)
-    arguments.add_work(parser, fresh=False)
-    arguments.add_output(parser)
-    found = parser.read(rest)
-    experiment = experiment or _required(name, "sweep")
-    if not found.over:
-        raise FestinaError("sweep needs at least one axis, such as `--over field=lin:0:1:5`")
-    fields, budget = arguments.fields_from(found), arguments.budget_from(found)
-    seeds, tile = (arguments.whole_number(name, getattr(found, name)) for name in ("seeds", "tile"))
-    first_seed = arguments.whole_number("first_seed", found.first_seed) or 0
-    keep = [part.strip() for part in found.keep.split(",") if part.strip()] if found.keep else None
-    _check(experiment, budget, fields)
-
-    from festina.cli.work import run_sweep
-
-    return run_sweep(
-        experiment,
-        found.over,
-        as_json=found.json,
-        budget=budget,
-        seeds=seeds,
-        first_seed=first_seed,
-        store=Path(found.out),
-        variables=keep,
-        tile=tile,
         **fields,
     )
 
@@ -182,19 +137,6 @@ def version(words: list[str]) -> int:
     else:
         print(f"festina {__version__}")
     return 0
-
-
-def _check(experiment: Experiment, budget: Budget, fields: dict[str, str]) -> None:
-    """Before any work: a mistyped value is answered at once. What there is to warn of is said when work begins."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FestinaWarning)
-        experiment.configure(budget, **fields)
-
-
-def _required(name: str | None, command: str) -> Experiment:
-    if name is None:
-        raise FestinaError(f"{command} needs the name of an experiment: {', '.join(registry.names())}")
-    return registry.find(name)
 
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {

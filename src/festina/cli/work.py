@@ -1,4 +1,4 @@
-"""`festina run`, `sweep` and `reproduce`: the commands that compute, and what they print afterwards."""
+"""`festina run` and `festina reproduce`: the commands that compute, and what they print afterwards."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,45 +76,6 @@ def _print_result(result: Result, figures: Sequence[Path], seconds: float, as_js
         print(f"  data    {result.path}")
     if figures:
         print(f"  figure  {figures[0]}")
-
-
-def run_sweep(experiment: Experiment, over: list[str], *, as_json: bool, **question: Any) -> int:
-    """Run a sweep and say what it holds and where it is."""
-    machine.prepare()
-    from festina.lab.sweep import sweep
-
-    began = monotonic()
-    data = sweep(experiment, over, **question)
-    seconds = monotonic() - began
-    done, failed = (int(data[name].sum()) if name in data else 0 for name in ("done", "failed"))
-    variables = sorted(str(name) for name in data.data_vars if name not in ("done", "failed"))
-    attrs = data.attrs
-    if as_json:
-        print_json(
-            {
-                "experiment": experiment.name,
-                "folder": attrs.get("store"),
-                "sizes": {str(name): size for name, size in data.sizes.items()},
-                "variables": variables,
-                "done": done,
-                "failed": failed,
-                "failures": list(attrs.get("failures", [])),
-                "seconds": seconds,
-            }
-        )
-        return 0
-    grid = " × ".join(f"{name} {size}" for name, size in data["done"].sizes.items())
-    print(f"{paint(experiment.name, 'bold')}: {experiment.summary()}\n")
-    print(f"{done} runs done ({grid}){f', {failed} of them failed' if failed else ''}.")
-    for reason in list(attrs.get("failures", []))[:10]:
-        print(f"failed: {reason}")
-    if failed > 10:
-        print(f"… and {failed - 10} more")
-    print(f"\n  variables  {', '.join(variables)}")
-    print(f"  time       {duration(seconds)}")
-    print(f"  data       {attrs.get('store')}")
-    print(f"  in Python  festina.lab.open_sweep({str(attrs.get('store'))!r})")
-    return 0
 
 
 def run_all(entries: list[Entry], *, as_json: bool, store: Path, **question: Any) -> int:

@@ -6,22 +6,40 @@ from festina._lazy import attributes
 
 if TYPE_CHECKING:
     from festina.lab import report, style
-    from festina.lab.grid import open_sweep
+    from festina.lab.cluster import Dask
+    from festina.lab.executors import InProcess, Processes
+    from festina.lab.opened import open_sweep
     from festina.lab.registry import all_experiments, find
     from festina.lab.run import run
-    from festina.lab.sweep import sweep
+    from festina.lab.sweep import resume, sweep
 
 __getattr__ = attributes(
     "festina.lab",
     {
+        "Dask": "festina.lab.cluster",
+        "InProcess": "festina.lab.executors",
+        "Processes": "festina.lab.executors",
         "all_experiments": "festina.lab.registry",
         "find": "festina.lab.registry",
-        "open_sweep": "festina.lab.grid",
+        "open_sweep": "festina.lab.opened",
         "report": "festina.lab.report",
+        "resume": "festina.lab.sweep",
         "run": "festina.lab.run",
         "style": "festina.lab.style",
         "sweep": "festina.lab.sweep",
     },
 )
 
-__all__ = ["all_experiments", "find", "open_sweep", "report", "run", "style", "sweep"]
+__all__ = [
+    "Dask",
+    "InProcess",
+    "Processes",
+    "all_experiments",
+    "find",
+    "open_sweep",
+    "report",
+    "resume",
+    "run",
+    "style",
+    "sweep",
+]

@@ -1,16 +1,30 @@
 """The plan of a sweep: which runs, in which groups and tiles. It follows from the question alone, so that a
 resumed sweep computes the very same tiles and ends with the very same bits."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from festina.experiment import Budget, Experiment
 from festina.lab.axes import Axis, described
 from festina.lab.batch import Run, bytes_per_run
 
-LARGEST_TILE = 128
-TILE_BYTES = 256 * 2**20  # recordings held in memory at once
+LARGEST_TILE, SMALLEST_TILE = 128, 16
+FEWEST_TILES = 8  # of a group large enough for them, so that several processes find work
+TILE_BYTES = 64 * 2**20  # recordings of a tile, held in memory at once
+
+
+class Tile(NamedTuple):
+    """Runs ``start`` to ``stop`` − 1 of a group: what is computed, written and claimed as one."""
+
+    group: int
+    start: int
+    stop: int
+
+    @property
+    def runs(self) -> int:
+        return self.stop - self.start
 
 
 @dataclass(frozen=True)
@@ -33,13 +47,24 @@ class Group:
 
 @dataclass(frozen=True)
 class Plan:
-    """All groups of a sweep; runs go seed by seed, and within a seed through all points."""
+    """All groups of a sweep; runs go seed by seed, and within a seed through all points.
+
+    Attributes:
+        experiment: what is swept.
+        axes: its fields and their values.
+        seeds: at every point.
+        budget: of the fields that are not given.
+        fields: that stay fixed.
+        variables: to keep; all of them if None.
+        groups: one for each combination of structural values.
+    """
 
     experiment: Experiment
     axes: tuple[Axis, ...]
     seeds: tuple[int, ...]
     budget: Budget
     fields: dict[str, Any]
+    variables: tuple[str, ...] | None
     groups: tuple[Group, ...]
 
     @property
@@ -55,6 +80,10 @@ class Plan:
     def runs(self) -> int:
         return sum(len(group.runs) for group in self.groups)
 
+    def tiles(self) -> list[Tile]:
+        """All tiles, group by group."""
+        return [Tile(n, *ends) for n, group in enumerate(self.groups) for ends in group.tiles()]
+
     def point(self, number: int, run: int) -> str:
         """Where in the sweep a run of a group is: its values on the axes, and its seed."""
         here = self.groups[number].runs[run]
@@ -69,6 +98,7 @@ class Plan:
             "axes": [[axis.name, [self._plain({axis.name: v})[axis.name] for v in axis.values]] for axis in self.axes],
             "seeds": list(self.seeds),
             "budget": self.budget,
+            "variables": None if self.variables is None else sorted(self.variables),
             "tiles": [group.tile for group in self.groups],
         }
 
@@ -83,12 +113,16 @@ def make_plan(
     seeds: tuple[int, ...],
     budget: Budget,
     fields: dict[str, Any],
-    tile: int | None = None,
+    variables: Sequence[str] | None = None,
+    tiles: int | Sequence[int] | None = None,
 ) -> Plan:
-    """Lay out a sweep: one group for each combination of structural values."""
-    empty = Plan(experiment, tuple(axes), seeds, budget, fields, ())
+    """Lay out a sweep: one group for each combination of structural values.
+
+    ``tiles`` is the size of a tile, in all groups or group by group; chosen to fit memory unless given.
+    """
+    empty = Plan(experiment, tuple(axes), seeds, budget, fields, None if variables is None else tuple(variables), ())
     groups = []
-    for values in product(*(axis.values for axis in empty.structural)):
+    for number, values in enumerate(product(*(axis.values for axis in empty.structural))):
         structure = {axis.name: value for axis, value in zip(empty.structural, values, strict=True)}
         points = [
             experiment.configure(
@@ -100,10 +134,12 @@ def make_plan(
             for point in product(*(axis.values for axis in empty.continuous))
         ]
         runs = tuple(Run(config, seed) for seed in seeds for config in points)
-        groups.append(Group(structure, runs, min(len(runs), tile or _tile(experiment, runs[0]))))
-    return Plan(experiment, tuple(axes), seeds, budget, fields, tuple(groups))
+        tile = tiles[number] if isinstance(tiles, Sequence) else tiles or _tile(experiment, runs)
+        groups.append(Group(structure, runs, min(len(runs), tile)))
+    return replace(empty, groups=tuple(groups))
 
 
-def _tile(experiment: Experiment, run: Run) -> int:
-    """As many runs at once as memory allows, up to the size that is fastest."""
-    return max(1, min(LARGEST_TILE, TILE_BYTES // max(1, bytes_per_run(experiment, run))))
+def _tile(experiment: Experiment, runs: Sequence[Run]) -> int:
+    """As many runs at once as memory allows, up to the size that is fastest, and so that there are tiles to share."""
+    shared_out = max(SMALLEST_TILE, -(-len(runs) // FEWEST_TILES))
+    return max(1, min(LARGEST_TILE, shared_out, TILE_BYTES // max(1, bytes_per_run(experiment, runs[0]))))

@@ -35,6 +35,14 @@ def find(name: str) -> Experiment:
     raise UnknownName("experiment", name, names())
 
 
+def is_known(experiment: Experiment) -> bool:
+    """Whether the name of an experiment leads to it, here and so in any other process."""
+    try:
+        return type(find(experiment.name)) is type(experiment)
+    except FestinaError:
+        return False
+
+
 def names() -> tuple[str, ...]:
     """All names, built in or registered."""
     return tuple(sorted({*builtin_names(), *(entry.name for entry in entry_points(group=GROUP))}))

@@ -7,6 +7,7 @@ from festina.errors import ArgumentError, Interrupted, StoreError, require
 from festina.experiment import Budget, Experiment, Result
 from festina.lab import store as stores
 from festina.lab.batch import Run, dataset, simulate, theory
+from festina.lab.locks import exclusive
 from festina.lab.provenance import code_digest, digest, own_code, provenance
 from festina.lab.registry import find
 from festina.learning.loop import Checkpoint
@@ -46,7 +47,7 @@ def run(
     key = digest(*question, code_digest(), own_code(experiment))
     folder = stores.result_folder(Path(store), experiment, key)
     stores.check_writable(Path(store))
-    with stores.locked(folder):
+    with exclusive(stores.lock_of(folder)):
         known = None if fresh else stores.load(folder, experiment)
         return known or _compute(experiment, config, runs, budget, folder)
 

@@ -6,14 +6,12 @@ half-written; a folder whose files do not match it is damaged. Neither is truste
 again.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -121,17 +119,9 @@ def seal(card: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time work on a folder; others wait. A process that dies lets go."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        stream = folder.with_name(f".{folder.name}.lock").open("w")
-    except OSError as error:
-        raise StoreError(f"cannot write {folder}: {error.strerror or error}") from error
-    with stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+def lock_of(folder: Path) -> Path:
+    """The file whose lock lets one process at a time work on a result."""
+    return folder.with_name(f".{folder.name}.lock")
 
 
 def manifest(folder: Path) -> dict[str, str]:

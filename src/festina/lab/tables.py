@@ -23,17 +23,26 @@ RESERVED = frozenset(
     [
         "budget",
         "debug",
+        "dry-run",
         "first-seed",
         "fresh",
         "help",
         "json",
+        "job-memory",
+        "job-time",
         "keep",
         "no-figure",
         "out",
         "over",
+        "processes",
+        "sbatch",
+        "scheduler",
         "seeds",
+        "shards",
+        "submit",
         "set",
         "tile",
+        "workers",
     ]
 )
 """Flags that mean the same for every experiment; a field of such a name is given through `--set`."""

@@ -4,11 +4,11 @@ The card of a group is written when its arrays are allocated, the card of a tile
 What does not match its card is named, and computed again.
 """
 
-import fcntl
 import json
+import os
+import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import zarr
@@ -21,6 +21,7 @@ from festina.learning.checkpoint import write_json
 CARDS = "tiles"
 DATA = "data.zarr"
 FAILURES = "failures"
+CLAIMS = "claims"
 
 
 def group_path(folder: Path, number: int) -> Path:
@@ -37,26 +38,53 @@ def tile_card(folder: Path, number: int, start: int) -> Path:
     return folder / CARDS / f"{number}-{start}.json"
 
 
+def lock_of(folder: Path) -> Path:
+    """Shared by those who compute tiles, held alone by who looks for damage."""
+    return folder / ".lock"
+
+
+def claim_path(folder: Path, number: int, start: int) -> Path:
+    """The file whose lock says that somebody is computing a tile."""
+    return folder / CLAIMS / f"{number}-{start}"
+
+
+def allocation_path(folder: Path, number: int) -> Path:
+    """The file whose lock says that somebody is allocating a group."""
+    return folder / CLAIMS / f"group-{number}"
+
+
+def is_marked(folder: Path, number: int, start: int, tile: int) -> bool:
+    """Whether a tile is marked as done; its content is not looked at."""
+    return _mark_path(folder, number, start, tile).exists()
+
+
+def _mark_path(folder: Path, number: int, start: int, tile: int) -> Path:
+    return group_path(folder, number) / "done" / "c" / str(start // tile)
+
+
+def count_marked(folder: Path, number: int) -> int:
+    """How many tiles of a group are marked as done."""
+    try:
+        return sum(entry.name.isdigit() for entry in os.scandir(group_path(folder, number) / "done" / "c"))
+    except OSError:
+        return 0
+
+
 def failures_path(folder: Path, number: int, start: int) -> Path:
     """Why runs of a tile failed."""
     return folder / FAILURES / f"{number}-{start}.json"
 
 
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keep every other process from working on a folder."""
-    try:
-        stream = (folder / ".lock").open("w")
-    except OSError as error:
-        raise StoreError(f"cannot write {folder}: {error.strerror or error}") from error
-    with stream:
+def reasons(folder: Path) -> list[str]:
+    """Why runs failed, in the order of the sweep."""
+    texts: list[str] = []
+    files = (folder / FAILURES).glob("*.json")
+    for path in sorted(files, key=lambda path: [int(digits) for digits in re.findall(r"\d+", path.stem)]):
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreError(f"another process is working on {folder}; wait for it, or choose another store") from None
-        except OSError as error:
-            raise StoreError(f"cannot lock {folder}: {error.strerror or error}") from error
-        yield
+            texts += json.loads(path.read_text(encoding="utf-8")).values()
+        except (OSError, ValueError, AttributeError):
+            texts.append(f"{path} is not readable; ask the sweep again to mend it")
+    return texts
 
 
 def write_group_card(folder: Path, number: int) -> None:
@@ -77,21 +105,20 @@ def clear_tile(folder: Path, number: int, start: int, tile: int, arrays: Sequenc
         path.unlink()
 
 
-def unfinished(folder: Path, number: int, group: Group) -> list[tuple[int, int]]:
-    """The tiles of a group to compute; what is damaged is named and counts as not done."""
+def mend(folder: Path, number: int, group: Group) -> None:
+    """Compare a group with its cards; what is damaged is named, set aside or marked as not done."""
     trouble = _group_trouble(folder, number)
     if trouble:
         _retire_group(folder, number, trouble)
     if not group_card(folder, number).exists():
-        return group.tiles()
-    result = []
+        return
     for start, stop in group.tiles():
-        finished, trouble = _tile_state(folder, number, start, stop, group.tile)
+        if not is_marked(folder, number, start, group.tile):
+            continue
+        trouble = _tile_trouble(folder, number, start, stop, group.tile)
         if trouble:
             _warn(f"runs {start + 1}–{stop} in {group_path(folder, number)} are damaged ({trouble}); computed again")
-        if trouble or not finished:
-            result.append((start, stop))
-    return result
+            _mark_path(folder, number, start, group.tile).unlink()
 
 
 def _warn(text: str) -> None:
@@ -126,22 +153,22 @@ def _retire_group(folder: Path, number: int, trouble: str) -> None:
     _warn(f"{path} is damaged ({trouble}); {fate}computed again")
 
 
-def _tile_state(folder: Path, number: int, start: int, stop: int, tile: int) -> tuple[bool, str]:
-    """Whether a tile is marked as done, and why it cannot be trusted if it is."""
-    place = group_path(folder, number) / "done"
+def _tile_trouble(folder: Path, number: int, start: int, stop: int, tile: int) -> str:
+    """Why a tile that is marked as done cannot be trusted; empty if it can."""
+    mark = _mark_path(folder, number, start, tile)
     try:
-        array = zarr.open_array(place, mode="r")
-        if not array[start:stop].all():  # pyright: ignore
-            return False, ""
+        sound = bool(zarr.open_array(group_path(folder, number) / "done", mode="r")[start:stop].all())  # pyright: ignore
     except Exception:  # zarr and its codecs raise many kinds: none of them is a tile that is done
-        return True, f"{(place / 'c' / str(start // tile)).relative_to(folder)} is not readable"
+        sound = False
+    if not sound:
+        return f"{mark.relative_to(folder)} is not readable"
     path = tile_card(folder, number, start)
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
         found = hashes(folder, _tile_files(folder, number, start, tile, card["arrays"]))
-        return True, _difference(card["files"], found)
+        return _difference(card["files"], found)
     except Exception:  # missing, or whatever a damaged card holds
-        return True, f"{path.relative_to(folder)} is not readable"
+        return f"{path.relative_to(folder)} is not readable"
 
 
 def _tile_files(folder: Path, number: int, start: int, tile: int, arrays: Iterable[str]) -> list[Path]:

@@ -41,6 +41,7 @@ class Outcome:
     seconds: float
     resumed_from: int = 0
     concluded: dict[str, np.ndarray] = field(default_factory=dict)
+    warm_seconds: float = 0.0  # what the same would take with everything compiled, from all chunks but the first
 
     @property
     def interrupted(self) -> bool:
@@ -59,6 +60,23 @@ class Checkpoint:
     path: Path
     every: float = 5.0
     mark: Hashable = ""
+
+
+class _Clock:
+    """How long recordings take once everything is compiled: the first chunk does not count."""
+
+    def __init__(self) -> None:
+        self.marks: list[tuple[float, int]] = []
+
+    def tick(self, count: int) -> None:
+        self.marks.append((monotonic(), count))
+
+    def seconds_for(self, records: int, otherwise: float) -> float:
+        """What so many recordings would take; a single chunk cannot tell."""
+        if len(self.marks) < 2:
+            return otherwise
+        seen = sum(count for _, count in self.marks[1:])
+        return (self.marks[-1][0] - self.marks[0][0]) / seen * records
 
 
 @dataclass
@@ -107,6 +125,7 @@ def drive(
         mark = "" if checkpoint is None else checkpoints.fingerprint(checkpoint.mark, inputs, times, first)
         resumed = 0 if checkpoint is None else _resume(checkpoint.path, mark, journey)
         length = chunk_length(records - 1)
+        clock = _Clock()
         with Progress(label, total=runs * (records - 1)) as progress:
             progress.advance(runs * (journey.records - 1))
             progress.say("compiling")
@@ -115,6 +134,7 @@ def drive(
                 while journey.records < records and len(journey.failures) < runs:
                     count = min(length, records - journey.records)
                     _advance_journey(build, inputs, journey, count, times[:, journey.records + count - 1])
+                    clock.tick(count)
                     progress.advance(runs * count)
                     progress.say("")
                     if listen is not None:
@@ -129,7 +149,17 @@ def drive(
     finished = records if len(journey.failures) == runs else journey.records
     failures = [journey.failures[run] for run in sorted(journey.failures)]
     seconds = monotonic() - began
-    return Outcome(times, journey.observed, to_numpy(journey.state), failures, finished, seconds, resumed, concluded)
+    return Outcome(
+        times,
+        journey.observed,
+        to_numpy(journey.state),
+        failures,
+        finished,
+        seconds,
+        resumed,
+        concluded,
+        clock.seconds_for(records - 1, seconds),
+    )
 
 
 def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int, until: np.ndarray) -> None:

@@ -15,6 +15,10 @@ class Progress:
     def advance(self, count: int) -> None:
         self._bar.update(count)
 
+    def reach(self, count: int) -> None:
+        """So many are done by now."""
+        self._bar.update(count - self._bar.n)
+
     def say(self, note: str) -> None:
         """Show a word beside the bar, such as `compiling`."""
         self._bar.set_postfix_str(note)

@@ -1,0 +1,183 @@
+"""What the commands about sweeps do, and what they print afterwards."""
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+from festina.cli import machine
+from festina.cli.output import paint, print_json
+from festina.lab.tables import as_json as to_json
+from festina.lab.tables import duration
+
+MOST_REASONS = 10
+
+
+def run_sweep(question: dict[str, Any], *, store: Path, executor: Callable[[], Any], as_json: bool) -> int:
+    """Run a sweep and say what it holds and where it is."""
+    machine.prepare()
+    from festina.lab.sweep import sweep
+
+    began = monotonic()
+    data = sweep(**question, store=store, executor=executor())
+    _print_sweep(data, monotonic() - began, as_json)
+    return 0
+
+
+def resume_sweeps(store: Path, *, executor: Callable[[], Any], as_json: bool) -> int:
+    """Go on with all sweeps of a store that are not finished."""
+    machine.prepare()
+    from festina.lab.folder import status, sweeps_in
+    from festina.lab.sweep import resume
+
+    unfinished = [found for found in map(status, sweeps_in(store)) if found.done < found.runs]
+    if not unfinished and not as_json:
+        print(f"All sweeps in {store} are finished.")
+    for found in unfinished:
+        began = monotonic()
+        _print_sweep(resume(found.folder, executor=executor()), monotonic() - began, as_json)
+    return 0
+
+
+def print_status(store: Path, *, as_json: bool) -> int:
+    """How far the sweeps of a store are."""
+    machine.prepare()
+    from festina.lab.folder import status, sweeps_in
+
+    found = [status(folder) for folder in sweeps_in(store)]
+    if as_json:
+        print_json([to_json(asdict(each)) for each in found])
+        return 0
+    for each in found:
+        share = each.done / each.runs
+        failed = f", {each.failed} of them failed" if each.failed else ""
+        busy = f"; {each.at_work} {'batch' if each.at_work == 1 else 'batches'} being computed" if each.at_work else ""
+        print(f"{paint(each.experiment, 'bold')}: {each.done} of {each.runs} runs done ({share:.0%}){failed}{busy}")
+        print(f"  {each.folder}")
+    return 0
+
+
+def estimate_sweep(question: dict[str, Any], *, processes: int, as_json: bool) -> int:
+    """What a sweep would take; nothing is stored."""
+    machine.prepare()
+    from festina.lab.estimate import estimate
+    from festina.lab.sweep import planned
+
+    found = estimate(planned(**question), processes)
+    if as_json:
+        print_json(to_json(asdict(found)) | {"seconds": found.seconds})
+        return 0
+    print(f"{paint(question['experiment'].name, 'bold')}: {question['experiment'].summary()}\n")
+    print(f"  points    {found.points}, each with {found.runs // found.points} seeds: {found.runs} runs")
+    print(f"  compiles  {found.compiles}, one for each combination of structural values")
+    print(f"  batches   {found.batches}, of {found.largest_batch} runs at most")
+    print(f"  memory    {_size(found.memory)} for each of {found.processes} processes (measured on the first batch)")
+    print(f"  disk      {_size(found.disk)} before compression")
+    print(
+        f"  time      about {duration(found.seconds)} (the first batch took {duration(found.first_seconds)}, "
+        f"{duration(found.warm_seconds)} without compiling)"
+    )
+    return 0
+
+
+def work_on_sweep(folder: Path, shard: tuple[int, int] | None, *, begin: float, attended: bool, as_json: bool) -> int:
+    """Be one worker of a sweep."""
+    from festina.lab.cores import take_core
+
+    take_core()
+    if attended:
+        Thread(target=_end_with_the_caller, daemon=True).start()
+    machine.prepare()
+    from festina.lab.folder import check_code, stored_plan
+    from festina.lab.worker import Shard, work
+
+    check_code(folder)
+    plan, computed = stored_plan(folder), []
+    work(
+        folder,
+        plan,
+        shard=None if shard is None else Shard(*shard),
+        begin=begin,
+        tell=lambda tile, outcome: computed.append(tile.runs),
+    )
+    if as_json:
+        print_json({"experiment": plan.experiment.name, "folder": str(folder), "runs": sum(computed)})
+    else:
+        print(f"{plan.experiment.name}: {sum(computed)} runs computed in {len(computed)} batches")
+    return 0
+
+
+def _end_with_the_caller() -> None:
+    """End this process when the one that started it is gone, and with it the other end of standard input."""
+    while os.read(0, 1024):  # not through sys.stdin, whose lock would have to be free when Python ends
+        pass
+    os._exit(1)
+
+
+def write_job(
+    question: dict[str, Any], store: Path, shards: int | None, settings: dict[str, Any], *, submit: bool, as_json: bool
+) -> int:
+    """Write the array job of a sweep, and submit it if asked to."""
+    machine.prepare()
+    from festina.lab import slurm
+    from festina.lab.folder import prepare, sweep_folder
+    from festina.lab.sweep import planned
+
+    plan = planned(**question)
+    folder = sweep_folder(store, plan)
+    prepare(folder, plan)
+    path = slurm.write_script(folder, slurm.script(folder, plan, shards or 1, **settings))
+    said = slurm.submit(path) if submit else ""
+    if as_json:
+        print_json({"folder": str(folder), "script": str(path), "submitted": said or None})
+        return 0
+    print(f"{plan.runs} runs in {len(plan.tiles())} batches\n")
+    print(f"  script  {path}")
+    print(f"  submit  {said or f'sbatch {path}'}")
+    print(f"  watch   festina sweep status {folder}")
+    return 0
+
+
+def _print_sweep(data: Any, seconds: float, as_json: bool) -> None:
+    from festina.lab.registry import find
+
+    experiment, attrs = find(data.attrs["experiment"]), data.attrs
+    done, failed = (int(data[name].sum()) for name in ("done", "failed"))
+    variables = sorted(str(name) for name in data.data_vars if name not in ("done", "failed"))
+    if as_json:
+        print_json(
+            {
+                "experiment": experiment.name,
+                "folder": attrs["store"],
+                "sizes": {str(name): size for name, size in data.sizes.items()},
+                "variables": variables,
+                "done": done,
+                "failed": failed,
+                "failures": list(attrs["failures"]),
+                "seconds": seconds,
+            }
+        )
+        return
+    grid = " × ".join(f"{name} {size}" for name, size in data["done"].sizes.items())
+    print(f"{paint(experiment.name, 'bold')}: {experiment.summary()}\n")
+    print(f"{done} runs done ({grid}){f', {failed} of them failed' if failed else ''}.")
+    for reason in list(attrs["failures"])[:MOST_REASONS]:
+        print(f"failed: {reason}")
+    if failed > MOST_REASONS:
+        print(f"… and {failed - MOST_REASONS} more")
+    print(f"\n  variables  {', '.join(variables)}")
+    print(f"  time       {duration(seconds)}")
+    print(f"  data       {attrs['store']}")
+    print(f"  in Python  festina.lab.open_sweep({attrs['store']!r})")
+
+
+def _size(count: float) -> str:
+    """Bytes as people write them."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"

@@ -1,0 +1,124 @@
+"""A crew: worker processes on this machine, one for each core, that compute a sweep together.
+
+The one who calls starts them, watches the store for progress, replaces those that are killed, and stops them all if it
+is interrupted. Workers notice when it is killed, and stop too: at most the tiles at hand are lost.
+"""
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from festina.errors import FestinaError, Interrupted, require
+from festina.lab import tiles
+from festina.lab.plan import Plan
+
+LOOK = 0.2  # seconds between two looks at the store
+PATIENCE = 5.0  # seconds for a worker to end when asked to
+MOST_DEATHS = 3  # in a row, with no tile done in between
+
+
+@dataclass
+class _Worker:
+    """One process, and what it says on standard error."""
+
+    process: subprocess.Popen[bytes]
+    words: IO[bytes]
+
+    @property
+    def last_words(self) -> str:
+        self.words.seek(0)
+        lines = self.words.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+
+@dataclass
+class Crew:
+    """Processes at work on one sweep.
+
+    Attributes:
+        folder: of the sweep.
+        size: how many processes.
+    """
+
+    folder: Path
+    size: int
+    _workers: list[_Worker] = field(default_factory=list)
+
+    def run(self, plan: Plan, tell: Callable[[int], None] = lambda runs: None) -> None:
+        """Let the crew finish a sweep; ``tell`` hears how many runs are done so far."""
+        require(self.size >= 1, "processes", "be at least 1", self.size)
+        deaths, before = 0, -1
+        with self._stopped_at_the_end():
+            for number in range(self.size):
+                self._workers.append(self._start(number / self.size))
+            while self._workers:
+                time.sleep(LOOK)
+                now = runs_done(self.folder, plan)
+                tell(now)
+                deaths, before = (0 if now > before else deaths), now
+                for worker in [each for each in self._workers if each.process.poll() is not None]:
+                    self._workers.remove(worker)
+                    if worker.process.returncode != 0:
+                        deaths += 1
+                        self._replace(worker, deaths)
+        tell(runs_done(self.folder, plan))
+
+    def _start(self, begin: float) -> _Worker:
+        words = tempfile.TemporaryFile()  # noqa: SIM115, closed with its worker
+        command = [sys.executable, "-m", "festina.cli", "sweep", "work", str(self.folder)]
+        process = subprocess.Popen(
+            [*command, "--attended", "--begin", f"{begin:.6f}"],
+            stdin=subprocess.PIPE,  # ends when this process does, and so tells the worker
+            stdout=subprocess.DEVNULL,
+            stderr=words,
+            start_new_session=True,  # Ctrl-C is ours to handle
+        )
+        return _Worker(process, words)
+
+    def _replace(self, worker: _Worker, deaths: int) -> None:
+        """Start another worker for one that was killed; give up if it failed by itself, or if all of them die."""
+        code = worker.process.returncode
+        if code > 0:
+            raise FestinaError(f"a worker failed: {worker.last_words.removeprefix('festina: ') or f'exit code {code}'}")
+        if deaths > MOST_DEATHS:
+            words = f": {worker.last_words}" if worker.last_words else "; is there enough memory?"
+            raise FestinaError(
+                f"{deaths} workers in a row were killed ({signal.Signals(-code).name}){words} "
+                f"Finished batches are kept in {self.folder}"
+            )
+        self._workers.append(self._start(0.0))
+
+    @contextmanager
+    def _stopped_at_the_end(self) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            message = f"sweep interrupted; finished batches are kept in {self.folder}, ask again to go on"
+            raise Interrupted(message) from None
+        finally:
+            for worker in self._workers:
+                worker.process.terminate()
+            for worker in self._workers:
+                with suppress(subprocess.TimeoutExpired):
+                    worker.process.wait(PATIENCE)
+                worker.process.kill()
+                worker.process.wait()
+                worker.words.close()
+            self._workers.clear()
+
+
+def runs_done(folder: Path, plan: Plan) -> int:
+    """Runs in tiles that are marked as done."""
+    done = 0
+    for number, group in enumerate(plan.groups):
+        marked = tiles.count_marked(folder, number)
+        whole = marked == len(group.tiles())
+        done += len(group.runs) if whole else min(marked * group.tile, len(group.runs))
+    return done

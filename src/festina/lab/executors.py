@@ -1,0 +1,64 @@
+"""Who computes a sweep: this process, or processes on this machine (a dask cluster has its own module).
+
+Whoever it is, the store and its bits are the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from festina.errors import require
+from festina.lab import cores
+from festina.lab.crew import Crew, runs_done
+from festina.lab.folder import unmarked
+from festina.lab.plan import Plan, Tile
+from festina.lab.registry import is_known
+from festina.lab.worker import work
+from festina.learning.loop import Outcome
+
+Tell = Callable[[int], None]
+START_UP = 5.0  # seconds in which worker processes are there and have compiled
+
+
+class Executor(Protocol):
+    """``finish`` computes all tiles that are not done and not in other hands; ``tell`` hears how many runs are done."""
+
+    def finish(self, folder: Path, plan: Plan, tell: Tell) -> None: ...
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """All tiles one after the other, here."""
+
+    def finish(self, folder: Path, plan: Plan, tell: Tell) -> None:
+        work(folder, plan, tell=lambda tile, outcome: tell(runs_done(folder, plan)))
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Worker processes on this machine, one for each core unless told otherwise.
+
+    The first tile is computed here. Only if what is left would take longer than it takes to start processes are they
+    started, and only for experiments festina knows by name, since the processes have to find them.
+    """
+
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self.count is None or self.count >= 1, "processes", "be at least 1", self.count)
+
+    def finish(self, folder: Path, plan: Plan, tell: Tell) -> None:
+        count = self.count or cores.available()
+        if count == 1 or not is_known(plan.experiment):
+            InProcess().finish(folder, plan, tell)
+            return
+
+        def enough(tile: Tile, outcome: Outcome) -> bool:
+            tell(runs_done(folder, plan))
+            left = sum(1 for _ in unmarked(folder, plan))
+            return left > 1 and left * outcome.warm_seconds > START_UP
+
+        if work(folder, plan, tell=enough):
+            left = sum(1 for _ in unmarked(folder, plan))
+            Crew(folder, min(count, left)).run(plan, tell)

@@ -1,0 +1,191 @@
+"""Many workers, one store: kills at random moments, and the same bits in the end."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+import festina as fs
+from festina.errors import ArgumentError, FestinaError, FestinaWarning, StoreError
+from festina.lab.crew import Crew, runs_done
+from festina.lab.executors import InProcess, Processes
+from festina.lab.folder import prepare, status, stored_plan, sweep_folder
+from festina.lab.plan import Plan
+from festina.lab.sweep import planned, resume
+from festina.lab.worker import Shard, work
+
+QUESTION = {"over": {"strength": [1.0 + k / 10 for k in range(24)], "depth": ["1", "2"]}, "tile": 3, "budget": "quick"}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> xr.Dataset:
+    return fs.sweep("linear/chain", store=tmp_path_factory.mktemp("alone"), executor=InProcess(), **QUESTION).load()
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    """Workers share what they compile, as they do from the command line."""
+    monkeypatch.setenv("FESTINA_CACHE", str(tmp_path_factory.getbasetemp() / "compiled"))
+
+
+def begun(store: Path) -> tuple[Path, Plan]:
+    plan = planned("linear/chain", **QUESTION)
+    folder = sweep_folder(store, plan)
+    prepare(folder, plan)
+    return folder, plan
+
+
+def assert_undamaged_and_same(folder: Path, undisturbed: xr.Dataset) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FestinaWarning)
+        data = resume(folder, executor=InProcess()).load()
+    assert data["done"].all()
+    for name in undisturbed.variables:
+        assert data[name].equals(undisturbed[name]), name
+
+
+def kill_now_and_then(pids, times: int, until: threading.Event, seed: int) -> list[int]:
+    """Kill one of the processes that ``pids`` names, at random moments."""
+    killed, chance = [], random.Random(seed)
+    while len(killed) < times and not until.wait(chance.uniform(0.3, 1.2)):
+        alive = pids()
+        if alive:
+            killed.append(chance.choice(alive))
+            os.kill(killed[-1], signal.SIGKILL)
+    return killed
+
+
+def test_killed_workers_are_replaced_and_nothing_is_lost(tmp_path, undisturbed):
+    folder, plan = begun(tmp_path)
+    crew, over, heard = Crew(folder, 2), threading.Event(), []
+    pids = lambda: [worker.process.pid for worker in list(crew._workers)]  # noqa: E731
+
+    def waits_for_the_first_tile():
+        while not runs_done(folder, plan) and not over.wait(0.02):
+            pass
+        kill_now_and_then(pids, 2, over, seed=1)
+
+    killer = threading.Thread(target=waits_for_the_first_tile)
+    killer.start()
+    crew.run(plan, heard.append)
+    over.set()
+    killer.join()
+    assert heard[-1] == plan.runs == 48 and heard == sorted(heard)
+    assert status(folder).done == 48 and status(folder).at_work == 0
+    assert_undamaged_and_same(folder, undisturbed)
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from festina.lab.crew import Crew
+from festina.lab.folder import stored_plan
+folder = Path(sys.argv[1])
+Crew(folder, 2).run(stored_plan(folder))
+"""
+
+
+def at_work_on(folder: Path) -> list[int]:
+    """Processes whose command names the folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if "work\0" + str(folder) in words:
+            found.append(int(path.parent.name))
+    return found
+
+
+def wait_for(condition, seconds: float = 120.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for processes in /proc")
+def test_a_killed_driver_takes_its_workers_along_and_another_goes_on(tmp_path, undisturbed):
+    folder, plan = begun(tmp_path)
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(folder)])
+    wait_for(lambda: runs_done(folder, plan) > 0)
+    assert at_work_on(folder)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.wait()
+    wait_for(lambda: not at_work_on(folder), 20)
+    assert_undamaged_and_same(folder, undisturbed)
+
+
+def worker(folder: Path, *words: str) -> subprocess.Popen:
+    command = [sys.executable, "-m", "festina.cli", "sweep", "work", str(folder), *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_workers_who_know_nothing_of_each_other_never_harm_the_store(tmp_path, undisturbed):
+    """Four at once on one sweep, two of them killed on the way and started again: the stress test of the store."""
+    folder, plan = begun(tmp_path)
+    crowd = [worker(folder) for _ in range(4)]
+    wait_for(lambda: runs_done(folder, plan) > 0)
+    killed = kill_now_and_then(lambda: [w.pid for w in crowd if w.poll() is None], 2, threading.Event(), seed=2)
+    crowd += [worker(folder) for _ in killed]
+    said = [each.communicate(timeout=120) for each in crowd]
+    assert all(each.returncode in (0, -signal.SIGKILL) for each in crowd), said
+    assert status(folder).done == 48
+    assert_undamaged_and_same(folder, undisturbed)
+
+
+def test_shards_run_at_once_and_together_they_are_the_sweep(tmp_path, undisturbed):
+    folder, _ = begun(tmp_path)
+    shards = [worker(folder, "--shard", f"{k}/3") for k in range(3)]
+    said = [each.communicate(timeout=120) for each in shards]
+    runs = [int(out.split(": ")[1].split()[0]) for out, _ in said]
+    assert sum(runs) == 48 and min(runs) >= 15, said
+    assert_undamaged_and_same(folder, undisturbed)
+
+
+def test_a_shard_computes_its_tiles_and_no_others(tmp_path):
+    folder, plan = begun(tmp_path)
+    computed = []
+    work(folder, plan, shard=Shard(1, 8), tell=lambda tile, outcome: computed.append(tile))
+    assert computed == plan.tiles()[1::8]
+    with pytest.raises(ArgumentError, match="`shard` must be i/n with i from 0 to 7, but is '8/8'"):
+        Shard(8, 8)
+
+
+def test_a_worker_that_fails_says_why(tmp_path):
+    folder, plan = begun(tmp_path)
+    card = folder / "sweep.json"
+    card.write_text(card.read_text().replace('"code": "', '"code": "not-'))
+    with pytest.raises(FestinaError, match=r"a worker failed: .*was begun by festina"):
+        Crew(folder, 1).run(plan)
+
+
+def test_processes_are_started_only_if_it_is_worth_it(tmp_path, monkeypatch):
+    started = []
+    monkeypatch.setattr(Crew, "run", lambda self, plan, tell: started.append(self.size) or work(self.folder, plan))
+    fs.sweep("linear/chain", store=tmp_path / "short", executor=Processes(4), **QUESTION)
+    assert started == []
+    monkeypatch.setattr("festina.lab.executors.START_UP", 0.0)
+    data = fs.sweep("linear/chain", store=tmp_path / "long", executor=Processes(4), **QUESTION)
+    assert started == [4] and data["done"].all()
+    with pytest.raises(ArgumentError, match="`processes` must be at least 1"):
+        Processes(0)
+
+
+def test_a_sweep_goes_on_from_its_folder_alone(tmp_path, undisturbed):
+    folder, plan = begun(tmp_path)
+    work(folder, plan, tell=lambda tile, outcome: True)
+    assert status(folder).done == 3
+    assert stored_plan(folder).question() == plan.question()
+    assert_undamaged_and_same(folder, undisturbed)
+    with pytest.raises(StoreError, match="holds no readable sweep"):
+        resume(tmp_path)
