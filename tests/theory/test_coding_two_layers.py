@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 
+from festina.errors import FestinaError
 from festina.theory.coding import SIGMOIDAL, Blocks, blocks, kernels, second_layer, two_layers
 from festina.theory.coding._integral import Weight, cloud, normalised
 from festina.worlds.classes import orthogonal_classes
@@ -86,3 +87,10 @@ def test_given_the_first_layer_the_second_is_the_one_that_was_sampled():
     readouts = found.draw_readouts(jax.random.key(0), 4000)
     exact = found.neurons.readouts @ found.neurons.task.basis.T
     np.testing.assert_allclose(readouts.mean(axis=0), found.neurons.probability @ exact, atol=0.1)
+    # The mean answers of sampled networks to inputs with evidence 1 and 2 for the first class, and 2 for the second.
+    shares = np.eye(3)[WORLD.labels].T / WORLD.counts[:, None]
+    cross = np.array([1.0, 2.0, 2.0])[:, None] * shares[[0, 0, 1]]
+    sampled = [[0.573, -0.287, -0.287], [0.731, -0.365, -0.366], [-0.246, 0.128, 0.119]]
+    np.testing.assert_allclose(found.answers(cross, np.ones(3)), sampled, atol=0.015)
+    with pytest.raises(FestinaError, match="the variance of the predictor is not known"):
+        found.predict(cross, np.ones(3), 200)

@@ -1,4 +1,4 @@
-"""What runs experiments: registry, run, sweep, store, report."""
+"""What runs experiments: registry, run, sweep, store, report (`festina.run` and `festina.sweep` are its front door)."""
 
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from festina.lab.executors import InProcess, Processes
     from festina.lab.opened import open_sweep
     from festina.lab.registry import all_experiments, find
-    from festina.lab.run import run
-    from festina.lab.sweep import resume, sweep
+    from festina.lab.sweep import resume
 
 __getattr__ = attributes(
     "festina.lab",
@@ -24,9 +23,7 @@ __getattr__ = attributes(
         "open_sweep": "festina.lab.opened",
         "report": "festina.lab.report",
         "resume": "festina.lab.sweep",
-        "run": "festina.lab.run",
         "style": "festina.lab.style",
-        "sweep": "festina.lab.sweep",
     },
 )
 
@@ -39,7 +36,5 @@ __all__ = [
     "open_sweep",
     "report",
     "resume",
-    "run",
     "style",
-    "sweep",
 ]

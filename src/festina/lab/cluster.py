@@ -23,7 +23,7 @@ from festina.lab.plan import Plan
 from festina.lab.registry import is_known
 from festina.lab.worker import compute
 
-PATIENCE = "30s"  # to reach a scheduler
+PATIENCE = "10s"  # to reach a scheduler
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Dask:
             with client:
                 yield client
             return
-        settings: Any = {"n_workers": self.workers, "threads_per_worker": 1, "dashboard_address": None}
+        settings: Any = {"n_workers": self.workers, "threads_per_worker": 1, "dashboard_address": ":0"}
         with LocalCluster(**settings) as cluster, Client(cluster) as client:
             yield client
 

@@ -166,7 +166,8 @@ class GridArray(BackendArray):
 
     def cached(self) -> Any:
         """As xarray wants an array that is read when needed, kept once it is read, and never written to disk."""
-        return indexing.MemoryCachedArray(indexing.CopyOnWriteArray(indexing.LazilyIndexedArray(self)))
+        lazy: Any = indexing.LazilyIndexedArray(self)
+        return indexing.MemoryCachedArray(indexing.CopyOnWriteArray(lazy))
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)

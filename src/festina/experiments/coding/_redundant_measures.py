@@ -102,22 +102,27 @@ def distance_to_branches(result: Any) -> Any:
 
 def frozen_prediction(result: Any, run: int) -> Any:
     """Theory at the shares of codes that a cooled chain has."""
-    config = result.config
     late = settled(result.data).sel(phase="cooled").isel(run=run)
+    return at_own_shares(late, result.config, result.config.cold)
+
+
+def at_own_shares(late: Any, config: Any, temperature: float) -> Any:
+    """Theory at the shares of codes that one network has, over recordings of its activity and readouts."""
     codes = code_numbers(late["activity"].transpose("time", "neuron", "class").values > ON)
     readout = late["readout"].transpose("time", "neuron", "output").values
     shares = _shares(codes, len(config.counts))
     held = np.flatnonzero(shares > FEW)
     centres = np.stack([readout[codes == each].mean(axis=0) for each in held])
-    return _frozen(config, tuple(map(tuple, centres.tolist())), tuple((shares[held] / shares[held].sum()).tolist()))
+    weights = tuple((shares[held] / shares[held].sum()).tolist())
+    return _frozen(config, temperature, tuple(map(tuple, centres.tolist())), weights)
 
 
 @lru_cache
-def _frozen(config: Any, centres: tuple[tuple[float, ...], ...], weights: tuple[float, ...]) -> Any:
+def _frozen(config: Any, temperature: float, centres: tuple[tuple[float, ...], ...], weights: tuple[float, ...]) -> Any:
     return fs.theory.coding.frozen(
         config.counts,
         world(config).class_targets,
-        config.cold,
+        temperature,
         readout_variance(config),
         np.array(centres),
         np.array(weights),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from festina.errors import require
+from festina.errors import FestinaError, require
 
 
 class Predictor(NamedTuple):
@@ -63,11 +63,11 @@ class Prediction:
             diagonal: k** = |x*|² of each of these inputs.
             neurons: N, the width; the variance falls as 1/N.
         """
-        raise NotImplementedError
+        raise FestinaError(f"predictions of the kind {type(self).__name__} are about the training inputs only")
 
     def draw_readouts(self, key: Array, count: int) -> Float[np.ndarray, "count outputs"]:
         """Readouts a of some neurons, drawn from the theory."""
-        raise NotImplementedError
+        raise FestinaError(f"predictions of the kind {type(self).__name__} have no distribution of readouts")
 
 
 def row_space(targets: Float[np.ndarray, "rows outputs"]) -> Float[np.ndarray, "outputs rank"]:

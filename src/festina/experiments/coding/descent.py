@@ -1,0 +1,290 @@
+"""Noisy descent, plain descent, momentum and Adam: which ways of training give the code of the posterior."""
+
+from typing import Any
+
+import festina as fs
+from festina._lazy import jax, jnp, np
+from festina.experiment import Claim, Experiment, Variable, below, continuous, near, structural
+from festina.experiments._side_by_side import side_by_side
+from festina.experiments.coding._common import (
+    VARIABLES,
+    CodingConfig,
+    between_classes,
+    constant_in_time,
+    coordinates,
+    from_prior,
+    in_turn,
+    membership,
+    world,
+)
+from festina.experiments.coding._comparison import sampling_claims, worth
+from festina.experiments.coding._descent_measures import (
+    answer_difference,
+    kernel_difference,
+    loss_over_minimum,
+    own_shares_difference,
+    share_named,
+    virial,
+)
+from festina.experiments.coding._sampled import class_activity, stacked
+from festina.experiments.coding._trained import energy, noise, one_of, trained
+from festina.experiments.coding.predictor import KINDS, predictions
+from festina.sources import VAN_MEEGEN_2024
+
+TRAININGS = ("noisy", "plain", "momentum", "Adam")
+SCHEMES: dict[str, str] = dict(zip(KINDS, ("analog", "redundant", "sparse"), strict=True))
+
+
+class Descent(Experiment):
+    """Networks trained by noisy gradient descent have the code of their posterior; those trained by Adam need not.
+
+    Samplers draw weights from exp(−U), with U = (N/2T) Σ|y − f|² + ½|θ|² for weights θ that are standard normal a
+    priori. Here the same networks start from the prior and *descend* U, in which the prior is weight decay:
+
+        noisy:     θ ← θ − η ∂U/∂θ + √(2η) ξ    (Langevin dynamics; T falls to its final value while warming up)
+        plain:     θ ← θ − η ∂U/∂θ
+        momentum:  v ← μ v + ∂U/∂θ,   θ ← θ − η v
+        Adam:      on the gradient of U, with its usual constants
+
+    and `fs.measures.coding` names the code of each at the end. Expected was that noise and momentum keep the scheme of
+    the posterior (analog for linear, redundant for sigmoidal, sparse for rectified neurons) and that Adam keeps none;
+    that plain descent keeps it was expected only after a first look at short runs. Steps of noisy descent bias its law:
+    a direction of curvature λ has the variance 1/(λ(1 − ηλ/2)). The largest λ is about 1.75/T, so that η = .01 at
+    T = .1 overstates the variance of the stiffest direction by a tenth. For exact samples the mean of θ·∂U/∂θ is the
+    number of weights; directions with λ = 1, those of the prior alone, make it .5% more here.
+
+    Without noise, descent should reach the least U. With D = T/√s, linear networks then have residuals min(σ, D) for
+    each singular value σ of the targets, and rectified ones min(√n_c |y_c|, D) for each class, as none of their
+    neurons serves two classes. That gives the loss at the minimum in closed form.
+
+    Found, in all of three runs: noisy descent has the three codes, with kernels .0007 (linear) and .003 (rectified)
+    from the theory; sigmoidal networks freeze, and are .24 from equilibrium but .001 from the theory at their own
+    shares of codes. Plain descent and momentum keep the names, but rectified neurons trained with momentum only just
+    (share of the top tenth .52 to .57; the cut is .45; .98 with noise). Adam makes both linear and rectified codes
+    redundant at the same loss as momentum: what it selects is no matter of energy. Sigmoidal codes stay redundant under
+    Adam too, against the expectation.
+
+    Not reproduced besides: plain descent of rectified networks ends at 1.54 times the least loss. A neuron that is off
+    for an example receives no gradient from it and, inputs being orthogonal, its weight decays to zero without crossing
+    it. Judging by the spread of their activity, the strongest neurons are on for about two thirds of their class, where
+    noise, momentum and Adam turn on nearly all of it. The
+    mean of θ·∂U/∂θ is 1.4% too large for sigmoidal networks (tolerance 1%; .5% for the others), and about half as much
+    at half the step. And noisy descent is a slow sampler: for linear networks split-R̂ is below 1.05 and the sample
+    size above 100, but the kernel between classes of rectified networks has R̂ = 1.26 and a sample size of 9, so that
+    its agreement with theory rests on few independent draws. The full budget has 300 neurons to take minutes; 500
+    neurons and 1600 draws gave the same verdicts on schemes, kernels and minima.
+    """
+
+    name = "coding/descent"
+    sources = (VAN_MEEGEN_2024,)
+    time_unit = "draws"
+    seeds = 3
+    quick = {"seeds": 2, "width": 100, "counts": (20, 10, 10), "warm_up": 150, "draws": 250, "records": 40}
+    variables = {
+        **{
+            name: Variable(VARIABLES[name].label, ("nonlinearity", "training", *VARIABLES[name].dims))
+            for name in ("temperature", "loss", "kept", "class_kernel", "readout", "activity")
+        },
+        "deviation": Variable(
+            "standard deviation of activity within each class", ("nonlinearity", "training", "neuron", "class")
+        ),
+        "mean_class_kernel": Variable(
+            "class kernel, mean over draws kept", ("nonlinearity", "training", "class", "other_class")
+        ),
+        "mean_answer": Variable(
+            "answer in each class, mean over draws kept", ("nonlinearity", "training", "class", "output")
+        ),
+        "virial": Variable("θ·∂U/∂θ a weight, mean over draws kept", ("nonlinearity", "training")),
+    }
+
+    class Config(CodingConfig):
+        width: int = structural(300, ge=10, le=5000, help="neurons N of the hidden layer")
+        warm_up: int = structural(300, ge=1, le=100_000, help="draws to warm up")
+        draws: int = structural(900, ge=8, le=1_000_000, help="draws after warming up")
+        records: int = structural(60, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
+        steps: int = structural(10, ge=1, le=10_000, help="steps of descent for each draw")
+        step: float = continuous(0.01, gt=0, le=1, help="length η of a step, but for Adam's", scale="log")
+        momentum: float = continuous(0.9, ge=0, lt=1, help="μ, what is left of a velocity after a step")
+        rate: float = continuous(0.003, gt=0, le=1, help="learning rate of Adam", scale="log")
+
+    def coordinates(self, config: Any) -> dict[str, Any]:
+        return {"nonlinearity": list(KINDS), "training": list(TRAININGS)} | coordinates(config)
+
+    def simulate(self, config: Any, key: Any) -> Any:
+        data = world(config)
+        each = []
+        for kind, of_kind in zip(KINDS, fs.draws.split(key, len(KINDS)), strict=True):
+            for_network, for_noise = fs.draws.split(of_kind, 2)
+            network = from_prior(config, for_network, data, fs.networks.bayesian.NONLINEARITIES[kind])
+            each.append(_in_every_way(config, network, data, for_noise))
+        return side_by_side(each, stacked)
+
+    def theory(self, config: Any, key: Any) -> Any:
+        labels = membership(world(config))
+        kernels = np.stack([between_classes(each.kernels[-1], labels) for each in predictions(config)])
+        answers = np.stack([(labels / labels.sum(axis=0)[None]).T @ each.mean for each in predictions(config)])
+        each_way = {"class_kernel": kernels, "mean_class_kernel": kernels, "mean_answer": answers}
+        return constant_in_time(
+            **{name: np.repeat(value[:, None], len(TRAININGS), axis=1) for name, value in each_way.items()}
+        )
+
+    def measure(self, data: Any) -> dict[str, Any]:
+        return worth(data.sel(training="noisy"))
+
+    claims = (
+        *(
+            Claim(
+                f"{training}-{kind}".lower(),
+                VAN_MEEGEN_2024.at("coding schemes, in networks that are trained"),
+                f"{_how.capitalize()} gives {kind} neurons the {SCHEMES[kind]} code of the posterior (share of runs in "
+                "which the analyser names it).",
+                quantity=lambda result, training=training, kind=kind: share_named(
+                    result, kind, training, SCHEMES[kind]
+                ),
+                expect=near(0.0 if training == "Adam" else 1.0, 0.0),
+            )
+            for training, _how in zip(TRAININGS, ("noisy descent", "plain descent", "momentum", "adam"), strict=True)
+            for kind in KINDS
+        ),
+        *(
+            Claim(
+                f"kernel-{kind}",
+                VAN_MEEGEN_2024.at("kernel"),
+                f"Noisy descent of {kind} networks has the kernel of the theory (relative difference of class means).",
+                quantity=lambda result, kind=kind: kernel_difference(result, kind),
+                expect=below(0.02),
+                loosely=below(0.05),
+            )
+            for kind in ("linear", "rectified")
+        ),
+        Claim(
+            "own-shares",
+            VAN_MEEGEN_2024.at("permutation symmetry breaking"),
+            "Noisy descent of sigmoidal networks has the kernel of the theory at its own shares of codes, since it "
+            "freezes as samplers do (relative difference of class means).",
+            quantity=lambda result: own_shares_difference(result),
+            expect=below(0.05),
+        ),
+        *(
+            Claim(
+                f"answer-{kind}",
+                VAN_MEEGEN_2024.at("predictor"),
+                f"Noisy descent of {kind} networks gives the mean answers of the theory (largest difference of class "
+                "means; targets are 1 and −½).",
+                quantity=lambda result, kind=kind: answer_difference(result, kind),
+                expect=below(0.02),
+            )
+            for kind in ("linear", "rectified")
+        ),
+        *(
+            Claim(
+                f"bias-{kind}",
+                VAN_MEEGEN_2024.at("samples"),
+                f"Steps of noisy descent are short enough for {kind} networks: θ·∂U/∂θ is the number of weights, as "
+                "for exact samples (ratio).",
+                quantity=lambda result, kind=kind: virial(result, kind),
+                expect=near(1.0, 0.01),
+                budget="full",  # draws of few small networks do not resolve a hundredth
+            )
+            for kind in KINDS
+        ),
+        *(
+            Claim(
+                f"minimum-{training}-{kind}".lower(),
+                VAN_MEEGEN_2024.at("energy"),
+                f"Without noise, {_how} of {kind} networks reaches the minimum (loss over that of the minimum).",
+                quantity=lambda result, training=training, kind=kind: loss_over_minimum(result, kind, training),
+                expect=near(1.0, 0.02),
+                budget="full",
+            )
+            for training, _how in zip(
+                TRAININGS[1:], ("plain descent", "descent with momentum", "Adam's descent"), strict=True
+            )
+            for kind in ("linear", "rectified")
+        ),
+        *sampling_claims(VAN_MEEGEN_2024.at("samples"), nonlinearity=["linear", "rectified"]),
+    )
+
+    def figure(self, result: Any) -> Any:
+        from festina.experiments.coding._descent_figure import draw
+
+        return draw(result)
+
+
+def _in_every_way(config: Any, network: Any, data: Any, key: Any) -> Any:
+    """One network trained in all ways, recorded in the order of `TRAININGS`.
+
+    Only what is noisy is cooled: without noise, hot networks would forget where they started.
+    """
+    ways = optimisers(config, key)
+    hottest = jnp.array([config.hottest, *[config.temperature] * (len(TRAININGS) - 1)])
+    cases = {"way": jnp.arange(len(TRAININGS)), "hottest": hottest}
+
+    def one(case: dict[str, Any]) -> Any:
+        heat = fs.learning.annealed(case["hottest"], config.temperature, max(1, config.warm_up // 2))
+        return _descent(config, network, data, one_of(ways, case["way"]), heat)
+
+    return in_turn(one, cases)
+
+
+def optimisers(config: Any, key: Any) -> tuple[Any, ...]:
+    """The ways of training, in the order of `TRAININGS`."""
+    import optax
+
+    step, momentum, rate = (jnp.asarray(each, np.float32) for each in (config.step, config.momentum, config.rate))
+    return (
+        optax.chain(noise(key, step), optax.sgd(step)),
+        optax.sgd(step),
+        optax.chain(optax.trace(momentum), optax.scale_by_learning_rate(step)),
+        optax.adam(rate),
+    )
+
+
+def _descent(config: Any, network: Any, data: Any, optimiser: Any, heat: Any) -> Any:
+    """One network trained in one way."""
+    inputs, targets = jnp.asarray(data.inputs), jnp.asarray(data.targets)
+    labels = jnp.asarray(membership(data))
+    slope = jax.grad(energy(network, data))
+
+    def class_kernel(own: Any) -> Any:
+        return between_classes(own.kernels(inputs)[-1], labels)
+
+    def averaged(own: Any) -> dict[str, Any]:
+        return {
+            "mean_class_kernel": class_kernel(own),
+            "mean_answer": labels.T @ own(inputs) / labels.sum(axis=0)[:, None],
+            "virial": _per_weight(own.whitened, slope(own.whitened, jnp.asarray(config.temperature))),
+        }
+
+    def observe(own: Any, state: Any) -> dict[str, Any]:
+        activity = class_activity(own, inputs, labels)
+        away = (own.hidden(inputs)[-1] - labels @ activity.T) ** 2
+        return {
+            "temperature": heat(state.step),
+            "loss": 0.5 * jnp.mean(jnp.sum((targets - own(inputs)) ** 2, axis=-1)),
+            "kept": state.memory.kept,
+            "class_kernel": class_kernel(own),
+            "readout": own.readouts,
+            "activity": activity,
+            "deviation": jnp.sqrt(away.T @ labels / labels.sum(axis=0)[None]),
+            **state.memory.means,
+        }
+
+    return trained(
+        network,
+        data,
+        optimiser,
+        heat,
+        records=config.records,
+        draws_per_record=(config.warm_up + config.draws) // config.records,
+        steps_per_draw=config.steps,
+        warm_up=config.warm_up,
+        observe=observe,
+        average=averaged,
+    )
+
+
+def _per_weight(whitened: Any, gradient: Any) -> Any:
+    """θ·∂U/∂θ over the number of weights."""
+    products = jax.tree.leaves(jax.tree.map(lambda p, g: jnp.sum(p * g), whitened, gradient))
+    return sum(products[1:], start=products[0]) / sum(leaf.size for leaf in jax.tree.leaves(whitened))
