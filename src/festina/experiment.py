@@ -5,6 +5,7 @@ This module imports neither JAX nor NumPy, so that experiments can be listed and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Claim",
+    "Equation",
     "Experiment",
     "ExperimentConfig",
+    "Preset",
     "Result",
     "Variable",
     "above",
@@ -57,6 +60,24 @@ class Variable:
         return ("run",) if self.final else ("run", "time")
 
 
+@dataclass(frozen=True)
+class Equation:
+    """An equation in the notation of TeX, and one sentence that says what it means."""
+
+    tex: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Settings worth seeing, such as those of a figure: a short name, what one sees, and the fields that differ."""
+
+    name: str
+    sentence: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    budget: Budget = "quick"
+
+
 class Experiment:
     """One phenomenon: what to ask, how to simulate it, what theory says, what is claimed, how it looks.
 
@@ -68,6 +89,8 @@ class Experiment:
     sources: ClassVar[tuple[Source, ...]] = ()
     variables: ClassVar[dict[str, Variable]] = {}
     claims: ClassVar[tuple[Claim, ...]] = ()
+    equations: ClassVar[tuple[Equation, ...]] = ()
+    presets: ClassVar[tuple[Preset, ...]] = ()
     seeds: ClassVar[int] = 1
     time_unit: ClassVar[str] = "τ"
     quick: ClassVar[dict[str, Any]] = {}

@@ -1,7 +1,7 @@
 """From an experiment written for one run to batches of runs, and from their recordings to labelled data."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,12 +46,17 @@ class Builder:
 
 
 def simulate(
-    experiment: Experiment, runs: Sequence[Run], *, label: str, checkpoint: Checkpoint | None = None
+    experiment: Experiment,
+    runs: Sequence[Run],
+    *,
+    label: str,
+    checkpoint: Checkpoint | None = None,
+    listen: Callable[[int, dict[str, np.ndarray]], None] | None = None,
 ) -> Outcome:
-    """Drive runs of one structure as one batch."""
+    """Drive runs of one structure as one batch; ``listen`` hears of every chunk, as in `drive`."""
     with double():
-        inputs = _inputs(runs)
-        return drive(Builder.of(experiment, runs[0].config), inputs, label=label, checkpoint=checkpoint)
+        builder = Builder.of(experiment, runs[0].config)
+        return drive(builder, _inputs(runs), label=label, checkpoint=checkpoint, listen=listen)
 
 
 def bytes_per_run(experiment: Experiment, run: Run) -> int:
