@@ -71,7 +71,8 @@ def estimate_sweep(question: dict[str, Any], *, processes: int, as_json: bool) -
         print_json(to_json(asdict(found)) | {"seconds": found.seconds})
         return 0
     print(f"{paint(question['experiment'].name, 'bold')}: {question['experiment'].summary()}\n")
-    print(f"  points    {found.points}, each with {found.runs // found.points} seeds: {found.runs} runs")
+    seeds = found.runs // found.points
+    print(f"  points    {found.points}, each with {seeds} {'seed' if seeds == 1 else 'seeds'}: {found.runs} runs")
     print(f"  compiles  {found.compiles}, one for each combination of structural values")
     print(f"  batches   {found.batches}, of {found.largest_batch} runs at most")
     print(f"  memory    {_size(found.memory)} for each of {found.processes} processes (measured on the first batch)")
@@ -85,21 +86,22 @@ def estimate_sweep(question: dict[str, Any], *, processes: int, as_json: bool) -
 
 def work_on_sweep(folder: Path, shard: tuple[int, int] | None, *, begin: float, attended: bool, as_json: bool) -> int:
     """Be one worker of a sweep."""
-    from festina.lab.cores import take_core
+    from festina.lab import cores
 
-    take_core()
+    cores.take_core()
     if attended:
         Thread(target=_end_with_the_caller, daemon=True).start()
     machine.prepare()
     from festina.lab.folder import check_code, stored_plan
     from festina.lab.worker import Shard, work
 
+    share = None if shard is None else Shard(*shard)
     check_code(folder)
     plan, computed = stored_plan(folder), []
     work(
         folder,
         plan,
-        shard=None if shard is None else Shard(*shard),
+        shard=share,
         begin=begin,
         tell=lambda tile, outcome: computed.append(tile.runs),
     )
@@ -129,7 +131,7 @@ def write_job(
     plan = planned(**question)
     folder = sweep_folder(store, plan)
     prepare(folder, plan)
-    path = slurm.write_script(folder, slurm.script(folder, plan, shards or 1, **settings))
+    path = slurm.write_script(folder, slurm.script(folder, plan, 1 if shards is None else shards, **settings))
     said = slurm.submit(path) if submit else ""
     if as_json:
         print_json({"folder": str(folder), "script": str(path), "submitted": said or None})

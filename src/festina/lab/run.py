@@ -1,7 +1,11 @@
 """Run an experiment: from the store if it was asked before, otherwise simulate, solve, judge and keep."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import xarray as xr
 
 from festina.errors import ArgumentError, Interrupted, StoreError, require
 from festina.experiment import Budget, Experiment, Result
@@ -10,7 +14,7 @@ from festina.lab.batch import Run, dataset, simulate, theory
 from festina.lab.locks import exclusive
 from festina.lab.provenance import code_digest, digest, own_code, provenance
 from festina.lab.registry import find
-from festina.learning.loop import Checkpoint
+from festina.learning.loop import Checkpoint, Outcome
 
 
 def run(
@@ -70,10 +74,21 @@ def _compute(experiment: Experiment, config: Any, runs: list[Run], budget: Budge
         kept = f"; kept in {checkpoint.path}, ask again to go on" if checkpoint else ""
         done = outcome.records / outcome.times.shape[1]
         raise Interrupted(f"{experiment.name} interrupted at {done:.0%}{kept}")
+    data, card = recorded(experiment, runs, budget, outcome)
+    result = judged(Result(experiment, config, data, theory(experiment, runs, outcome.times), path=folder), budget)
+    if folder is not None:
+        _keep(folder, result, card)
+    return result
+
+
+def recorded(
+    experiment: Experiment, runs: Sequence[Run], budget: Budget, outcome: Outcome
+) -> tuple[xr.Dataset, dict[str, Any]]:
+    """The data of a finished batch, with where it comes from among its attributes; and the same as a card to store."""
     data = dataset(experiment, runs, outcome)
     card = provenance() | {
         "experiment": experiment.name,
-        "config": config.model_dump(mode="json"),
+        "config": runs[0].config.model_dump(mode="json"),
         "budget": budget,
         "seeds": [run.seed for run in runs],
         "seconds": outcome.seconds,
@@ -81,13 +96,12 @@ def _compute(experiment: Experiment, config: Any, runs: list[Run], budget: Budge
         "failures": [str(failure) for failure in outcome.failures],
     }
     data.attrs = _flat(card)
-    predicted = theory(experiment, runs, outcome.times)
-    result = Result(experiment, config, data, predicted, path=folder)
-    verdicts = tuple(claim.judge(result, budget) for claim in experiment.claims)
-    result = Result(experiment, config, data, predicted, verdicts, folder)
-    if folder is not None:
-        _keep(folder, result, card)
-    return result
+    return data, card
+
+
+def judged(result: Result, budget: Budget) -> Result:
+    """The same result with a verdict on each claim."""
+    return replace(result, verdicts=tuple(claim.judge(result, budget) for claim in result.experiment.claims))
 
 
 def _keep(folder: Path, result: Result, card: dict[str, Any]) -> None:

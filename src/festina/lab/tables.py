@@ -97,6 +97,11 @@ def run_command(name: str, budget: str, fields: Mapping[str, Any], options: Mapp
 
 def rerun_command(result: Result) -> str:
     """The exact command that gives a result again."""
+    return run_command(result.experiment.name, *what_was_asked(result))
+
+
+def what_was_asked(result: Result) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The budget of a result, and those of its fields and of its options that are not the budget's own."""
     budget = result.data.attrs.get("budget", "full")
     experiment = result.experiment
     usual = experiment.configure(budget)
@@ -111,7 +116,7 @@ def rerun_command(result: Result) -> str:
         options["seeds"] = len(seeds)
     if seeds and seeds[0] != 0:
         options["first_seed"] = seeds[0]
-    return run_command(experiment.name, budget, fields, options)
+    return budget, fields, options
 
 
 def seeds_of(result: Result) -> list[int]:
