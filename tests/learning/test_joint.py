@@ -122,7 +122,7 @@ def test_many_arms_go_in_tiles(monkeypatch):
     rules = [JointDescent(0.8, tau, Regularizer(0.2, 0.6)) for tau in (0.05, 0.1, 0.2, 0.4, 0.8)]
     arms = stacked(*(Arm(rule, blocks) for rule in rules))
     whole = simulated(lambda seed: process(seed, closed="whole", arms=arms), seeds=2)
-    monkeypatch.setattr("festina.learning.closure.WIDEST", 2)
+    monkeypatch.setattr("festina.learning.wide.WIDEST", 2)
     tiled = simulated(lambda seed: process(seed, closed="whole", arms=arms), seeds=2)
     for name in whole:
         np.testing.assert_allclose(tiled[name], whole[name], atol=1e-13)

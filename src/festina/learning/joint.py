@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 from festina.errors import require
 from festina.learning.descent import descent_process, no_data
 from festina.learning.process import Observed, Process, State
-from festina.networks.abstraction import Abstraction, Regularizer
+from festina.networks.abstraction import Abstraction, PathGated, Regularizer
 from festina.worlds.blocks import Blocks
 from festina.worlds.statistics import Population, Statistics
 from festina.worlds.tasks import Tasks
@@ -162,6 +162,11 @@ def joint_process(
     shape = tasks.maps.shape[1:]
     require(network.map.shape == shape, "network", f"map as the tasks do, with shape {shape}", network.map.shape)
     check_order(arms, tasks)
+    if isinstance(network, PathGated) and not arms.rule.regularizer.costs_weights:
+        from festina.learning.wide import wide_process  # which builds on this module
+
+        clock = {"step_size": step_size, "records": records, "steps_per_record": steps_per_record}
+        return wide_process(network, arms, tasks, key, observe=observe, statistics=statistics, **clock)
 
     def stage_at(step: Int[Array, ""], memory: tuple[Arm, Tasks]) -> tuple[JointDescent, Float[Array, "arms o i"]]:
         arms, tasks = memory

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from festina.compiling import quick_jit
+from festina.compiling import brief_jit, quick_jit
 from festina.errors import FestinaWarning, StoreError
 from festina.learning import checkpoint as checkpoints
 from festina.learning.failure import Build, Failure, diagnose, finite
@@ -26,7 +26,7 @@ from festina.learning.progress import Progress
 from festina.precision import double, to_numpy
 
 CHUNKS = 100
-TILE_BYTES = 2**20  # of parameters that go through a chunk together: about a core's second cache
+TILE_BYTES = 2**19  # of parameters that go through a chunk together: with all that is computed, a core's second cache
 
 
 @dataclass
@@ -114,7 +114,8 @@ def drive(
         inputs: what differs between the runs; every array has a leading axis of runs.
         label: what the progress bar says.
         checkpoint: where to keep the state, so that a killed run goes on where it was, to the last bit.
-        listen: called after every chunk with the number of recordings done and everything observed so far.
+        listen: called after every chunk with the number of recordings done and everything observed so far; who
+            listens shows progress in their own way, so that there is no bar.
     """
     began = monotonic()
     with double():
@@ -126,7 +127,7 @@ def drive(
         resumed = 0 if checkpoint is None else _resume(checkpoint.path, mark, journey)
         length = chunk_length(records - 1)
         clock = _Clock()
-        with Progress(label, total=runs * (records - 1)) as progress:
+        with Progress(label, total=runs * (records - 1), silent=listen is not None) as progress:
             progress.advance(runs * (journey.records - 1))
             progress.say("compiling")
             saved = monotonic()
@@ -190,7 +191,7 @@ def _arrived(time: Any, until: Any) -> Any:
     return time >= until - 1e-14 * abs(until)  # up to rounding
 
 
-@partial(quick_jit, static_argnums=0)
+@partial(brief_jit, static_argnums=0)
 def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, dict[str, Array]]:
     """The first state, what is observed of it, when recordings are made, and what the end will be like."""
 
@@ -248,7 +249,7 @@ def _conclude(build: Build, inputs: Any, journey: _Journey) -> dict[str, np.ndar
     return concluded
 
 
-@partial(quick_jit, static_argnums=0)
+@partial(brief_jit, static_argnums=0)
 def _concluded(build: Build, inputs: Any, state: State) -> dict[str, Array]:
     return jax.vmap(lambda inputs, state: build(inputs).conclude(state))(inputs, state)
 

@@ -7,10 +7,11 @@ from tqdm.auto import tqdm
 
 
 class Progress:
-    """A bar over the recordings of all runs; silent when standard error is not a terminal."""
+    """A bar over the recordings of all runs; silent when standard error is not a terminal, or when asked to be."""
 
-    def __init__(self, label: str, total: int, unit: str = "record") -> None:
-        self._bar: Any = tqdm(total=total, desc=label, unit=unit, disable=None, leave=False, smoothing=0.1)
+    def __init__(self, label: str, total: int, unit: str = "record", *, silent: bool = False) -> None:
+        disable = True if silent else None
+        self._bar: Any = tqdm(total=total, desc=label, unit=unit, disable=disable, leave=False, smoothing=0.1)
 
     def advance(self, count: int) -> None:
         self._bar.update(count)
