@@ -1,6 +1,6 @@
 """Joint descent on students and gates through blocks of tasks that are never announced (Sandbrink et al. 2024)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -141,6 +141,7 @@ def joint_process(
     steps_per_record: int,
     observe: Watch,
     statistics: Statistics | None = None,
+    starts: Sequence[Abstraction] | None = None,
     dtype: Any = jnp.float64,
 ) -> Process:
     """Every arm from the same network, through the same data, side by side.
@@ -155,10 +156,11 @@ def joint_process(
         steps_per_record: steps between two of them.
         observe: what to record of one arm, seen as a `View`.
         statistics: what is seen in one step, `Sampled(B)`, `Wishart(B)` or `Population()` (the default).
+        starts: a network of its own for every arm, if they do not all start from ``network``.
         dtype: of weights and gates.
     """
     statistics = statistics or Population()
-    network, arms, tasks = as_type(dtype, (network, arms, tasks))
+    network, arms, tasks, starts = as_type(dtype, (network, arms, tasks, starts))
     shape = tasks.maps.shape[1:]
     require(network.map.shape == shape, "network", f"map as the tasks do, with shape {shape}", network.map.shape)
     check_order(arms, tasks)
@@ -166,7 +168,8 @@ def joint_process(
         from festina.learning.wide import wide_process  # which builds on this module
 
         clock = {"step_size": step_size, "records": records, "steps_per_record": steps_per_record}
-        return wide_process(network, arms, tasks, key, observe=observe, statistics=statistics, **clock)
+        own = {"observe": observe, "statistics": statistics, "starts": starts}
+        return wide_process(network, arms, tasks, key, **own, **clock)
 
     def stage_at(step: Int[Array, ""], memory: tuple[Arm, Tasks]) -> tuple[JointDescent, Float[Array, "arms o i"]]:
         arms, tasks = memory
@@ -190,7 +193,7 @@ def joint_process(
 
     return descent_process(
         rate,
-        side_by_side(network, arms),
+        side_by_side(network, arms, starts),
         key,
         step_size,
         records,
@@ -213,8 +216,10 @@ def as_type(dtype: Any, tree: Any) -> Any:
     return jax.tree.map(lambda leaf: jnp.asarray(leaf).astype(dtype), tree)
 
 
-def side_by_side(network: Any, arms: Arm) -> Any:
-    """The same network for every arm."""
+def side_by_side(network: Any, arms: Arm, starts: Sequence[Any] | None = None) -> Any:
+    """The same network for every arm along a first axis, or each arm's own."""
+    if starts is not None:
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *starts)
     count = jax.tree.leaves(arms)[0].shape[0]
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), network)
 

@@ -8,7 +8,7 @@ units want it, and columns of an arm meet only in the sum for its gates. With E 
     G = S E,    τ_w dW_p/dt = κ c_p G,    τ_c dc_p/dt = κ⟨W_p, G⟩ − ∂R/∂c_p.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,8 +16,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from festina.errors import require
 from festina.learning.descent import descent_process, no_data
-from festina.learning.joint import Arm, JointDescent, View, Watch
+from festina.learning.joint import Arm, JointDescent, View, Watch, side_by_side
 from festina.learning.process import Observed, Process, State
 from festina.networks.abstraction import PathGated
 from festina.worlds.statistics import Population, Statistics
@@ -40,9 +41,14 @@ def wide_process(
     steps_per_record: int,
     observe: Watch,
     statistics: Statistics,
+    starts: Sequence[PathGated] | None,
 ) -> Process:
     """Every arm from the same network, through the same data; see `joint_process` for the arguments."""
     outputs, inputs = tasks.maps.shape[1:]
+    count = jax.tree.leaves(arms)[0].shape[0]
+    most = max(1, WIDEST // outputs)
+    fits = starts is None or (len(starts) == count <= most)
+    require(fits, "starts", f"be one for each of {count} arms, of {most} at most", starts and len(starts))
 
     def see(key: Array) -> Float[Array, "i i"] | None:
         return statistics.second_moment(key, inputs, network.students[0].dtype)
@@ -50,10 +56,7 @@ def wide_process(
     def alone(arms: Arm) -> Process:
         count = jax.tree.leaves(arms)[0].shape[0]
         columns = jax.tree.map(lambda leaf: jnp.repeat(leaf, outputs, axis=0), arms)
-        begin = {
-            "students": tuple(_widened(student, count) for student in network.students),
-            "gates": jnp.broadcast_to(jnp.stack(network.gates)[:, None], (len(network.gates), count * outputs)),
-        }
+        begin = _columns(outputs, side_by_side(network, arms, starts))
         goals = jnp.stack([_widened(goal, count) for goal in tasks.maps])
         return descent_process(
             partial(_rate, outputs, tasks.loss_share),
@@ -68,9 +71,15 @@ def wide_process(
             memory=(columns, goals),
         )
 
-    count = jax.tree.leaves(arms)[0].shape[0]
-    most = max(1, WIDEST // outputs)
     return alone(arms) if count <= most else _in_tiles(alone, arms, count, most)
+
+
+def _columns(outputs: int, networks: PathGated) -> dict[str, Any]:
+    """Networks, one for each arm along the first axis, as columns."""
+    return {
+        "students": tuple(jnp.moveaxis(each, 2, 0).reshape(each.shape[2], -1) for each in networks.students),
+        "gates": jnp.repeat(jnp.stack(networks.gates), outputs, axis=1),
+    }
 
 
 def _widened(matrix: Float[Any, "o i"], count: int) -> Wide:

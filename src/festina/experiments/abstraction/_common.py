@@ -67,7 +67,9 @@ class AbstractionConfig(BlockConfig):
     data: Data = structural(
         "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`, `closure`)"
     )
-    convention: Literal["sum", "mean"] = structural("sum", help="scale of teachers and loss: see worlds.tasks")
+    convention: Literal["sum", "mean"] = structural(
+        "sum", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"
+    )
 
 
 def rule(config: Any, order: int = 1) -> Any:
@@ -97,8 +99,8 @@ def clock(config: Any) -> dict[str, Any]:
     return {"step_size": config.step_size, "records": config.records, "steps_per_record": config.steps_per_record}
 
 
-def process(config: Any, key: Any, network: Any, arms: Any, tasks: Any, observe: Any) -> Any:
-    """The process that a configuration asks for, with the data it asks for."""
+def process(config: Any, key: Any, network: Any, arms: Any, tasks: Any, observe: Any, starts: Any = None) -> Any:
+    """The process that a configuration asks for, with the data it asks for; ``starts`` as in `joint_process`."""
     if config.data == "closure":
         if isinstance(network, fs.networks.FullyConnected):
             raise ArgumentError("Argument `data` must be `population` for a fully connected network, but is `closure`.")
@@ -106,7 +108,7 @@ def process(config: Any, key: Any, network: Any, arms: Any, tasks: Any, observe:
             raise ArgumentError("Argument `data` must be `population` where weights are costly, but is `closure`.")
         network, tasks = fs.learning.compressed_by_row(network, tasks)
     return fs.learning.joint_process(
-        network, arms, tasks, key, observe=observe, statistics=statistics(config), **clock(config)
+        network, arms, tasks, key, observe=observe, statistics=statistics(config), starts=starts, **clock(config)
     )
 
 

@@ -1,16 +1,10 @@
-"""Processes whose arms start from networks of their own, and processes that differ in their worlds, as one."""
+"""Processes that differ in their worlds, as one."""
 
 from dataclasses import replace
 from typing import Any
 
 import festina as fs
 from festina._lazy import jax, jnp
-
-
-def starting_from(process: Any, *networks: Any) -> Any:
-    """The same process with a network of its own for every arm to start from."""
-    own = jax.tree.map(lambda *leaves: jnp.stack(leaves), *networks)
-    return replace(process, initial=replace(process.initial, parameters=own))
 
 
 def alongside(*processes: Any) -> Any:

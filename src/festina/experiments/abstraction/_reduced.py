@@ -64,8 +64,8 @@ def arms_of(config: Any, order: Any, *rules: Any) -> Any:
     return fs.learning.stacked(*(fs.learning.Arm(one, blocks) for one in rules))
 
 
-def process(config: Any, key: Any, network: Any, arms: Any) -> Any:
-    """The reduced model in all its arms."""
+def process(config: Any, key: Any, network: Any, arms: Any, starts: Any = None) -> Any:
+    """The reduced model in all its arms; ``starts`` as in `joint_process`."""
     return fs.learning.joint_process(
         network,
         arms,
@@ -75,4 +75,5 @@ def process(config: Any, key: Any, network: Any, arms: Any) -> Any:
         records=config.records,
         steps_per_record=config.steps_per_record,
         observe=observe,
+        starts=starts,
     )

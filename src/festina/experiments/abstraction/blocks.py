@@ -9,9 +9,9 @@ from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Claim, Experiment, above, below, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, above, below, continuous, near, structural
 from festina.experiments.abstraction._common import keys, rule
-from festina.experiments.abstraction._processes import starting_from
+from festina.experiments.abstraction._equations import REDUCED
 from festina.experiments.abstraction._reduced import ReducedConfig, paths, process, variables
 from festina.experiments.abstraction._rising import rising
 from festina.sources import SANDBRINK_2024
@@ -61,9 +61,12 @@ class BlockLength(Experiment):
         block_lengths: tuple[float, ...] = structural(
             (0.25, 0.5, 1.0, 2.0, 3.0, 4.0),
             min_length=1,
+            unit="t",
             help="block lengths τ_B, rising; rounds of two end at recordings",
         )
-        difference: float = continuous(1e-9, gt=0, scale="log", help="how much twins differ")
+        difference: float = continuous(
+            1e-9, gt=0, scale="log", help="how much the weights or gates of twins differ at the start"
+        )
         until: float = structural(48.0, gt=0, unit="t", help="when to stop")
         steps_per_record: int = structural(50, ge=1, le=100_000, help="steps between recordings; must divide all steps")
 
@@ -91,7 +94,7 @@ class BlockLength(Experiment):
         blocks = [fs.worlds.Blocks.of((0, 1), length, config.step_size) for length in config.block_lengths]
         arms = fs.learning.stacked(*(fs.learning.Arm(rule(config), one) for _ in starts for one in blocks))
         networks = [start for start in starts for _ in blocks]
-        learning = starting_from(process(config, for_data, networks[0], arms), *networks)
+        learning = process(config, for_data, networks[0], arms, networks)
 
         def watch(state: Any) -> dict[str, Any]:
             seen = learning.observe(state)
@@ -111,6 +114,21 @@ class BlockLength(Experiment):
             "total_alignment": xr.DataArray(fs.measures.total_alignment(components, norms), dims=axes),
             "difference": xr.DataArray(apart, dims=(*axes, "coordinate")),
         }
+
+    equations = (
+        REDUCED,
+        Equation(
+            r"\tau_w\, \dot d = \bar c\, \varepsilon(t), \qquad \tau_c\, \dot{\bar c} = d \cdot \varepsilon(t)",
+            "Small differences d of weights and c̄ of gates feed each other, driven by the error ε of the "
+            "unspecialised network.",
+        ),
+    )
+    presets = (
+        Preset("short and long blocks", "From random weights longer blocks specialise faster, up to about 1.5 τ_w."),
+        Preset(
+            "slow gates", "With gates as slow as the weights nothing specialises in this time.", {"gate_timescale": 1.3}
+        ),
+    )
 
     claims = (
         Claim(
