@@ -1,7 +1,7 @@
 """What an experiment can be asked: fields with units, bounds and one line of help, checked before anything runs."""
 
 from collections.abc import Mapping
-from typing import Any, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
@@ -33,7 +33,7 @@ class ExperimentConfig(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _accept_lists(cls, values: Any) -> Any:
-        """Let a tuple field be given as one value, or as text with commas."""
+        """Let a tuple be given as one value, or as text with commas; tuples of tuples have semicolons between them."""
         if not isinstance(values, Mapping):
             return values
         return {name: _as_tuple(cls, name, value) for name, value in values.items()}
@@ -69,9 +69,14 @@ def _as_tuple(cls: type[BaseModel], name: str, value: Any) -> Any:
     field = cls.model_fields.get(name)
     if field is None or get_origin(field.annotation) is not tuple:
         return value
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value if isinstance(value, list | tuple) else (value,)
+    if not isinstance(value, str):
+        return value if isinstance(value, list | tuple) else (value,)
+    holds_tuples = get_origin(get_args(field.annotation)[0]) is tuple
+    return tuple(map(_parts, _parts(value, ";"))) if holds_tuples else _parts(value)
+
+
+def _parts(text: str, separator: str = ",") -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(separator) if part.strip())
 
 
 def _sentence(error: ValidationError) -> str:

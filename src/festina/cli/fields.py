@@ -1,7 +1,8 @@
 """What can be said of a configuration field without running anything: its flag, what it allows, its default."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from festina.config import notes
 from festina.experiment import Experiment
@@ -56,13 +57,18 @@ def _facts(experiment: Experiment, name: str, field: Any) -> Facts:
 
 
 def _allowed(field: Any) -> str:
-    bounds = [
+    return " ".join([_type(field.annotation), _bounds(field.metadata)]).strip()
+
+
+def _bounds(rules: Iterable[Any]) -> str:
+    """The bounds among the rules of a type, as in `> 0, ≤ 10`; rules may hold others, as pydantic's `Field` does."""
+    flat = [each for rule in rules for each in getattr(rule, "metadata", None) or [rule]]
+    return ", ".join(
         f"{sign} {value_text(getattr(rule, name))}"
-        for rule in field.metadata
+        for rule in flat
         for name, sign in SIGNS.items()
         if getattr(rule, name, None) is not None
-    ]
-    return " ".join([_type(field.annotation), ", ".join(bounds)]).strip()
+    )
 
 
 def _type(annotation: Any) -> str:
@@ -70,8 +76,17 @@ def _type(annotation: Any) -> str:
         return " or ".join(map(value_text, get_args(annotation)))
     if get_origin(annotation) is tuple:
         inner = [part for part in get_args(annotation) if part is not Ellipsis]
-        return f"{_type(inner[0])}s with commas" if inner else "values with commas"
+        return _several(inner[0]) if inner else "values with commas"
     return WORDS.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def _several(element: Any) -> str:
+    """Elements of a tuple, with the bounds of each: `numbers with commas, each ≥ 1`."""
+    element, *rules = get_args(element) if get_origin(element) is Annotated else (element,)
+    if get_origin(element) is tuple:
+        return f"lists of {_type(element)}, with semicolons between them"
+    bounds = _bounds(rules)
+    return f"{_type(element)}s with commas" + (f", each {bounds}" if bounds else "")
 
 
 def _metavar(annotation: Any) -> str:

@@ -74,9 +74,10 @@ def flag_of(field: str) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A value as it is typed on the command line."""
+    """A value as it is typed on the command line: tuples with commas, tuples of tuples with semicolons between them."""
     if isinstance(value, list | tuple):
-        return ",".join(map(value_text, value))
+        separator = ";" if any(isinstance(part, list | tuple) for part in value) else ","
+        return separator.join(map(value_text, value))
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)

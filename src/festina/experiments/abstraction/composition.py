@@ -6,7 +6,19 @@ from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jnp, np, xr
-from festina.experiment import Claim, Experiment, Variable, above, below, between, continuous, near, structural
+from festina.experiment import (
+    Claim,
+    Equation,
+    Experiment,
+    Preset,
+    Variable,
+    above,
+    below,
+    between,
+    continuous,
+    near,
+    structural,
+)
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -30,6 +42,7 @@ from festina.experiments.abstraction._composition_measures import (
     times_ratio,
 )
 from festina.experiments.abstraction._composition_rows import ROWS, observe_rows, sort_rows
+from festina.experiments.abstraction._equations import JOINT_DESCENT
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS, seen_with
 from festina.sources import SANDBRINK_2024
 
@@ -115,6 +128,26 @@ class Composition(Experiment):
     def measure(self, data: Any) -> dict[str, Any]:
         found = [sort_by_teacher(data.sel(by_path=setting)) for setting in BY_PATH] + [sort_rows(data)]
         return {name: xr.concat([one[name] for one in found], "setting") for name in found[0]}
+
+    equations = (
+        JOINT_DESCENT,
+        Equation(
+            r"W^*_{AB} = \tfrac12 (W^*_A + W^*_B)",
+            "A new task is the mean of two teachers; in subtask composition its rows come from the two alternately "
+            "instead.",
+        ),
+    )
+    presets = (
+        Preset(
+            "Figures 3 and A.12",
+            "New combinations of known tasks are solved almost at once by the network with bounded gates.",
+        ),
+        Preset(
+            "slow gates",
+            "With gates as slow as the students new tasks take the flexible network long as well.",
+            {"gate_timescale": 0.2},
+        ),
+    )
 
     claims = (
         Claim(

@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np, xr
-from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
 from festina.experiments.abstraction._common import (
     ARMS,
     adaptation_times,
@@ -27,6 +27,7 @@ from festina.experiments.abstraction._connected_rows import (
     row_cosines,
     total_alignment,
 )
+from festina.experiments.abstraction._equations import CONNECTED
 from festina.sources import SANDBRINK_2024
 
 LEVEL = 0.1  # the loss at which a task counts as adapted to
@@ -84,6 +85,31 @@ class Connected(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return sort_by_row(data)
+
+    equations = (
+        CONNECTED,
+        Equation(
+            r"L = \tfrac12 \bigl\langle |y^* - y|^2 \bigr\rangle + \lambda_1 \sum_{ij} \max(0, -C_{ij}) "
+            r"+ \lambda_2\, \bigl(\|C\|_2 - 1\bigr)^2",
+            "The second layer is bounded as gates are: its entries should not be negative, and its norm should be one.",
+        ),
+    )
+    presets = (
+        Preset(
+            "Figures 6, A.4 to A.6",
+            "Bounded units of the second layer become gates; the forgetful network learns anew in every block.",
+        ),
+        Preset(
+            "slow second layer",
+            "A second layer as slow as the first one does not become gates.",
+            {"gate_timescale": 0.06},
+        ),
+        Preset(
+            "free second layer",
+            "Without bounds both networks are forgetful.",
+            {"nonnegativity": 0.0, "normalization": 0.0},
+        ),
+    )
 
     claims = (
         Claim(

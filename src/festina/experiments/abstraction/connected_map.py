@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import festina as fs
 from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Claim, Experiment, above, below, continuous, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, above, below, continuous, structural
 from festina.experiments.abstraction._common import process
 from festina.experiments.abstraction._connected_rows import (
     AXES,
@@ -18,6 +18,7 @@ from festina.experiments.abstraction._connected_rows import (
     row_cosines,
     total_alignment,
 )
+from festina.experiments.abstraction._equations import CONNECTED
 from festina.sources import SANDBRINK_2024
 
 LONG = 0.5  # of the longest block: blocks from this share on are long
@@ -68,7 +69,9 @@ class ConnectedMap(Experiment):
         normalization: float = continuous(5 / 11, ge=0, help="coefficient of (‖C‖₂ − 1)², for a strength of 1")
         until: float = structural(20.0, gt=0, unit="t", help="when to stop")
         records: int = structural(40, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
-        convention: Literal["sum", "mean"] = structural("mean", help="scale of teachers and loss: see worlds.tasks")
+        convention: Literal["sum", "mean"] = structural(
+            "mean", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"
+        )
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {
@@ -103,6 +106,26 @@ class ConnectedMap(Experiment):
                 second.reshape(len(second), lengths, -1), dims=("run", "block_share", "strength")
             ),
         }
+
+    equations = (
+        CONNECTED,
+        Equation(
+            r"L = L_{\text{task}} + s \Bigl[\lambda_1 \sum_{ij} \max(0, -C_{ij}) "
+            r"+ \lambda_2\, \bigl(\|C\|_2 - 1\bigr)^2\Bigr]",
+            "The strength s of the bounds on the second layer is one axis of the maps, its timescale and the block "
+            "length others.",
+        ),
+    )
+    presets = (
+        Preset(
+            "Figure A.7", "Rows agree with teachers where blocks are long, the second layer is fast and it is bounded."
+        ),
+        Preset(
+            "weak bounds",
+            "With a fifth of the bounds the first map shows less specialisation everywhere.",
+            {"strength": 0.05},
+        ),
+    )
 
     claims = (
         Claim(

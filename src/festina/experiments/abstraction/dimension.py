@@ -6,7 +6,7 @@ from pydantic import field_validator
 
 import festina as fs
 from festina._lazy import np, xr
-from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
 from festina.experiments.abstraction._common import AbstractionConfig, Data, block_edges, keys, process, rule
 from festina.experiments.abstraction._processes import alongside
 from festina.experiments.abstraction._reduced import arms_of
@@ -59,7 +59,8 @@ class Dimension(Experiment):
             help="ranks of the teachers, rising; at most half the inputs for orthogonality",
         )
         data: Data = structural(
-            "closure", help="what a step sees; `closure` is the exact law of infinitely many inputs"
+            "closure",
+            help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`, `closure`)",
         )
 
         _rising = field_validator("ranks")(rising)
@@ -90,6 +91,32 @@ class Dimension(Experiment):
         components = data["components"].transpose(*axes, "teacher", "path").values
         norms = data["norms"].transpose(*axes, "path").values
         return {"total_alignment": xr.DataArray(fs.measures.total_alignment(components, norms), dims=axes)}
+
+    equations = (
+        Equation(
+            r"\tau_c\, \dot c = \langle W^* - W, W \rangle = \sum_\alpha \bigl(s^*_\alpha s_\alpha - s_\alpha^2\bigr)",
+            "The gate of a student aligned with its teacher is driven by all modes α of the task together.",
+        ),
+        Equation(
+            r"|\dot c| = \frac{\sqrt 2\, r}{\tau_c}, \qquad \frac{|\dot W|}{|W|} = \frac{1}{\tau_w}",
+            "Right after a switch gates move in proportion to the rank r, and weights do not.",
+        ),
+    )
+    presets = (
+        Preset(
+            "ranks 1 to 15", "At equal timescales students of low rank stay alike and those of high rank specialise."
+        ),
+        Preset(
+            "firm bounds",
+            "With a higher price of negative gates fast gates specialise at high ranks as well.",
+            {"nonnegativity": 1.0},
+        ),
+        Preset(
+            "slow weights",
+            "With weights slower than a block, gates as slow as they are specialise at no rank.",
+            {"weight_timescale": 2.0},
+        ),
+    )
 
     claims = (
         Claim(

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 import festina as fs
-from festina.experiment import Claim, Experiment, above, between, continuous, near, structural
+from festina.experiment import Claim, Experiment, Preset, above, between, continuous, near, structural
 from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -18,6 +18,7 @@ from festina.experiments.abstraction._common import (
     rule,
     sort_by_teacher,
 )
+from festina.experiments.abstraction._equations import BOUNDS, JOINT_DESCENT
 from festina.sources import SANDBRINK_2024
 
 TASKS = 2
@@ -57,11 +58,14 @@ class FewShot(Experiment):
     class Config(AbstractionConfig):
         order: Literal[1, 2] = structural(1, help="order of the norm of the gates: ‖c‖₁ or ‖c‖₂")
         block_length: float = continuous(0.99, gt=0, unit="t", help="how long one task is shown, τ_B")
-        step_size: float = structural(0.03, gt=0, unit="t", help="length dt of a step, and of a sample")
+        step_size: float = structural(0.03, gt=0, unit="t", help="length dt of a step, in which one batch is seen")
         until: float = structural(19.8, gt=0, unit="t", help="when to stop")
         records: int = structural(660, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
         batch: int = structural(1, ge=1, le=1_000_000, help="inputs B seen in one step (sampled and wishart)")
-        data: Data = structural("sampled", help="what a step sees: see the other experiments of this family")
+        data: Data = structural(
+            "sampled",
+            help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`, `closure`)",
+        )
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {"arm": list(ARMS)}
@@ -77,6 +81,16 @@ class FewShot(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return sort_by_teacher(data)
+
+    equations = (JOINT_DESCENT, BOUNDS)
+    presets = (
+        Preset(
+            "Figure A.16",
+            "After a late switch one sample moves the flexible network most of the way, and a second one further.",
+        ),
+        Preset("Euclidean norm", "With the norm ‖c‖₂ a switch takes a little longer.", {"order": 2}),
+        Preset("slow gates", "With gates three times slower students do not specialise.", {"gate_timescale": 0.1}),
+    )
 
     claims = (
         Claim(

@@ -4,8 +4,9 @@ from typing import Any, Literal
 
 import festina as fs
 from festina._lazy import jax, np, xr
-from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
 from festina.experiments.abstraction._common import ARMS, BlockConfig, arms, block_edges, by_block, clock, keys, rule
+from festina.experiments.abstraction._equations import BOUNDS
 from festina.experiments.abstraction._images_sets import PAIRS, at_hand
 from festina.sources import SANDBRINK_2024
 
@@ -51,7 +52,7 @@ class Images(Experiment):
     quick = {"seeds": 3, "until": 6.0, "records": 600}
 
     class Config(BlockConfig):
-        images: Names = structural("digits", help="what is seen, and (for clothes) the order that the second task asks")
+        images: Names = structural("digits", help="images to name, and (for clothes) the order of the second task")
         instead_of: Literal["nothing", Names] = structural(
             "nothing", help="set by festina itself: images that were asked for and are not there"
         )
@@ -100,6 +101,21 @@ class Images(Experiment):
                 fs.measures.take_paths(alone, order, -1), dims=("run", "arm", "time", "task", "student")
             ),
         }
+
+    equations = (
+        Equation(
+            r"y = \sum_p c^p\, W^p h, "
+            r"\qquad L_{\text{task}} = -\bigl\langle \ln \operatorname{softmax}(y)_{\text{label}} \bigr\rangle",
+            "Students read the features h of a trained network and name images under the labelling that is on.",
+        ),
+        BOUNDS,
+    )
+    presets = (
+        Preset(
+            "digits", "The flexible network comes to switch between two labellings; the forgetful one learns each anew."
+        ),
+        Preset("slow gates", "Gates a hundred times slower no longer switch.", {"gate_timescale": 0.5}),
+    )
 
     claims = (
         Claim(

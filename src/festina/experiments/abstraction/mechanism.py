@@ -6,9 +6,10 @@ from pydantic import field_validator
 
 import festina as fs
 from festina._lazy import jnp, np, xr
-from festina.experiment import Claim, Experiment, above, below, continuous, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, above, below, continuous, structural
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import block_edges, keys, rule
+from festina.experiments.abstraction._equations import REDUCED
 from festina.experiments.abstraction._reduced import ReducedConfig, arms_of, paths, process, variables
 from festina.experiments.abstraction._rising import rising
 from festina.sources import SANDBRINK_2024
@@ -56,12 +57,19 @@ class Mechanism(Experiment):
         gate_timescales: tuple[float, ...] = structural(
             (0.1, 0.18, 0.32, 0.56, 1.0),
             min_length=1,
+            unit="t",
             help="timescales τ_c of the gates that adapt, positive and rising",
         )
-        adapting_timescale: float = continuous(1.0, gt=0, scale="log", unit="t", help="τ_w of the networks that adapt")
-        adapting_until: float = structural(5.0, gt=0, unit="t", help="how long they are watched")
-        tabulated_weights: float = continuous(5.0, gt=0, scale="log", unit="t", help="τ_w of the third course")
-        tabulated_gates: float = continuous(0.7, gt=0, scale="log", unit="t", help="τ_c of the third course")
+        adapting_timescale: float = continuous(
+            1.0, gt=0, scale="log", unit="t", help="timescale τ_w of students that adapt"
+        )
+        adapting_until: float = structural(5.0, gt=0, unit="t", help="how long networks that adapt are watched")
+        tabulated_weights: float = continuous(
+            5.0, gt=0, scale="log", unit="t", help="timescale τ_w of students, third course"
+        )
+        tabulated_gates: float = continuous(
+            0.7, gt=0, scale="log", unit="t", help="timescale τ_c of gates, third course"
+        )
 
         _rising = field_validator("gate_timescales")(rising)
 
@@ -94,6 +102,28 @@ class Mechanism(Experiment):
             for name, values in seen._asdict().items():
                 measured[f"{kind}_{name}"] = xr.DataArray(values, dims=axes)
         return measured
+
+    equations = (
+        REDUCED,
+        Equation(
+            r"\bar w = \sqrt{1 - \tfrac12 \frac{\tau_c}{\tau_w} \bigl(1 - \bar c^2\bigr)}",
+            "During a switch specialisation w̄ is a function of the gates' separation c̄: fast gates leave it nearly "
+            "untouched.",
+        ),
+    )
+    presets = (
+        Preset(
+            "Figure 4", "Gates move first and protect what the students know; the forgetful network's students travel."
+        ),
+        Preset(
+            "slow weights", "Weights ten times slower lose next to nothing in a switch.", {"adapting_timescale": 10.0}
+        ),
+        Preset(
+            "weak bounds",
+            "With the weaker bounds of the published code a switch follows the same curve.",
+            {"nonnegativity": 0.05, "normalization": 0.025},
+        ),
+    )
 
     claims = (
         Claim(

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import festina as fs
 from festina._lazy import np
-from festina.experiment import Claim, Experiment, above, below, between, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, above, below, between, continuous, near, structural
 from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
@@ -19,6 +19,7 @@ from festina.experiments.abstraction._common import (
     rule,
     sort_by_teacher,
 )
+from festina.experiments.abstraction._equations import JOINT_DESCENT
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS, gates_of_pairs, seen_with
 from festina.sources import SANDBRINK_2024
 
@@ -61,7 +62,9 @@ class Mixtures(Experiment):
         normalization: float = continuous(5 / 6, ge=0, help="coefficient of (‖c‖ − 1)²")
         until: float = structural(50.0, gt=0, unit="t", help="when to stop")
         records: int = structural(2500, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
-        convention: Literal["sum", "mean"] = structural("mean", help="scale of teachers and loss: see worlds.tasks")
+        convention: Literal["sum", "mean"] = structural(
+            "mean", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"
+        )
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {"arm": list(ARMS)}
@@ -78,6 +81,25 @@ class Mixtures(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return sort_by_teacher(data)
+
+    equations = (
+        JOINT_DESCENT,
+        Equation(
+            r"W^* \in \bigl\{\tfrac12 (A + B),\; \tfrac12 (B + C),\; \tfrac12 (C + A)\bigr\}",
+            "Each task is the mean of two teachers that are never shown alone, and any two tasks have one of them in "
+            "common.",
+        ),
+    )
+    presets = (
+        Preset(
+            "Figure A.14", "Students come near the teachers and turn on slowly; two gates are half open in each task."
+        ),
+        Preset(
+            "fast gates",
+            "With gates ten times faster students hardly turn, and stay where they happen to be.",
+            {"gate_timescale": 0.003},
+        ),
+    )
 
     claims = (
         Claim(

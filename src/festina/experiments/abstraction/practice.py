@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
-from festina.experiment import Claim, Experiment, above, below, continuous, near, structural
+from festina.experiment import Claim, Experiment, Preset, above, below, continuous, near, structural
 from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -17,6 +17,7 @@ from festina.experiments.abstraction._common import (
     rule,
     sort_by_teacher,
 )
+from festina.experiments.abstraction._equations import BOUNDS, JOINT_DESCENT
 from festina.sources import SANDBRINK_2024, STEYVERS_2019
 
 TASKS = 2
@@ -71,6 +72,16 @@ class Practice(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return sort_by_teacher(data)
+
+    equations = (JOINT_DESCENT, BOUNDS)
+    presets = (
+        Preset(
+            "Figure 8B",
+            "Each of the first switches is easier than the one before for the flexible network, and harder for the "
+            "other.",
+        ),
+        Preset("slow gates", "With gates as slow as the students practice brings nothing.", {"gate_timescale": 0.07}),
+    )
 
     claims = (
         Claim(

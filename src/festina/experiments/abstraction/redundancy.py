@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import festina as fs
 from festina._lazy import np, xr
-from festina.experiment import Claim, Experiment, above, below, between, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, above, below, between, continuous, near, structural
 from festina.experiments.abstraction._common import (
     VARIABLES,
     AbstractionConfig,
@@ -13,6 +13,7 @@ from festina.experiments.abstraction._common import (
     observe,
     process,
 )
+from festina.experiments.abstraction._equations import BOUNDS
 from festina.sources import SANDBRINK_2024
 
 ARMS = ("no cost", "cost of columns", "cost of squares", "no cost, weak bounds")
@@ -88,6 +89,32 @@ class Redundancy(Experiment):
         norms = data["norms"].transpose(*axes, "path").values
         # paths are matched by their lengths along the teachers, for the cosine of a path without weight says nothing
         return {"total_alignment": xr.DataArray(fs.measures.total_alignment(components, norms), dims=axes)}
+
+    equations = (
+        BOUNDS,
+        Equation(
+            r"\frac{\lambda_{\text{columns}}}{P d_{\text{in}}} \sum_{p, j} \bigl\|W^p_{:j}\bigr\| "
+            r"\qquad \text{or} \qquad "
+            r"\frac{\lambda_W}{2 P d_{\text{in}}} \sum_{p, i, j} \bigl(W^p_{ij}\bigr)^2",
+            "What weights cost in the published code, and what they cost according to the text.",
+        ),
+    )
+    presets = (
+        Preset(
+            "Figure A.3",
+            "A cost of columns silences two of four paths in most runs; one of squares does little in 20 blocks.",
+        ),
+        Preset(
+            "dear columns",
+            "At three times the cost redundant paths are gone, and some of those in use fade as well.",
+            {"column_cost": 0.6},
+        ),
+        Preset(
+            "dear squares",
+            "A cost of squares that is ten times higher makes unused paths decay as well.",
+            {"square_cost": 7.7},
+        ),
+    )
 
     claims = (
         Claim(

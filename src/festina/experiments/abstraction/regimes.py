@@ -6,8 +6,9 @@ from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
 from festina.experiments.abstraction._common import AbstractionConfig, clock, keys, statistics
+from festina.experiments.abstraction._equations import JOINT_DESCENT
 from festina.sources import SANDBRINK_2024
 
 PANELS = ("speed", "strength")
@@ -44,20 +45,31 @@ class Regimes(Experiment):
     quick = {"seeds": 3, "data": "closure"}
 
     class Config(AbstractionConfig):
-        block_lengths: tuple[float, ...] = structural((1.0, 0.8, 0.6, 0.4, 0.1), min_length=1, unit="t", help="τ_B")
+        block_lengths: tuple[float, ...] = structural(
+            (1.0, 0.8, 0.6, 0.4, 0.1), min_length=1, unit="t", help="block lengths τ_B"
+        )
         gate_timescales: tuple[float, ...] = structural(
-            (0.02, 0.04, 0.06, 0.08, 0.1), unit="t", help="τ_c of the first map; none to leave it out"
+            (0.02, 0.04, 0.06, 0.08, 0.1),
+            unit="t",
+            help="timescales τ_c of the gates in the first map; none to leave it out",
         )
         strengths: tuple[float, ...] = structural(
-            (0.0, 0.05, 0.1, 0.15, 0.2), help="s of the second map; none to leave it out"
+            (0.0, 0.05, 0.1, 0.15, 0.2), help="strengths s of the bounds in the second map; none to leave it out"
         )
-        strength: float = continuous(0.3, ge=0, help="s in the first map")
-        gate_timescale: float = continuous(0.005, gt=0, scale="log", unit="t", help="τ_c in the second map")
+        nonnegativity: float = continuous(1 / 11, ge=0, help="not used: bounds are set by their strengths s")
+        normalization: float = continuous(5 / 11, ge=0, help="not used: bounds are set by their strengths s")
+        block_length: float = continuous(1.0, gt=0, unit="t", help="not used: see the block lengths τ_B")
+        strength: float = continuous(0.3, ge=0, help="strength s of the bounds in the first map")
+        gate_timescale: float = continuous(
+            0.005, gt=0, scale="log", unit="t", help="timescale τ_c of the gates in the second map"
+        )
         weight_timescale: float = continuous(0.1, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
         until: float = structural(7.0, gt=0, unit="t", help="when to stop")
         records: int = structural(70, ge=1, le=100_000, help="recordings, evenly spaced; must divide the steps")
-        convention: Literal["sum", "mean"] = structural("mean", help="scale of teachers and loss: see worlds.tasks")
-        precision: Literal["single", "double"] = structural("double", help="of weights and gates")
+        convention: Literal["sum", "mean"] = structural(
+            "mean", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"
+        )
+        precision: Literal["single", "double"] = structural("double", help="precision of weights and gates")
 
         @field_validator("block_lengths")
         @classmethod
@@ -108,6 +120,25 @@ class Regimes(Experiment):
             return {"total_alignment": total, "separation": separation, "loss": seen["loss"]}
 
         return limit
+
+    equations = (
+        JOINT_DESCENT,
+        Equation(
+            r"L = L_{\text{task}} + s \Bigl[\tfrac53 \sum_p \max(0, -c^p) "
+            r"+ \tfrac{25}{6} \bigl(\|c\|_1 - 1\bigr)^2\Bigr]",
+            "The strength s of the bounds is one axis of the maps, the gates' timescale and the block length are the "
+            "others.",
+        ),
+    )
+    presets = (
+        Preset("Figure 5", "Students specialise where gates are fast, gates are bounded and blocks are long."),
+        Preset("free gates", "Without bounds the whole first map is unspecialised.", {"strength": 0.0}),
+        Preset(
+            "slow students",
+            "Students three times slower hardly specialise anywhere in the same time.",
+            {"weight_timescale": 0.3},
+        ),
+    )
 
     claims = (
         Claim(

@@ -8,7 +8,18 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.errors import require
-from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, below, continuous, near, structural
+from festina.experiment import (
+    Claim,
+    Equation,
+    Experiment,
+    ExperimentConfig,
+    Preset,
+    Variable,
+    below,
+    continuous,
+    near,
+    structural,
+)
 from festina.sources import SANDBRINK_2024
 
 NORMS = (1, 2)  # orders k of ‖c‖_k
@@ -109,6 +120,29 @@ class RegularizerFlow(Experiment):
             return {"gates": np.stack(both, axis=1)}
 
         return curves
+
+    equations = (
+        Equation(
+            r"\tau_c\, \dot c = -\nabla R, "
+            r"\qquad R = \lambda_1 \sum_p \max(0, -c^p) + \lambda_2\, \bigl(\|c\|_k - 1\bigr)^2",
+            "Gates that feel nothing but their bounds, which vanish on a whole curve where no gate is negative.",
+        ),
+        Equation(
+            r"c_1 + c_2 = 1 + (s_0 - 1)\, e^{-4 \lambda_2 t/\tau_c}, \qquad c_1 - c_2 = \text{const} \qquad (k = 1)",
+            "Positive gates come to the segment along its normal, so that their difference is kept.",
+        ),
+        Equation(
+            r"\|c\|_2 = 1 + (r_0 - 1)\, e^{-2 \lambda_2 t/\tau_c} \qquad (k = 2)",
+            "With the Euclidean norm they come to the arc along a ray, so that their direction is kept.",
+        ),
+    )
+    presets = (
+        Preset(
+            "Figure B.1", "Most gates come to the positive segment or arc; some that start negative are left behind."
+        ),
+        Preset("firm bounds", "With λ₁ above 2λ₂ no start is left among the negative gates.", {"nonnegativity": 1.0}),
+        Preset("positive starts", "Gates that start positive follow the closed forms.", {"lowest": 0.05}),
+    )
 
     claims = (
         Claim(

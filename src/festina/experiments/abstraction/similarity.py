@@ -7,7 +7,7 @@ from pydantic import field_validator
 
 import festina as fs
 from festina._lazy import np, xr
-from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
 from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
@@ -20,6 +20,7 @@ from festina.experiments.abstraction._common import (
     rule,
     sort_by_teacher,
 )
+from festina.experiments.abstraction._equations import JOINT_DESCENT
 from festina.experiments.abstraction._processes import alongside
 from festina.sources import SANDBRINK_2024
 
@@ -32,7 +33,7 @@ class Similarity(Experiment):
     """The more similar two teachers are, the less students specialise on them, and the longer they take to do so.
 
     Corresponding rows of two teachers have the cosine ρ. A student that is one teacher still agrees with the other by
-    ρ, so that the difference of the two agreements, its specialisation, can at most be 1 − ρ. Gates have no other bound
+    ρ, so that the difference of the two agreements, its specialisation, is 1 − ρ. Gates have no other bound
     than their Euclidean norm, and are as slow as weights; the *forgetful* arm lacks that bound.
 
     The source measures specialisation by the largest difference |cos(W, W*¹) − cos(W, W*²)| of any student at any time
@@ -70,7 +71,9 @@ class Similarity(Experiment):
         until: float = structural(10.0, gt=0, unit="t", help="when to stop")
         step_size: float = structural(0.01, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
         records: int = structural(1000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
-        convention: Literal["sum", "mean"] = structural("mean", help="scale of teachers and loss: see worlds.tasks")
+        convention: Literal["sum", "mean"] = structural(
+            "mean", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"
+        )
 
         @field_validator("similarity")
         @classmethod
@@ -99,6 +102,24 @@ class Similarity(Experiment):
     def measure(self, data: Any) -> dict[str, Any]:
         found = [sort_by_teacher(data.sel(similarity=cosine)) for cosine in data["similarity"].values]
         return {name: xr.concat([one[name] for one in found], "similarity") for name in found[0]}
+
+    equations = (
+        JOINT_DESCENT,
+        Equation(
+            r"\cos(W, W^{*1}) - \cos(W, W^{*2}) = 1 - \rho \qquad (W = W^{*1})",
+            "A student that is one teacher agrees with the other by their cosine ρ, so that it is specialised by what "
+            "is left.",
+        ),
+    )
+    presets = (
+        Preset(
+            "Figure A.13",
+            "Up to a cosine of ½ students specialise nearly as far as they can, and from ⅝ on not at all.",
+        ),
+        Preset(
+            "thirty blocks", "After 30 blocks specialisation has begun at ⅝ as well.", {"until": 30.0, "records": 3000}
+        ),
+    )
 
     claims = (
         Claim(

@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
-from festina.experiment import Claim, Experiment, Variable, above, below, near, structural
+from festina.experiment import Claim, Experiment, Preset, Variable, above, below, near, structural
 from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
@@ -21,6 +21,7 @@ from festina.experiments.abstraction._common import (
     rule,
     sort_by_teacher,
 )
+from festina.experiments.abstraction._equations import BOUNDS, JOINT_DESCENT
 from festina.sources import SANDBRINK_2024
 
 LEVEL = 0.1  # the loss at which a task counts as adapted to
@@ -62,6 +63,26 @@ class Specialization(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return sort_by_teacher(data)
+
+    equations = (JOINT_DESCENT, BOUNDS)
+    presets = (
+        Preset("Figure 2", "Students of the flexible network keep one task each, and its gates answer every switch."),
+        Preset(
+            "slow gates",
+            "Bounds alone do not help: with gates as slow as weights nothing specialises.",
+            {"gate_timescale": 1.3},
+        ),
+        Preset(
+            "free gates",
+            "Speed alone does not help: fast gates without bounds leave students alike.",
+            {"nonnegativity": 0.0, "normalization": 0.0},
+        ),
+        Preset(
+            "short blocks",
+            "Blocks of a fifth are too short: in the same time nothing specialises.",
+            {"block_length": 0.2},
+        ),
+    )
 
     claims = (
         Claim(

@@ -5,7 +5,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
-from festina.experiment import Claim, Experiment, below, between, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, below, between, near, structural
 from festina.experiments.coding._common import (
     VARIABLES,
     CodingConfig,
@@ -24,6 +24,7 @@ from festina.experiments.coding._comparison import (
     top_share,
     worth,
 )
+from festina.experiments.coding._equations import POSTERIOR
 from festina.sources import VAN_MEEGEN_2024
 
 
@@ -67,6 +68,29 @@ class Analog(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return worth(data)
+
+    equations = (
+        POSTERIOR,
+        Equation(
+            r"\min_U\; \frac{\operatorname{tr} U}{2s} - \tfrac12 \ln \det U "
+            r"+ \frac{1}{2N} \sum_k \ln \det(\lambda_k U + T) "
+            r"+ \tfrac12 \sum_k y_k^\top (\lambda_k U + T)^{-1} y_k",
+            "The covariance U of the Gaussian readouts minimises this, with eigenvalues λ and targets y in the inputs' "
+            "eigenbasis.",
+        ),
+        Equation(
+            r"z \mid a \sim \mathcal N(K_0 t a, K_0), \qquad K = K_0 + K_0 t\, U t^\top K_0",
+            "Given its readout a neuron is Gaussian as well, and the kernel K of the layer grows along the classes.",
+        ),
+    )
+    presets = (
+        Preset("cold", "Every neuron carries its own graded mixture of classes, and the kernel is that of the theory."),
+        Preset(
+            "too warm",
+            "Above the onset hardly anything is learned, and readouts nearly keep the variance of the prior.",
+            {"temperature": 2.0, "hottest": 2.0},
+        ),
+    )
 
     claims = (
         Claim(

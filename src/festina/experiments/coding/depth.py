@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, Variable, above, below, between, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, between, near, structural
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import (
     VARIABLES,
@@ -142,6 +142,21 @@ class Depth(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return worth(data)
+
+    equations = (
+        Equation(
+            r"\eta^2 = \frac{V}{V + \sum_c p_c D_c}, "
+            r"\qquad V = \sum_c p_c \kappa_{cc} - \sum_{c, c'} p_c p_{c'} \kappa_{cc'}",
+            "The sharpness of a layer's code is the share of the variance of its activity that lies between classes.",
+        ),
+        Equation(
+            r"U^3 - \Bigl(1 - \frac PN\Bigr) s\, U^2 = s^2\, Y^\top Y \qquad (T \to 0)",
+            "The covariance U of the readouts of a linear network with two hidden layers, for orthogonal inputs.",
+        ),
+    )
+    presets = (
+        Preset("two layers", "The second layer has the classes sharper than the first, for every nonlinearity."),
+    )
 
     claims = (
         *(

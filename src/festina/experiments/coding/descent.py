@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, Variable, below, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, below, continuous, near, structural
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import (
     VARIABLES,
@@ -103,8 +103,8 @@ class Descent(Experiment):
         draws: int = structural(900, ge=8, le=1_000_000, help="draws after warming up")
         records: int = structural(60, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
         steps: int = structural(10, ge=1, le=10_000, help="steps of descent for each draw")
-        step: float = continuous(0.01, gt=0, le=1, help="length η of a step, but for Adam's", scale="log")
-        momentum: float = continuous(0.9, ge=0, lt=1, help="μ, what is left of a velocity after a step")
+        step: float = continuous(0.01, gt=0, le=1, help="length η of a step, of all but Adam", scale="log")
+        momentum: float = continuous(0.9, ge=0, lt=1, help="momentum μ, what is left of a velocity after a step")
         rate: float = continuous(0.003, gt=0, le=1, help="learning rate of Adam", scale="log")
 
     def coordinates(self, config: Any) -> dict[str, Any]:
@@ -130,6 +130,20 @@ class Descent(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return worth(data.sel(training="noisy"))
+
+    equations = (
+        Equation(
+            r"\theta \leftarrow \theta - \eta\, \frac{\partial U}{\partial \theta} + \sqrt{2\eta}\; \xi, "
+            r"\qquad U = \frac{N}{2T} \sum |y - f|^2 + \tfrac12 |\theta|^2",
+            "Noisy descent samples the posterior; plain descent lacks the noise ξ, and the prior acts as weight decay.",
+        ),
+    )
+    presets = (
+        Preset(
+            "four ways to train", "Noise, plain descent and momentum keep the code of each nonlinearity; Adam need not."
+        ),
+        Preset("slow Adam", "At a third of its rate Adam comes less far in the same number of steps.", {"rate": 0.001}),
+    )
 
     claims = (
         *(

@@ -7,7 +7,7 @@ from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import np
-from festina.experiment import Claim, Experiment, Variable, above, below, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, near, structural
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._images_sets import at_hand
 from festina.experiments.coding._common import (
@@ -131,7 +131,7 @@ class Digits(Experiment):
     }
 
     class Config(CodingConfig):
-        images: Names = structural("digits", help="what is seen")
+        images: Names = structural("digits", help="images to learn from")
         instead_of: Literal["nothing", Names] = structural(
             "nothing", help="set by festina itself: images that were asked for and are not there"
         )
@@ -189,6 +189,20 @@ class Digits(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return worth_of(data, "class_kernel", "kernel")
+
+    equations = (
+        Equation(
+            r"p(z \mid a) \propto \mathcal N(z \mid 0, K_0)\; e^{\,a \cdot t^\top \varphi(z)}, "
+            r"\qquad t = \frac{Y - \langle f \rangle}{T}",
+            "Given its readout a and the measured residual t, this is what the features z of a neuron must look like.",
+        ),
+    )
+    presets = (
+        Preset(
+            "3, 5 and 8", "Digits that look alike are coded as the toy classes are, by each nonlinearity in its way."
+        ),
+        Preset("0, 1 and 4", "Digits that look different are coded in the same three ways.", {"digits": (0, 1, 4)}),
+    )
 
     claims = (
         *_of_each(

@@ -8,8 +8,10 @@ import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import (
     Claim,
+    Equation,
     Experiment,
     ExperimentConfig,
+    Preset,
     Variable,
     above,
     below,
@@ -145,6 +147,19 @@ class Outliers(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return worth_of(data, "class_kernel", "kernel")
+
+    equations = (
+        Equation(
+            r"\bar a_i = s \sum_c n_c\, t_c\, (t_c \cdot \bar a_i)_+, "
+            r"\qquad n_{\text{eff}} = \frac{\bigl(\sum_i q_i\bigr)^2}{\sum_i q_i^2}, \quad q_i = |\bar a_i|^2",
+            "Theory fixes the directions of outliers and the sum of their q, but not into how many neurons it is "
+            "split.",
+        ),
+    )
+    presets = (
+        Preset("widths and tasks", "Every class has its outliers, which merge slowly while the temperature is held."),
+        Preset("warm", "At T = 0.3 outliers are fewer, and smaller in sum.", {"temperature": 0.3}),
+    )
 
     claims = (
         Claim(

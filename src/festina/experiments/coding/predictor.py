@@ -5,10 +5,11 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import jnp, np
-from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, below, near, structural
+from festina.experiment import Claim, Equation, Experiment, ExperimentConfig, Preset, Variable, below, near, structural
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import constant_in_time, planted, readout_variance
 from festina.experiments.coding._comparison import sampling_claims, worth_of
+from festina.experiments.coding._equations import NEURON
 from festina.experiments.coding._sampled import posterior, stacked
 from festina.sources import VAN_MEEGEN_2024
 
@@ -57,7 +58,7 @@ class Predictor(Experiment):
     class Config(ExperimentConfig):
         width: int = structural(300, ge=10, le=5000, help="neurons N of the hidden layer")
         counts: tuple[int, ...] = structural((50, 25, 25), min_length=2, max_length=3, help="examples of each class")
-        amplitude: float = structural(1.0, gt=0, le=10, help="σ_a; readouts have the prior variance σ_a²/P")
+        amplitude: float = structural(1.0, gt=0, le=10, help="size σ_a of readouts; their prior variance is σ_a²/P")
         temperature: float = structural(0.01, gt=0, le=10, help="temperature T, of lazy networks as well")
         noise: float = structural(0.3, ge=0, lt=0.7, help="length of a test input's noise among training inputs")
         tests: int = structural(10, ge=1, le=1000, help="noisy test inputs of each class")
@@ -90,6 +91,25 @@ class Predictor(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return worth_of(data, "test", "test")
+
+    equations = (
+        Equation(
+            r"x^* = \frac{r}{n_c} \sum_{\mu \in c} x_\mu + \xi",
+            "A test input holds the evidence r for class c, the sum of its n examples, and noise ξ.",
+        ),
+        NEURON,
+    )
+    presets = (
+        Preset(
+            "three nonlinearities",
+            "Answers of networks that learn features vary little; their mean is the lazy one if linear.",
+        ),
+        Preset(
+            "without noise",
+            "Without noise among training inputs sigmoidal means come nearer to lazy ones, and rectified ones do not.",
+            {"noise": 0.0},
+        ),
+    )
 
     claims = (
         *(

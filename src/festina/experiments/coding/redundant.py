@@ -5,7 +5,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, above, below, between, near, structural
+from festina.experiment import Claim, Experiment, Preset, above, below, between, near, structural
 from festina.experiments.coding._common import (
     VARIABLES,
     CodingConfig,
@@ -26,6 +26,7 @@ from festina.experiments.coding._comparison import (
     top_share,
     worth,
 )
+from festina.experiments.coding._equations import NEURON, POSTERIOR
 from festina.experiments.coding._redundant_measures import (
     FEW,
     EvenDraw,
@@ -111,6 +112,20 @@ class Redundant(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return worth(data)
+
+    equations = (POSTERIOR, NEURON)
+    presets = (
+        Preset(
+            "above and below freezing",
+            "Neurons fall into groups; chains that are cooled freeze with shares of their own.",
+        ),
+        Preset(
+            "freezing",
+            "At T = 0.1 the chains that were in equilibrium freeze as well: few of their neurons still change their "
+            "group.",
+            {"temperature": 0.1},
+        ),
+    )
 
     claims = (
         Claim(

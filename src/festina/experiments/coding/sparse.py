@@ -5,7 +5,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
-from festina.experiment import Claim, Experiment, above, below, between, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, above, below, between, near, structural
 from festina.experiments.coding import _sampled
 from festina.experiments.coding._common import (
     VARIABLES,
@@ -74,6 +74,26 @@ class Sparse(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return worth(data)
+
+    equations = (
+        Equation(
+            r"\max_{|u| = 1}\; s \sum_c n_c\, (u \cdot t_c)_+^2 \le 1",
+            "Only up to this boundary can the law of a neuron be normalised; where the residual t reaches it neurons "
+            "condense.",
+        ),
+        Equation(
+            r"\bar a_i = s \sum_c n_c\, t_c\, (t_c \cdot \bar a_i)_+, \qquad \bar z_{ic} = (\bar a_i \cdot t_c)_+, "
+            r"\qquad K = K_{\text{bulk}} + \sum_i \bar z_i \bar z_i^\top",
+            "An outlier has √N times these readouts and inputs; a few of them add the classes to the kernel of the "
+            "bulk.",
+        ),
+    )
+    presets = (
+        Preset("cold", "Few neurons grow large and carry the classes; all others stay as they were."),
+        Preset(
+            "too warm", "Above the onset of condensation no neuron grows large.", {"temperature": 1.5, "hottest": 1.5}
+        ),
+    )
 
     claims = (
         Claim(

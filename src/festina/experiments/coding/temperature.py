@@ -9,8 +9,10 @@ import festina as fs
 from festina._lazy import jnp, np, xr
 from festina.experiment import (
     Claim,
+    Equation,
     Experiment,
     ExperimentConfig,
+    Preset,
     Variable,
     above,
     below,
@@ -83,9 +85,9 @@ class Temperature(Experiment):
     class Config(ExperimentConfig):
         width: int = structural(400, ge=10, le=5000, help="neurons N of the hidden layer")
         counts: tuple[int, ...] = structural((50, 25, 25), min_length=2, max_length=3, help="examples of each class")
-        amplitude: float = structural(1.0, gt=0, le=10, help="σ_a; readouts have the prior variance σ_a²/P")
+        amplitude: float = structural(1.0, gt=0, le=10, help="size σ_a of readouts; their prior variance is σ_a²/P")
         ladder: tuple[float, ...] = structural(LADDER, min_length=2, help="temperatures T, falling")
-        stay: int = structural(40, ge=RECORDS, le=100_000, help=f"draws at each of them, a multiple of {RECORDS}")
+        stay: int = structural(40, ge=RECORDS, le=100_000, help=f"draws at each temperature, a multiple of {RECORDS}")
 
         @field_validator("ladder")
         @classmethod
@@ -145,6 +147,29 @@ class Temperature(Experiment):
             "rung_sample_size": xr.DataArray(rung_sample_size(data["class_kernel"]), dims=("arm", "rung")),
             "persistence": xr.DataArray(persistence(code_numbers(on)), dims=("run", "sigmoidal_arm", "rung")),
         }
+
+    equations = (
+        Equation(
+            r"V = \sum_c p_c \kappa_{cc} - \sum_{c, c'} p_c p_{c'} \kappa_{cc'}",
+            "The part of the kernel κ between classes that tells them apart, by which chains are compared with theory.",
+        ),
+        Equation(
+            r"1 - \frac{d}{1 - \sum_\gamma P_\gamma^2}",
+            "How much codes persist: a share d of neurons has changed theirs, and the denominator is that share if all "
+            "are drawn anew.",
+        ),
+    )
+    presets = (
+        Preset(
+            "down and up",
+            "Cooled and heated chains agree while neurons still change their code, and may part when they freeze.",
+        ),
+        Preset(
+            "slow cooling",
+            "With four times as many draws at each temperature codes freeze a little later.",
+            {"stay": 128},
+        ),
+    )
 
     claims = (
         Claim(

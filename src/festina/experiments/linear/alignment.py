@@ -7,8 +7,10 @@ import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import (
     Claim,
+    Equation,
     Experiment,
     ExperimentConfig,
+    Preset,
     Variable,
     above,
     below,
@@ -103,6 +105,37 @@ class Alignment(Experiment):
         share = silent_share(curves_of(data, "loss"), curves_of(data, "alignment"), FALLEN)
         like = data["loss"].isel(time=0, drop=True).transpose("run", "start", "rung")
         return {"silent": like.copy(data=share).assign_attrs(long_name=self.variables["silent"].label)}
+
+    equations = (
+        Equation(
+            r"\tau \dot w = (s - c)\, a, \qquad \tau \dot a = (s - c)\, w, \qquad c = a^\top w",
+            "Along the target the readout a and the first layer's w = Wŝ drive each other, until c has reached s.",
+        ),
+        Equation(
+            r"K = W^\top W + |a|^2 I, \qquad A = \frac{\hat s^\top K \hat s}{|K|} \to \frac{2}{\sqrt{N_i + 3}}",
+            "The tangent kernel K comes to favour the target's direction ŝ; from every small start A ends at this "
+            "value.",
+        ),
+        Equation(
+            r"t_1 \approx \frac{\tau}{s}, \qquad t_2 = \frac{\tau}{2s} \ln \frac{s}{\sigma^2}",
+            "The kernel aligns by t₁, whatever the initial scale σ; the loss falls at t₂, the later the smaller σ is.",
+        ),
+    )
+    presets = (
+        Preset(
+            "small to large", "The smallest weights align in silence, the largest learn while the kernel hardly turns."
+        ),
+        Preset(
+            "small only",
+            "All seven kernels align at the same time, and then wait for the loss, each as long as ln(1/σ) says.",
+            {"scale": 1e-5, "until": 25.0},
+        ),
+        Preset(
+            "strong target",
+            "Both the alignment and the fall of the loss come about four times as early.",
+            {"strength": 4.0},
+        ),
+    )
 
     claims = (
         Claim(

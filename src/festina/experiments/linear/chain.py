@@ -7,7 +7,18 @@ from pydantic import Field
 
 import festina as fs
 from festina._lazy import jax, jnp, np, plt
-from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, above, below, continuous, structural
+from festina.experiment import (
+    Claim,
+    Equation,
+    Experiment,
+    ExperimentConfig,
+    Preset,
+    Variable,
+    above,
+    below,
+    continuous,
+    structural,
+)
 from festina.sources import LECTURE, SAXE_2013
 
 Depth = Annotated[float, Field(ge=1)]
@@ -36,11 +47,11 @@ class Chain(Experiment):
 
     class Config(ExperimentConfig):
         depth: tuple[Depth, ...] = structural(
-            (1, 2, 4, math.inf), min_length=1, help="layers, one or several; any D ≥ 1, or `inf`"
+            (1, 2, 4, math.inf), min_length=1, help="layers D, one or several, whole or not, or `inf`"
         )
         strength: float = continuous(3.0, gt=0, help="input-output correlation s")
         input_variance: float = continuous(2.0, gt=0, help="input variance λ")
-        initial: float = continuous(1e-2, gt=0, scale="log", help="product of the weights at t = 0")
+        initial: float = continuous(1e-2, gt=0, scale="log", help="product a₀ of the weights at t = 0")
         until: float = continuous(100.0, gt=0, unit="τ", help="when to stop")
         records: int = structural(1000, ge=10, le=100_000, help="recordings, evenly spaced in log time")
 
@@ -82,6 +93,41 @@ class Chain(Experiment):
             return {name: np.stack([answer[name] for answer in answers], axis=-1) for name in ("product", "loss")}
 
         return curves
+
+    equations = (
+        Equation(
+            r"\tau\, \dot a = D\, a^{2 - 2/D}\, (s - \lambda a)",
+            "The product a of D equal weights goes to s/λ; from two layers on it has no speed at zero, which is the "
+            "saddle.",
+        ),
+        Equation(
+            r"a(t) = \frac{s\, a_0}{\lambda a_0 + (s - \lambda a_0)\, e^{-2st/\tau}} \qquad (D = 2)",
+            "Two layers follow a sigmoid: the wait grows as the logarithm of 1/a₀, and the jump takes as long from any "
+            "start.",
+        ),
+        Equation(
+            r"a(t) = \frac{s/\lambda}{1 + \omega(L)}, \quad L = y_0 + \ln y_0 - \frac{s^2}{\lambda} \frac{t}{\tau}, "
+            r"\quad y_0 = \frac{s}{\lambda a_0} - 1 \qquad (D = \infty)",
+            "With the rate divided by D there is a limit of infinite depth, solved by Wright's ω, ω + ln ω = L.",
+        ),
+    )
+    presets = (
+        Preset(
+            "one to infinitely many",
+            "One layer learns at once; the deeper the chain, the longer the wait before the jump.",
+        ),
+        Preset(
+            "small start",
+            "From a product of 10⁻⁴ the infinitely deep chain waits about a hundred times as long.",
+            {"initial": 1e-4, "until": 1e4},
+        ),
+        Preset("large start", "Away from the saddle depth makes no plateau, and no chain waits.", {"initial": 0.5}),
+        Preset(
+            "unit statistics",
+            "With s = λ = 1 the two formulas that the lecture misprints are right as they are printed.",
+            {"strength": 1.0, "input_variance": 1.0, "until": 200.0},
+        ),
+    )
 
     claims = (
         Claim(

@@ -6,8 +6,10 @@ import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import (
     Claim,
+    Equation,
     Experiment,
     ExperimentConfig,
+    Preset,
     Variable,
     above,
     below,
@@ -56,7 +58,7 @@ class Continual(Experiment):
         modes: int = structural(4, ge=1, le=64, help="modes n of a task; 2n inputs, n hidden units, n outputs")
         blocks: int = structural(12, ge=2, le=200, multiple_of=2, help="blocks of the alternating schedule, even")
         block_length: float = continuous(2.5, gt=0, unit="τ", help="length of an alternating block")
-        imbalance: float = continuous(2.0, gt=0, help="|λ|: networks with −λ, 0 and +λ are compared")
+        imbalance: float = continuous(2.0, gt=0, help="imbalance |λ|: networks with −λ, 0 and +λ are compared")
         angle: float = continuous(90.0, gt=0, lt=180, unit="°", help="angle θ between the tasks")
         strongest: float = continuous(2.0, gt=0, help="largest singular value of a task")
         weakest: float = continuous(1.0, gt=0, help="smallest singular value of a task")
@@ -107,6 +109,36 @@ class Continual(Experiment):
         share = ((loss - learned) / data["conflict"]).where(clock >= switch - 1e-9)
         forgetting = share.drop_vars(["schedule", "task"]).transpose("run", "time", "sign")
         return {"forgetting": forgetting.assign_attrs(long_name=self.variables["forgetting"].label)}
+
+    equations = (
+        Equation(
+            r"\tau \dot W_1 = W_2^\top (S - W_2 W_1), \qquad \tau \dot W_2 = (S - W_2 W_1)\, W_1^\top",
+            "Both layers descend the loss of the task S that is shown; W₂ᵀW₂ − W₁W₁ᵀ = λI is kept from task to task.",
+        ),
+        Equation(
+            r"F(\infty) = \tfrac12 |S_1 - S_2|^2 = |s|^2\, (1 - \cos\theta)",
+            "What is forgotten of the first task in the end depends on the tasks alone, and not on the balance λ.",
+        ),
+        Equation(
+            r"\bar L_{\text{blocked}} = \tfrac14 |S_1 - S_2|^2, "
+            r"\qquad \bar L_{\text{interleaved}} = \tfrac18 |S_1 - S_2|^2",
+            "In the mean over both tasks interleaving ends with half the loss of blocking, the least that is possible.",
+        ),
+    )
+    presets = (
+        Preset(
+            "orthogonal tasks", "The second task overwrites the first; networks with other λ get there in other ways."
+        ),
+        Preset("similar tasks", "At 30° an eighth as much is forgotten as between orthogonal tasks.", {"angle": 30.0}),
+        Preset(
+            "opposed tasks", "At 150° nearly twice as much is forgotten as between orthogonal tasks.", {"angle": 150.0}
+        ),
+        Preset(
+            "short blocks",
+            "In the same time, ten times shorter blocks make alternation nearly as good as interleaving.",
+            {"block_length": 0.25, "blocks": 120},
+        ),
+    )
 
     claims = (
         Claim(

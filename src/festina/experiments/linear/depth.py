@@ -9,8 +9,10 @@ import festina as fs
 from festina._lazy import jax, jnp, np, xr
 from festina.experiment import (
     Claim,
+    Equation,
     Experiment,
     ExperimentConfig,
+    Preset,
     Variable,
     above,
     below,
@@ -64,7 +66,7 @@ class Depth(Experiment):
     quick = {"seeds": 8, "depths": (2, 3, 4, 6, 8)}
 
     class Config(ExperimentConfig):
-        depths: tuple[Layers, ...] = structural((2, 3, 4, 6, 8, 12, 16), help="numbers of layers, each from 2 to 64")
+        depths: tuple[Layers, ...] = structural((2, 3, 4, 6, 8, 12, 16), help="numbers of layers D, one or several")
         width: int = structural(3, ge=1, le=64, help="inputs, outputs and neurons of every layer N")
         strength: float = continuous(2.0, gt=0, help="input-output correlation s of every mode")
         small: float = continuous(0.7, gt=0, lt=1, help="gain b of a layer with small weights")
@@ -132,6 +134,33 @@ class Depth(Experiment):
 
     def measure(self, data: Any) -> dict[str, Any]:
         return {"training_time": time_to_loss(data, TRAINED)}
+
+    equations = (
+        Equation(
+            r"t_D \simeq \frac{\tau\, b^{2 - D}}{s\, (1 - 2/D)} \qquad (D > 2)",
+            "From small weights of gain b the training time is exponential in the depth D, though the rate is scaled "
+            "by 1/D.",
+        ),
+        Equation(
+            r"\tau \dot z = |z|^{2 - 2/D}\, (s - z)",
+            "Each eigenvalue z of an orthogonal start goes straight to s in the complex plane; a negative one stops at "
+            "zero.",
+        ),
+    )
+    presets = (
+        Preset(
+            "five starts",
+            "Small weights take exponentially long, aligned ones do not; about half of the random rotations fail.",
+        ),
+        Preset(
+            "smaller weights", "At a gain of 0.5 each further layer nearly doubles the training time.", {"small": 0.5}
+        ),
+        Preset(
+            "spoiled pretraining",
+            "With a random readout many deep networks are late, or not trained when last seen, despite pretraining.",
+            {"readout": 0.7},
+        ),
+    )
 
     claims = (
         Claim(

@@ -6,8 +6,10 @@ import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import (
     Claim,
+    Equation,
     Experiment,
     ExperimentConfig,
+    Preset,
     Variable,
     above,
     below,
@@ -63,14 +65,16 @@ class Mice(Experiment):
 
     class Config(ExperimentConfig):
         learning_rate: float = continuous(0.0026, gt=0, scale="log", help="learning rate η of both layers")
-        inverse_temperature: float = continuous(9.0, gt=0, help="β of the choice between the two values")
+        inverse_temperature: float = continuous(
+            9.0, gt=0, help="inverse temperature β of the choice between two values"
+        )
         blank: float = continuous(0.1, gt=0, lt=1, help="share of trials with nothing to see")
-        initial_spread: float = continuous(0.0, ge=0, help="SD of the constant executor weights at the start")
-        scatter: float = continuous(0.05, ge=0, help="the same for the model `scattered start`")
-        noise: float = continuous(1e-5, gt=0, scale="log", help="SD of what is added to every weight at the start")
+        initial_spread: float = continuous(0.0, ge=0, help="s.d. of the constant executor weights at the start")
+        scatter: float = continuous(0.05, ge=0, help="the same, in the model `scattered start`")
+        noise: float = continuous(1e-5, gt=0, scale="log", help="s.d. of what is added to every weight at the start")
         slowdown: float = continuous(8.0, gt=0, help="how many times slower `slow shallow` learns")
         sessions: int = structural(32, ge=16, le=1000, help="sessions, one for each day")
-        trials: int = structural(200, ge=10, le=10_000, multiple_of=5, unit="per session", help="trials")
+        trials: int = structural(200, ge=10, le=10_000, multiple_of=5, help="trials of each session")
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         names = {
@@ -131,6 +135,35 @@ class Mice(Experiment):
             return {name: np.moveaxis(values, 0, 1)[sessions] for name, values in course.items()}
 
         return recorded
+
+    equations = (
+        Equation(
+            r"P(\text{right}) = \sigma\bigl(\beta\, (Q_R - Q_L)\bigr), \qquad Q = W_2\, \mathrm{diag}(w_1)\, x",
+            "An animal chooses by the values Q of the two sides, which two layers make of what it sees and of a "
+            "constant.",
+        ),
+        Equation(
+            r"\Delta w_1^k = \eta\, \delta\, W_2^{ak} x_k, \qquad \Delta W_2^{ak} = \eta\, \delta_k\, w_1^k x_k",
+            "After choosing a, the tutor w₁ learns from the total error δ, each pathway k of the executor W₂ from a "
+            "partial one.",
+        ),
+    )
+    presets = (
+        Preset(
+            "published model", "Animals born alike go different ways: chance decides which stimulus is learned first."
+        ),
+        Preset(
+            "scattered births",
+            "Born with unequal constant weights, animals of the published model no longer change the side of their "
+            "bias.",
+            {"initial_spread": 0.05},
+        ),
+        Preset(
+            "undecided",
+            "Animals that choose more at random learn less, and differ less from each other.",
+            {"inverse_temperature": 3.0},
+        ),
+    )
 
     claims = (
         Claim(

@@ -7,8 +7,10 @@ import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import (
     Claim,
+    Equation,
     Experiment,
     ExperimentConfig,
+    Preset,
     Variable,
     above,
     below,
@@ -98,7 +100,9 @@ class Regimes(Experiment):
             (-50.0, -5.0, 0.0, 5.0, 50.0), min_length=1, help="imbalances λ of the layers, one or several"
         )
         wide: int = structural(8, ge=2, le=64, help="inputs of the funnel, outputs of the anti-funnel")
-        narrow: int = structural(4, ge=1, le=64, help="their other end, and their hidden layer")
+        narrow: int = structural(
+            4, ge=1, le=64, help="outputs of the funnel, inputs of the anti-funnel, hidden units of both"
+        )
         square: int = structural(5, ge=1, le=64, help="inputs, hidden units and outputs of the square network")
         weakest: float = continuous(1.0, gt=0, help="smallest singular value s of the task")
         strongest: float = continuous(2.0, gt=0, help="largest singular value s; the others lie evenly between")
@@ -150,6 +154,31 @@ class Regimes(Experiment):
             return {name: np.stack([answer[name] for answer in found], axis=1) for name in found[0]}
 
         return curves
+
+    equations = (
+        Equation(
+            r"\tau \frac{d}{dt} QQ^\top = F QQ^\top + QQ^\top F - (QQ^\top)^2, \quad "
+            r"Q = \begin{pmatrix} W_1^\top \\ W_2 \end{pmatrix}, \quad "
+            r"F = \begin{pmatrix} -\frac{\lambda}{2} I & S^\top \\ S & \frac{\lambda}{2} I \end{pmatrix}",
+            "Stacked on each other, layers with W₂ᵀW₂ − W₁W₁ᵀ = λI obey a Riccati equation, which is solved exactly.",
+        ),
+        Equation(
+            r"\tau r = \sqrt{s^2 + \lambda^2/4} - |\lambda|/2 \approx s^2/|\lambda|",
+            "Where the wide side holds the large weights, mode s leaves the plateau at this slow rate r, by rotation.",
+        ),
+    )
+    presets = (
+        Preset(
+            "three networks",
+            "Learning is rich at λ = 0, late but rich where the wide side holds large weights, and lazy at other large "
+            "|λ|.",
+        ),
+        Preset(
+            "small start",
+            "The smaller the initial map, the longer λ = 0 waits; lazy networks do not care.",
+            {"scale": 0.01},
+        ),
+    )
 
     claims = (
         Claim(

@@ -7,7 +7,19 @@ from pydantic import Field
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, above, below, continuous, near, structural
+from festina.experiment import (
+    Claim,
+    Equation,
+    Experiment,
+    ExperimentConfig,
+    Preset,
+    Variable,
+    above,
+    below,
+    continuous,
+    near,
+    structural,
+)
 from festina.sources import BRAUN_2022, DOMINE_2025
 
 Strength = Annotated[float, Field(gt=0)]
@@ -109,6 +121,30 @@ class Reversal(Experiment):
             }
 
         return curves
+
+    equations = (
+        Equation(
+            r"\tau \dot a = -\sqrt{\lambda^2 + 4a^2}\; (s + a), \qquad a(0) = s",
+            "A mode that has learned s is asked for −s; at λ = 0 its speed vanishes at a = 0, and it never gets "
+            "beyond.",
+        ),
+        Equation(
+            r"t_{\text{zero}} \approx \frac{\tau}{2s} \ln \frac1\lambda, "
+            r"\qquad t_{\text{half}} \approx \frac{\tau}{s} \ln \frac1\lambda",
+            "With unequal layers zero is crossed after the first of these times, and half of the new task known after "
+            "the second.",
+        ),
+    )
+    presets = (
+        Preset(
+            "down to balance", "Each tenth of λ adds the same delay; λ = 0 escapes only where rounding errors let it."
+        ),
+        Preset(
+            "unequal layers",
+            "The network with λ = 1 crosses zero almost at once; each tenth of λ adds the same delay.",
+            {"imbalance": 1.0},
+        ),
+    )
 
     claims = (
         Claim(

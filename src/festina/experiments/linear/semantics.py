@@ -6,7 +6,18 @@ from typing import Any, Literal
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.errors import require
-from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, above, below, continuous, structural
+from festina.experiment import (
+    Claim,
+    Equation,
+    Experiment,
+    ExperimentConfig,
+    Preset,
+    Variable,
+    above,
+    below,
+    continuous,
+    structural,
+)
 from festina.sources import SAXE_2019
 
 NETWORKS = ("deep", "deep from a tenth", "decoupled", "shallow")
@@ -106,6 +117,31 @@ class Semantics(Experiment):
             }
 
         return curves
+
+    equations = (
+        Equation(
+            r"\tau \dot a = 2a\, (s_l - \lambda a), \qquad s_l = \frac{\sqrt{N \mu_l}}{P}, \qquad \lambda = \frac1P",
+            "Two layers learn each level l of the world as a chain of two weights, and the broad levels have the "
+            "larger s.",
+        ),
+        Equation(
+            r"t_{1/2} = \frac{\tau}{2 s_l} \ln\Bigl(\frac{s_l}{\lambda a_0} - 1\Bigr)",
+            "Half of a level is learned by this time: broad distinctions come first, each in a stage of its own.",
+        ),
+    )
+    presets = (
+        Preset(
+            "tree",
+            "Broad branches are told apart before fine ones, each in a stage; a shallow network learns all at once.",
+        ),
+        Preset("partition", "Classes are told apart before their members are.", {"structure": "partition"}),
+        Preset("ring", "Slow waves round the ring are learned before fast ones.", {"structure": "ring"}),
+        Preset(
+            "grid",
+            "Broad gradients come before fine ones, but levels that nearly coincide may swap.",
+            {"structure": "grid"},
+        ),
+    )
 
     claims = (
         Claim(

@@ -7,8 +7,10 @@ import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import (
     Claim,
+    Equation,
     Experiment,
     ExperimentConfig,
+    Preset,
     Variable,
     above,
     below,
@@ -56,7 +58,9 @@ class Transition(Experiment):
         )
         strength: float = continuous(1.0, gt=0, help="input-output correlation s; the network's strongest mode")
         weakest: float = continuous(0.4, gt=0, help="the network's weakest mode, as a share of the strongest")
-        initial: float = continuous(1e-3, gt=0, scale="log", help="product of the weights at t = 0; s.d. of the map's")
+        initial: float = continuous(
+            1e-3, gt=0, scale="log", help="product of the weights at t = 0; s.d. of the network's map"
+        )
         modes: int = structural(3, ge=1, le=64, help="inputs, hidden units and outputs of the network")
         until: float = continuous(40.0, gt=0.01, unit="τ", help="when to stop")
         records: int = structural(800, ge=10, le=100_000, help="recordings, evenly spaced in log time")
@@ -99,6 +103,35 @@ class Transition(Experiment):
             return {**chain(time), "learned": learned, "network_loss": loss_of(task, maps)}
 
         return curves
+
+    equations = (
+        Equation(
+            r"\tau \dot a = \sqrt{\lambda^2 + 4a^2}\; (s - a), \qquad \lambda = w_2^2 - w_1^2",
+            "The product a of two weights has a saddle at zero if they are equal, and a constant rate if they are very "
+            "unequal.",
+        ),
+        Equation(
+            r"p(t) = \frac{p_+ (p_0 - p_-) - p_- (p_0 - p_+)\, E}{(p_0 - p_-) - (p_0 - p_+)\, E}, "
+            r"\qquad a = \tfrac12 \Bigl(p - \frac{\lambda^2}{4p}\Bigr)",
+            "This solves it for every λ, with r = √(s² + λ²/4), p± = s ± r and E = exp(−2rt/τ).",
+        ),
+    )
+    presets = (
+        Preset(
+            "sigmoid to exponential", "Balanced layers wait and jump; from λ = 10 on learning is a plain exponential."
+        ),
+        Preset(
+            "small start",
+            "A start of 10⁻⁶ makes balanced layers wait twice as long; very unequal ones do not care.",
+            {"initial": 1e-6},
+        ),
+        Preset("large start", "From a start of 0.05 little is left of the wait.", {"initial": 0.05}),
+        Preset(
+            "equal modes",
+            "With equal modes a balanced network learns all of them at about the same time.",
+            {"weakest": 1.0},
+        ),
+    )
 
     claims = (
         Claim(

@@ -6,7 +6,7 @@ from pydantic import Field
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
 from festina.experiments._fields import Distinct
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.race._settled import require_settled
@@ -82,6 +82,37 @@ class Context(Experiment):
         chains = fs.theory.chain(2, strength, config.initial, input_variance=variance)
         floor, count = np.array([STALLED, 0.0]), np.array([1.0, 2.0])
         return lambda time: {"alone_loss": floor + count * chains(time)["loss"]}
+
+    equations = (
+        Equation(
+            r"\tau \dot a = 2a\, (s - \lambda a), \qquad (s, \lambda) = \bigl(\tfrac{1}{\sqrt 2}, 1\bigr) "
+            r"\ \text{or}\ \bigl(\tfrac12, \tfrac12\bigr)",
+            "A pathway that is always on sees the first pair of values, and one that is on in one context only the "
+            "second.",
+        ),
+        Equation(
+            r"L_{\text{always}} = \tfrac14 + \tfrac12 \bigl(a - \tfrac{1}{\sqrt 2}\bigr)^2, "
+            r"\qquad L_{\text{context}} = \tfrac12 (1 - a)^2",
+            "The pathway that is always on is faster, but explains no more than half; pathways for each context "
+            "explain all.",
+        ),
+    )
+    presets = (
+        Preset(
+            "with and without a cue",
+            "Without a cue rectified networks stall at L = ¼; with one they go on to solve the task.",
+        ),
+        Preset(
+            "weak and strong cues",
+            "The weaker the cue, the longer a rectified network stays where a linear one would.",
+            {"cue": (0.0, 0.5, 1.0, 2.0), "until": 60.0, "records": 300},
+        ),
+        Preset(
+            "large start",
+            "From large pathways the order of the race is hardly to be seen.",
+            {"initial": 0.1, "scale": 0.1},
+        ),
+    )
 
     claims = (
         Claim(

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, Variable, above, below, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, near, structural
 from festina.experiments.race._margin_measures import (
     CROSSING,
     WELL_ABOVE,
@@ -120,6 +120,32 @@ class Margin(Experiment):
         size = config.width * scale[:, None] ** 2
         nonlinear, linear = (size * part[None] for part in _captured(config.separation))
         return fs.theory.margin.race(nonlinear, linear, np.broadcast_to(separation, nonlinear.shape))
+
+    equations = (
+        Equation(
+            r"s_{\text{XoR}} = \frac{\sqrt{2 + \Delta^2}}{4}, "
+            r"\qquad s_{\text{lin}} = \frac{\Delta}{2}, \qquad \Delta^* = \sqrt{2/3}",
+            "Pathways for one example and pathways for one class see these correlations, and so are equally fast at "
+            "the margin Δ*.",
+        ),
+        Equation(
+            r"\pi = \pi_0\, e^{2 s_{\text{XoR}} T}, \qquad \rho = \rho_0\, e^{2 s_{\text{lin}} T}, "
+            r"\qquad \pi \sqrt{2 + \Delta^2} + \rho \Delta = 1",
+            "Both kinds grow on one common error, until together they answer every example; that decides what each has "
+            "won.",
+        ),
+    )
+    presets = (
+        Preset(
+            "crossover",
+            "Below Δ* = 0.82 units for one example win, above it units for a class; all starts cross there.",
+        ),
+        Preset(
+            "around the crossing",
+            "Close to Δ* no kind wins outright, and the smaller start has the steeper curve.",
+            {"separation": (0.7, 0.75, 0.8, 0.85, 0.9), "scale": (1e-2, 1e-4)},
+        ),
+    )
 
     claims = (
         Claim(

@@ -8,8 +8,10 @@ import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import (
     Claim,
+    Equation,
     Experiment,
     ExperimentConfig,
+    Preset,
     Variable,
     above,
     below,
@@ -139,6 +141,31 @@ class Routing(Experiment):
             }
 
         return curves
+
+    equations = (
+        Equation(
+            r"\tau \dot u = 3K M^{-5/3}\, u^{4/3}\, (s - u)",
+            "The product u of three shared layers learns faster by K·M^(1/3) than a network of its own for every pair "
+            "would.",
+        ),
+        Equation(
+            r"u^{-1/3} - K M^{1/3}\, v^{-1/3} = \text{const}",
+            "A shared pathway u and a private one v race under this law: the smaller the start, the more the shared "
+            "one takes.",
+        ),
+    )
+    presets = (
+        Preset(
+            "sharing is faster",
+            "The more domains, and the more of them are trained, the further the shared network is ahead.",
+        ),
+        Preset(
+            "small start",
+            "From a product of 0.02 all wait longer, by the same factor.",
+            {"initial": 0.02, "until": 200.0},
+        ),
+        Preset("large start", "From a product of 1 there is no wait.", {"initial": 1.0}),
+    )
 
     claims = (
         Claim(

@@ -6,16 +6,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import (
-    Claim,
-    Experiment,
-    Variable,
-    above,
-    below,
-    between,
-    near,
-    structural,
-)
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, between, near, structural
 from festina.experiments._fields import Distinct
 from festina.experiments.race._routing_networks import Arm, mode_strengths, random_weights, stacked
 from festina.experiments.race._settled import require_settled
@@ -94,6 +85,33 @@ class Systematic(Experiment):
             return {name: value.reshape(*grid, *value.shape[1:]) for name, value in seen.items()}
 
         return small_steps(config, key, arm.weights, arm.losses, observe)
+
+    equations = (
+        Equation(
+            r"y_o = W_3^{(o)} W_2\, W_1^{(i)} x_i",
+            "Every input domain i reaches every output domain o through one shared matrix, though few pairs are ever "
+            "trained.",
+        ),
+        Equation(
+            r"\tau \dot b_1 = \tfrac1M b_2 b_3 E, \quad \tau \dot b_2 = b_1 b_3 E, "
+            r"\quad \tau \dot b_3 = \tfrac1M b_1 b_2 E, "
+            r"\quad E = s - b_1 b_2 b_3",
+            "While all M domains share one representation, three numbers describe each mode, whatever pairs are "
+            "trained.",
+        ),
+    )
+    presets = (
+        Preset(
+            "small and large starts",
+            "With K = 4 of 7 a small start answers pairs never trained, and a large one does not.",
+        ),
+        Preset(
+            "few domains",
+            "With four domains two trained outputs of each are enough from a small start; from a large one three are "
+            "not.",
+            {"domains": 4, "trained": (1, 2, 3)},
+        ),
+    )
 
     claims = (
         Claim(

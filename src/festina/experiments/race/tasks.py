@@ -8,8 +8,10 @@ import festina as fs
 from festina._lazy import jax, jnp, np, xr
 from festina.experiment import (
     Claim,
+    Equation,
     Experiment,
     ExperimentConfig,
+    Preset,
     Variable,
     above,
     below,
@@ -134,6 +136,35 @@ class Tasks(Experiment):
             "dominance": xr.DataArray(fs.measures.dominance(strength.values), **where),
             "effective_number": xr.DataArray(fs.measures.effective_number(strength.values), **where),
         }
+
+    equations = (
+        Equation(
+            r"S_{\text{shared}} = \sqrt{\frac{1 + (C - 1)\rho}{C}}, "
+            r"\qquad S_{\text{private}} = \frac1C, \qquad \rho^* = -\frac1C",
+            "Small pathways grow at the rates 2S, which are equal if the targets of C tasks have the cosine ρ*.",
+        ),
+        Equation(
+            r"\frac{|\bar y|^2}{\langle |y|^2 \rangle} = \frac{1 + (C - 1)\rho}{C}",
+            "Above ρ* the shared pathway learns the mean target ȳ and ends with this share of all energy; below, with "
+            "nothing.",
+        ),
+    )
+    presets = (
+        Preset(
+            "sharing is the rule",
+            "Tasks share a pathway down to a cosine of −1/C; the smaller the start, the sharper the edge.",
+        ),
+        Preset(
+            "six tasks",
+            "With six tasks the edge is at −1/6: even mild conflict divides them.",
+            {"tasks": (6,), "points": 25, "until": 600.0},
+        ),
+        Preset(
+            "large starts",
+            "From large weights all pathways learn side by side, and there is no edge.",
+            {"initial": (0.1, 0.3, 1.0)},
+        ),
+    )
 
     claims = (
         Claim(

@@ -6,7 +6,18 @@ from pydantic import Field
 
 import festina as fs
 from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, above, below, continuous, structural
+from festina.experiment import (
+    Claim,
+    Equation,
+    Experiment,
+    ExperimentConfig,
+    Preset,
+    Variable,
+    above,
+    below,
+    continuous,
+    structural,
+)
 from festina.experiments._fields import Distinct
 from festina.experiments.race._log_time import log_time_flow
 from festina.experiments.race._views_networks import (
@@ -172,6 +183,30 @@ class Views(Experiment):
             function.__name__: xr.DataArray(function(strength.values), dims=strength.dims[:-1])
             for function in (fs.measures.dominance, fs.measures.effective_number, fs.measures.coverage)
         }
+
+    equations = (
+        Equation(
+            r"\tau \dot \pi_m = L\, \pi_m^{2 - 2/L} \Bigl[S_m - \sum_j D_{mj} \pi_j\Bigr], \quad "
+            r"S_m = p + \frac{1 - p}{V}, \quad D_{mj} = p + \delta_{mj} \frac{1 - p}{V}",
+            "Each of V views has a pathway of L layers, and learns what the others have not yet explained.",
+        ),
+    )
+    presets = (
+        Preset(
+            "seen apart or never",
+            "Views that are sometimes seen alone end alike; of views never seen apart one takes most at depth 3.",
+        ),
+        Preset(
+            "nearly equal starts",
+            "With hardly any spread the winner among deep pathways is less clear.",
+            {"spread": 0.05},
+        ),
+        Preset(
+            "unequal starts",
+            "With a wide spread one view dominates at depth 2 as well, if views are never seen apart.",
+            {"spread": 1.5, "until": 4000.0},
+        ),
+    )
 
     claims = (
         Claim(

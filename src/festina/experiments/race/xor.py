@@ -6,7 +6,7 @@ from pydantic import Field
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
 from festina.experiments._fields import Distinct
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.race._settled import require_settled
@@ -76,6 +76,27 @@ class Xor(Experiment):
             return {"strength": answers[EXAMPLE][0], "loss": loss}
 
         return curves
+
+    equations = (
+        Equation(
+            r"\pi(t) = \frac{s/d}{1 - \bigl(1 - \frac{s}{d\,\pi_0}\bigr) e^{-2st/\tau}}, "
+            r"\qquad s = \frac{\sqrt 2}{4}, \quad d = \frac12",
+            "A pathway that is on for one example alone sees these statistics and follows a sigmoid.",
+        ),
+        Equation(
+            r"L = \tfrac12 \bigl(1 - \sqrt 2\, \pi\bigr)^2, \qquad \pi_0 \approx 0.16\, H \sigma^2",
+            "A rectified network of H small units follows the same loss, as if its pathways had started at this π₀.",
+        ),
+    )
+    presets = (
+        Preset(
+            "three starts", "Rectified networks follow the gated one, shifted in time by the size of their weights."
+        ),
+        Preset(
+            "small pathways", "Gated networks that start a hundred times smaller learn 6.5 τ later.", {"initial": 1e-5}
+        ),
+        Preset("large pathways", "Gated networks that start at a tenth wait less than 3 τ.", {"initial": 0.1}),
+    )
 
     claims = (
         Claim(

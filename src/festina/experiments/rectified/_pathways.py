@@ -16,7 +16,7 @@ class DescentConfig(ExperimentConfig):
     """The fields of gradient descent on all samples at once."""
 
     rate: float = continuous(1e-3, gt=0, scale="log", help="learning rate on the loss summed over samples")
-    steps: int = structural(8000, ge=10, le=1_000_000, unit="steps", help="steps of gradient descent")
+    steps: int = structural(8000, ge=10, le=1_000_000, help="steps of gradient descent")
     records: int = structural(160, ge=2, le=100_000, help="recordings; must divide the steps")
 
     @field_validator("records")

@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, Variable, above, below, continuous, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, structural
 from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, single
 from festina.sources import JARVIS_2025
 
@@ -44,7 +44,7 @@ class Depth(Experiment):
         context_scale: float = structural(1.0, gt=0, le=100, help="size κ of the context's input")
         width: int = structural(420, ge=4, le=10_000, help="hidden units of each layer")
         deviation: float = continuous(6e-4, gt=0, scale="log", help="s.d. of initial weights")
-        steps: int = structural(30_000, ge=10, le=1_000_000, unit="steps", help="steps of gradient descent")
+        steps: int = structural(30_000, ge=10, le=1_000_000, help="steps of gradient descent")
         records: int = structural(150, ge=2, le=100_000, help="recordings; must divide the steps")
 
     def coordinates(self, config: Any) -> dict[str, Any]:
@@ -61,6 +61,30 @@ class Depth(Experiment):
             return _look(networks["relu"], world) | {"loss": loss(networks["relu"])}
 
         return descend(config, key, {"relu": Learner(network, loss, config.rate * len(world.contexts))}, observe)
+
+    equations = (
+        Equation(
+            r"f(x) = W_3\, \bigl[W_2\, [W_1 x]_+\bigr]_+",
+            "Two layers of rectified units, of which the first stays nearly linear.",
+        ),
+        Equation(
+            r"R^2 = 1 - \frac{\min_{A, b} \sum |h - Ax - b|^2}{\sum |h - \bar h|^2}",
+            "How linear a layer h is: the share of its variance over all samples that a linear map of the input "
+            "explains.",
+        ),
+    )
+    presets = (
+        Preset(
+            "small network",
+            "The second layer bends more than the first; which contexts share units differs between runs.",
+        ),
+        Preset(
+            "larger weights", "From weights five times as large the first layer is less linear.", {"deviation": 0.05}
+        ),
+        Preset(
+            "as published", "Weights as small as in the published code, and 420 units in each layer.", budget="full"
+        ),
+    )
 
     claims = (
         Claim(

@@ -6,7 +6,7 @@ from pydantic import Field
 
 import festina as fs
 from festina._lazy import jnp, np
-from festina.experiment import Claim, Experiment, Variable, above, below, continuous, near, structural
+from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
 from festina.experiments._fields import Distinct
 from festina.experiments.rectified._pathways import (
     DescentConfig,
@@ -96,6 +96,23 @@ class Race(Experiment):
             }
 
         return descend(config, key, learners, observe)
+
+    equations = (
+        Equation(
+            r"S_{\text{start}} = \sqrt{k^2 + k}\; \frac{\sigma}{P}, "
+            r"\qquad S_{\text{residual}} = \sqrt{\frac{k (C - k)}{C}}\; \frac{\sigma}{P}",
+            "A path that is on in k of C contexts sees the first correlation at the start, and the second when the "
+            "common path is done.",
+        ),
+    )
+    presets = (
+        Preset("head start", "Paths of all contexts but one win from scratch; on the residual they have no advantage."),
+        Preset(
+            "large weights",
+            "From weights a hundred times as large all is learned sooner, and the same paths win.",
+            {"deviation": 1e-3},
+        ),
+    )
 
     claims = (
         Claim(

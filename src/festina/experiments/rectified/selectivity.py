@@ -6,7 +6,19 @@ from pydantic import Field, ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, Variable, above, below, between, continuous, near, structural
+from festina.experiment import (
+    Claim,
+    Equation,
+    Experiment,
+    Preset,
+    Variable,
+    above,
+    below,
+    between,
+    continuous,
+    near,
+    structural,
+)
 from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, pathways, single, small_start
 from festina.experiments.rectified._selectivity_measures import (
     EARLY,
@@ -97,6 +109,27 @@ class Selectivity(Experiment):
             return together | {"loss": jnp.stack(losses).reshape(len(worlds), len(ARMS))}
 
         return descend(config, key, learners, observe)
+
+    equations = (
+        Equation(
+            r"\pi(t) = \frac{S/D}{1 - \bigl(1 - \frac{S}{D\,\pi_0}\bigr) e^{-2St}}",
+            "Each kind of pathway follows a sigmoid in the time t = steps × rate × samples.",
+        ),
+        Equation(
+            r"(S, D)_{\text{common}} = \Bigl(\frac{\sqrt{C^2 + C}\, \sigma}{P}, \frac18\Bigr), \qquad "
+            r"(S, D)_{\text{all but one}} = \Bigl(\sqrt{\frac{C - 1}{C}}\, \frac{\sigma}{P}, \frac{1}{8C}\Bigr)",
+            "What units on in all of C contexts see of a mode σ, and what those on in all but one see of the rest.",
+        ),
+    )
+    presets = (
+        Preset("three contexts", "Units on in two of three contexts come to hold most of the strength."),
+        Preset(
+            "larger weights",
+            "From weights twenty times as large the plateau is short, and sharing units brings little speed.",
+            {"initial": 0.1},
+        ),
+        Preset("three to five contexts", "All worlds of the source, with 600 units in each network.", budget="full"),
+    )
 
     claims = (
         Claim(
