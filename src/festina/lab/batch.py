@@ -56,24 +56,34 @@ def simulate(
     """Drive runs of one structure as one batch; ``listen`` hears of every chunk, as in `drive`."""
     with double():
         builder = Builder.of(experiment, runs[0].config)
-        return drive(builder, _inputs(runs), label=label, checkpoint=checkpoint, listen=listen)
+        return drive(builder, inputs_of(runs), label=label, checkpoint=checkpoint, listen=listen)
 
 
 def bytes_per_run(experiment: Experiment, run: Run) -> int:
     """How much memory the recordings of one run take, found without computing it."""
-    builder = Builder.of(experiment, run.config)
 
-    def recordings(inputs: Any) -> Any:
-        process = builder(inputs)
+    def recordings(process: Process) -> Any:
         return process.observe(process.initial), process.conclude(process.initial), process.times
 
-    def size(tree: Any) -> int:
-        return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
+    seen, last, times = _shapes(experiment, run, recordings)
+    return _size(seen) * times.shape[0] + _size(last)
 
+
+def bytes_of_state(experiment: Experiment, run: Run) -> int:
+    """How much memory the state of one run takes, found without computing it."""
+    return _size(_shapes(experiment, run, lambda process: process.initial))
+
+
+def _shapes(experiment: Experiment, run: Run, look: Callable[[Process], Any]) -> Any:
+    """The shapes of what is looked at in the process of one run."""
+    builder = Builder.of(experiment, run.config)
     with double():
-        alone = jax.tree.map(lambda leaf: leaf[0], _inputs([run]))
-        seen, last, times = jax.eval_shape(recordings, alone)
-    return size(seen) * times.shape[0] + size(last)
+        alone = jax.tree.map(lambda leaf: leaf[0], inputs_of([run]))
+        return jax.eval_shape(lambda inputs: look(builder(inputs)), alone)
+
+
+def _size(tree: Any) -> int:
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
 
 
 def dataset(experiment: Experiment, runs: Sequence[Run], outcome: Outcome) -> xr.Dataset:
@@ -111,7 +121,8 @@ def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr
     return _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, times)))
 
 
-def _inputs(runs: Sequence[Run]) -> dict[str, Any]:
+def inputs_of(runs: Sequence[Run]) -> dict[str, Any]:
+    """What differs between the runs of a batch, as the arrays the compiled program takes (inside `double`)."""
     names = runs[0].config.fields_of_kind("continuous")
     fields = {name: jnp.asarray([getattr(run.config, name) for run in runs], dtype=jnp.float64) for name in names}
     return {"fields": fields, "seed": jnp.asarray([run.seed for run in runs])}

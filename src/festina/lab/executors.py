@@ -32,7 +32,14 @@ class InProcess:
     """All tiles one after the other, here."""
 
     def finish(self, folder: Path, plan: Plan, tell: Tell) -> None:
-        work(folder, plan, tell=lambda tile, outcome: tell(runs_done(folder, plan)))
+        done = runs_done(folder, plan)
+
+        def count(tile: Tile, outcome: Outcome) -> None:
+            nonlocal done
+            done += tile.runs
+            tell(done)
+
+        work(folder, plan, tell=count)
 
 
 @dataclass(frozen=True)
@@ -54,11 +61,13 @@ class Processes:
             InProcess().finish(folder, plan, tell)
             return
 
+        left = sum(1 for _ in unmarked(folder, plan))
+
         def enough(tile: Tile, outcome: Outcome) -> bool:
+            nonlocal left
+            left -= 1
             tell(runs_done(folder, plan))
-            left = sum(1 for _ in unmarked(folder, plan))
             return left > 1 and left * outcome.warm_seconds > START_UP
 
         if work(folder, plan, tell=enough):
-            left = sum(1 for _ in unmarked(folder, plan))
             Crew(folder, min(count, left)).run(plan, tell)

@@ -81,7 +81,9 @@ def computed(plan: Plan, tile: Tile) -> tuple[Outcome, xr.Dataset]:
     """The outcome of one tile, and its data as it is to be written."""
     runs = plan.groups[tile.group].padded(tile.start, tile.stop)
     outcome = simulate(plan.experiment, runs, label=f"runs {tile.start + 1}–{tile.stop}")
-    data = on_own_clocks(plan.experiment, dataset(plan.experiment, runs, outcome), outcome.times[:, : outcome.records])
+    if outcome.interrupted:
+        raise Interrupted("sweep interrupted; finished batches are kept, ask again to go on")
+    data = on_own_clocks(plan.experiment, dataset(plan.experiment, runs, outcome), outcome.times)
     if plan.variables is not None:
         check_names(plan.variables, [str(name) for name in data.data_vars])
         data = data[list(plan.variables)]
@@ -102,8 +104,6 @@ def compute(folder: Path, plan: Plan, tile: Tile) -> Outcome:
     """Compute one tile and write it."""
     group = plan.groups[tile.group]
     outcome, data = computed(plan, tile)
-    if outcome.interrupted:
-        raise Interrupted(f"sweep interrupted; finished batches are kept in {folder}, ask again to go on")
     failures = [replace(f, run=f.run + tile.start) for f in outcome.failures if f.run < tile.runs]
     reasons = {failure.run: f"{plan.point(tile.group, failure.run)}: {failure}" for failure in failures}
     write_tile(folder, tile.group, group, tile.start, data, reasons)
