@@ -3,6 +3,7 @@
 import argparse
 import warnings
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from festina.cli.fields import facts_of
@@ -122,6 +123,22 @@ def fields_from(found: argparse.Namespace) -> dict[str, str]:
             raise ArgumentError(f"Argument `{name}` must be given once, but is {given[name]!r} and {value!r}.")
         given[name] = value
     return given
+
+
+def question_from(found: argparse.Namespace, experiment: Experiment) -> dict[str, Any]:
+    """What is asked of an experiment, as `festina.run` takes it; a mistyped value is answered before any work."""
+    fields, budget = fields_from(found), budget_from(found)
+    seeds = whole_number("seeds", found.seeds)
+    first_seed = whole_number("first_seed", found.first_seed) or 0
+    check(experiment, budget, fields)
+    options = {
+        "budget": budget,
+        "seeds": seeds,
+        "first_seed": first_seed,
+        "store": Path(found.out),
+        "fresh": found.fresh,
+    }
+    return options | fields
 
 
 def whole_number(name: str, text: str | None) -> int | None:

@@ -8,6 +8,8 @@ from festina.cli import arguments, machine
 from festina.cli.arguments import Parser
 from festina.cli.data import data
 from festina.cli.describe import print_experiment, print_experiments
+from festina.cli.explore import explore
+from festina.cli.export import export
 from festina.cli.output import print_json
 from festina.cli.sweeping import sweep
 from festina.errors import UnknownName
@@ -27,6 +29,8 @@ commands:
   sweep status|resume|slurm|work
                         how far a sweep is, go on with it, take it to a cluster
   reproduce [PAPER …]   run all experiments of papers or families, or all; write one report
+  export NAME --html    one run as one file: charts, claims and equations, to open in any browser
+  explore               a page with sliders and live charts, in the browser
   data                  list or fetch the images that some experiments can use
   version               which festina this is
 
@@ -86,24 +90,11 @@ def run(words: list[str]) -> int:
     arguments.add_output(parser)
     found = parser.read(rest)
     experiment = experiment or arguments.required(name, "run")
-    fields, budget = arguments.fields_from(found), arguments.budget_from(found)
-    seeds = arguments.whole_number("seeds", found.seeds)
-    first_seed = arguments.whole_number("first_seed", found.first_seed) or 0
-    arguments.check(experiment, budget, fields)
+    question = arguments.question_from(found, experiment)
 
     from festina.cli.work import run_one
 
-    return run_one(
-        experiment,
-        as_json=found.json,
-        figure=not found.no_figure,
-        budget=budget,
-        seeds=seeds,
-        first_seed=first_seed,
-        store=Path(found.out),
-        fresh=found.fresh,
-        **fields,
-    )
+    return run_one(experiment, as_json=found.json, figure=not found.no_figure, **question)
 
 
 def reproduce(words: list[str]) -> int:
@@ -145,6 +136,8 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "run": run,
     "sweep": sweep,
     "reproduce": reproduce,
+    "explore": explore,
+    "export": export,
     "data": data,
     "version": version,
 }

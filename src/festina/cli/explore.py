@@ -1,0 +1,32 @@
+"""`festina explore`: the page in a browser."""
+
+from importlib.util import find_spec
+
+from festina.cli import arguments, machine
+from festina.cli.arguments import Parser
+from festina.errors import ArgumentError, FestinaError
+
+NEEDED = ("starlette", "uvicorn")
+
+
+def explore(words: list[str]) -> int:
+    parser = Parser(
+        "explore",
+        description="Serve a page with every experiment, sliders and live charts, to browsers on this machine.",
+    )
+    parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="where to serve [default 127.0.0.1]")
+    parser.add_argument("--port", metavar="PORT", default="8765", help="0 takes any that is free [default 8765]")
+    parser.add_argument("--debug", action="store_true", help="show where an error came from")
+    found = parser.read(words)
+    port = arguments.whole_number("port", found.port) or 0
+    if not 0 <= port <= 65535:
+        raise ArgumentError(f"Argument `port` must be from 0 to 65535, but is {port}.")
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise FestinaError(f"the page needs {' and '.join(missing)}; install it with: pip install 'festina[page]'")
+    machine.prepare()
+
+    from festina.page.server import serve
+
+    serve(found.host, port)
+    return 0

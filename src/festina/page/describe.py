@@ -1,0 +1,132 @@
+"""What there is to see, as JSON: the gallery, one experiment, and its fields as controls."""
+
+import re
+from collections.abc import Sequence
+from inspect import cleandoc
+from typing import Any, Literal, get_args, get_origin
+
+from festina._version import __version__
+from festina.claims import Claim
+from festina.config import notes
+from festina.experiment import Budget, Experiment
+from festina.lab.tables import as_json, expectation, value_text
+from festina.page import limits
+from festina.page.sliders import bounds_of, slider
+from festina.sources import Citation, Source
+
+BUDGETS: tuple[Budget, ...] = ("quick", "full")
+TYPES = {bool: "boolean", int: "integer", float: "number"}
+
+
+def gallery(experiments: Sequence[Experiment], statuses: dict[str, Any]) -> dict[str, Any]:
+    """Every experiment in a few words, and the families they belong to with their sources."""
+    families: dict[str, dict[str, Source]] = {}
+    for experiment in experiments:
+        families.setdefault(experiment.family(), {}).update({source.key: source for source in experiment.sources})
+    return {
+        "version": __version__,
+        "families": [
+            {"name": name, "sources": [{"key": source.key, "label": source.short} for source in sources.values()]}
+            for name, sources in families.items()
+        ],
+        "experiments": [_card(experiment, statuses.get(experiment.name)) for experiment in experiments],
+    }
+
+
+def _card(experiment: Experiment, status: Any) -> dict[str, Any]:
+    return {
+        "name": experiment.name,
+        "family": experiment.family(),
+        "summary": experiment.summary(),
+        "sources": [source.key for source in experiment.sources],
+        "claims": [{"id": claim.id, "sentence": claim.statement} for claim in experiment.claims],
+        "status": status,
+        "thumbnail": f"/api/experiments/{experiment.name}/thumbnail.svg",
+    }
+
+
+def describe(experiment: Experiment) -> dict[str, Any]:
+    """All there is to know about an experiment before it runs."""
+    return as_json(
+        {
+            "name": experiment.name,
+            "family": experiment.family(),
+            "summary": experiment.summary(),
+            "text": paragraphs(experiment),
+            "sources": [
+                {"key": source.key, "label": source.short, "citation": source.citation} for source in experiment.sources
+            ],
+            "equations": [{"tex": equation.tex, "sentence": equation.sentence} for equation in experiment.equations],
+            "presets": [
+                {
+                    "name": preset.name,
+                    "sentence": preset.sentence,
+                    "budget": preset.budget,
+                    "fields": {name: as_control(value) for name, value in preset.fields.items()},
+                }
+                for preset in experiment.presets
+            ],
+            "time_unit": experiment.time_unit,
+            "seeds": {budget: min(experiment.seeds_at(budget), limits.MOST_SEEDS) for budget in BUDGETS},
+            "variables": [
+                {"name": name, "label": kind.label, "unit": kind.unit, "dims": list(kind.dims)}
+                for name, kind in experiment.variables.items()
+            ],
+            "claims": [_claim(claim) for claim in experiment.claims],
+            "fields": [_field(experiment, name) for name in experiment.Config.model_fields],
+        }
+    )
+
+
+def paragraphs(experiment: Experiment) -> list[str]:
+    """The docstring below its first line, paragraph by paragraph."""
+    text = cleandoc(type(experiment).__doc__ or "")
+    blocks = re.split(r"\n\s*\n", text)[1:]
+    return [" ".join(block.split()) for block in blocks if block.strip()]
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {
+        "id": claim.id,
+        "sentence": claim.statement,
+        "source": str(claim.source) if isinstance(claim.source, Citation) else claim.source.short,
+        "expectation": expectation(claim.expect.says, claim.expect.tolerance),
+        "budget": claim.budget,
+    }
+
+
+def _field(experiment: Experiment, name: str) -> dict[str, Any]:
+    """A field as a control: what it is, what it allows, and where its slider might go."""
+    field = experiment.Config.model_fields[name]
+    about = notes(field)
+    quick = experiment.quick.get(name, field.default)
+    low, high = bounds_of(field)
+    return {
+        "name": name,
+        "label": name.replace("_", " "),
+        "help": field.description or "",
+        "unit": about.get("unit", ""),
+        "kind": about["kind"],
+        "type": type_of(field.annotation),
+        "default": as_control(field.default),
+        "quick": as_control(quick),
+        "minimum": low.value,
+        "maximum": high.value,
+        "exclusive_minimum": low.exclusive,
+        "exclusive_maximum": high.exclusive,
+        "slider": slider(field, quick),
+        "choices": list(get_args(field.annotation)) if get_origin(field.annotation) is Literal else None,
+    }
+
+
+def type_of(annotation: Any) -> str:
+    """How a field is entered: several values are a text with commas."""
+    return "choice" if get_origin(annotation) is Literal else TYPES.get(annotation, "text")
+
+
+def as_control(value: Any) -> Any:
+    """A value as it stands in a control, and as the server takes it back."""
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(part, list | tuple) for part in value)
+        return str([list(part) for part in value]) if nested else value_text(value)
+    return value

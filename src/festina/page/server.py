@@ -1,0 +1,72 @@
+"""Start the page: on this machine alone, unless another host is asked for."""
+
+import socket
+import sys
+from threading import Thread
+
+import uvicorn
+
+from festina.errors import FestinaError
+from festina.lab.batch import Run
+from festina.lab.registry import find
+from festina.page.app import make_app
+from festina.page.jobs import Jobs
+from festina.page.security import is_loopback
+from festina.page.theory import theory_of
+
+FIRST = "linear/chain"
+PATIENCE = 1  # seconds for open streams when the server stops
+
+
+def serve(host: str, port: int) -> None:
+    """Serve the page until Ctrl-C; the address is printed as soon as it can be opened."""
+    listener = bound(host, port)
+    if not is_loopback(host):
+        print(
+            f"festina: warning: anyone who can reach {host} can start computations here; there is no password.",
+            file=sys.stderr,
+        )
+    jobs = Jobs()
+    settings = uvicorn.Config(
+        make_app(host, jobs),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=PATIENCE,
+    )
+    print(f"festina is at {address(host, listener)} (Ctrl-C stops it)", flush=True)
+    Thread(target=warm_up, name="warm up", daemon=True).start()
+    try:
+        uvicorn.Server(settings).run(sockets=[listener])
+    except KeyboardInterrupt:  # uvicorn passes on the Ctrl-C that stopped it
+        pass
+    finally:
+        jobs.cancel_all()
+        listener.close()
+
+
+def warm_up() -> None:
+    """Import and compile what the first question to theory would otherwise wait for."""
+    experiment = find(FIRST)
+    theory_of(experiment, Run(experiment.configure("quick"), 0))
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that is bound and listens; port 0 takes any that is free."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(place)
+        listener.listen(128)
+    except (OSError, OverflowError) as error:
+        raise FestinaError(
+            f"cannot serve at {host}, port {port}: {getattr(error, 'strerror', None) or error}"
+        ) from None
+    return listener
+
+
+def address(host: str, listener: socket.socket) -> str:
+    """What to type into a browser."""
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://{f'[{name}]' if ':' in name else name}:{listener.getsockname()[1]}/"

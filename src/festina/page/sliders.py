@@ -1,0 +1,74 @@
+"""Where a field's slider goes: within what is allowed, around the value it starts at."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from festina.config import notes
+
+WIDE = 100.0  # a range of such a ratio, or a value so far below its end, is seen better in logarithms
+AROUND = 100.0  # how far a logarithmic slider goes, up and down, where nothing bounds it
+NUDGE = 1e-3  # of the range, to stay clear of an end that is excluded
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An end of what is allowed; None where there is none."""
+
+    value: float | None = None
+    exclusive: bool = False
+
+
+def bounds_of(field: Any) -> tuple[Bound, Bound]:
+    """The smallest and the largest value of a field."""
+    low, high = Bound(), Bound()
+    for rule in field.metadata:
+        for name, exclusive in (("ge", False), ("gt", True)):
+            if getattr(rule, name, None) is not None:
+                low = Bound(getattr(rule, name), exclusive)
+        for name, exclusive in (("le", False), ("lt", True)):
+            if getattr(rule, name, None) is not None:
+                high = Bound(getattr(rule, name), exclusive)
+    return low, high
+
+
+def slider(field: Any, value: Any) -> dict[str, Any] | None:
+    """The ends and the scale of a slider around a value; None for what is no number."""
+    if field.annotation not in (int, float) or isinstance(value, bool):
+        return None
+    low, high = bounds_of(field)
+    whole = field.annotation is int
+    if _is_wide(field, low, high, float(value)):
+        first, last = value / AROUND, value * AROUND
+        first, last = max(first, _inner(low, value, 1)), min(last, _inner(high, value, -1))
+        scale = "log"
+    else:
+        first, last = _linear_ends(low, high, float(value))
+        scale = "lin"
+    if whole:
+        first, last = max(round(first), int(low.value) if low.value is not None else round(first)), round(last)
+    return {"from": first, "to": max(last, value), "scale": scale}
+
+
+def _is_wide(field: Any, low: Bound, high: Bound, value: float) -> bool:
+    if value <= 0 or (low.value is None or low.value < 0):
+        return False
+    if notes(field).get("scale") == "log":
+        return True
+    if high.value is None:
+        return False
+    return value * WIDE < high.value or (low.value > 0 and high.value / low.value > WIDE)
+
+
+def _linear_ends(low: Bound, high: Bound, value: float) -> tuple[float, float]:
+    reach = 2 * abs(value) or 1.0
+    first = value - reach if low.value is None else _inner(low, value, 1)
+    last = value + reach if high.value is None else _inner(high, value, -1)
+    return first, last
+
+
+def _inner(bound: Bound, value: float, direction: int) -> float:
+    """A bound that may be reached; where it is excluded, a step inside, where there is none, infinitely far."""
+    if bound.value is None:
+        return -direction * float("inf")
+    distance = abs(value - bound.value) or 1.0
+    return bound.value + direction * NUDGE * distance if bound.exclusive else float(bound.value)

@@ -1,0 +1,66 @@
+/** Colours that everyone can tell apart, and the marks and dashes that do without colour. */
+
+import { isDark } from "./theme.js";
+
+// Okabe & Ito, in the order of the package's own figures; the last is the colour of the ink.
+const PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
+const DARK_PALETTE = ["#56B4E9", "#F0803C", "#2BC79A", "#DE9DC1", "#E69F00", "#8FB7E8"];
+const INK = "#1c1c1c";
+const DARK_INK = "#e4e3df";
+
+// Viridis: even in lightness, and readable with every kind of colour vision.
+const VIRIDIS = [
+  [68, 1, 84],
+  [72, 24, 106],
+  [71, 45, 123],
+  [66, 64, 134],
+  [59, 82, 139],
+  [51, 99, 141],
+  [44, 114, 142],
+  [38, 130, 142],
+  [33, 145, 140],
+  [31, 160, 136],
+  [40, 174, 128],
+  [63, 188, 115],
+  [94, 201, 98],
+  [132, 212, 75],
+  [173, 220, 48],
+  [216, 226, 25],
+  [253, 231, 37],
+];
+
+export const MARKERS = ["circle", "square", "triangle", "diamond", "cross", "inverted"];
+
+/** The colour of viridis at a share between 0 and 1. */
+export function viridis(share) {
+  const place = Math.min(1, Math.max(0, share)) * (VIRIDIS.length - 1);
+  const low = Math.min(VIRIDIS.length - 2, Math.floor(place));
+  const mixed = VIRIDIS[low].map((part, k) => Math.round(part + (VIRIDIS[low + 1][k] - part) * (place - low)));
+  return `rgb(${mixed.join(", ")})`;
+}
+
+/** The colour of one line among several: the palette for a few, an even scale for many. */
+export function lineColour(number, count) {
+  const palette = isDark() ? [...DARK_PALETTE, DARK_INK] : [...PALETTE, INK];
+  if (count <= palette.length) return palette[number];
+  const share = number / (count - 1);
+  return viridis(isDark() ? 0.25 + 0.75 * share : 0.85 * share);
+}
+
+/** The mark of one line among several. */
+export const markerOf = (number) => MARKERS[number % MARKERS.length];
+
+/** The colours of axes, of what is written on them, and of the paper. */
+export function chartColours() {
+  return isDark()
+    ? { ink: DARK_INK, soft: "#a5a7a9", grid: "#2c3034", paper: "#16181b" }
+    : { ink: INK, soft: "#5c5c5c", grid: "#e9e9e6", paper: "#ffffff" };
+}
+
+/** A colour with some of the paper showing through. */
+export function faint(colour, opacity) {
+  const parts = colour.startsWith("#")
+    ? [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16))
+    : colour.match(/\d+/g).slice(0, 3);
+  return `rgba(${parts.join(", ")}, ${opacity})`;
+}

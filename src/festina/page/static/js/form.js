@@ -1,0 +1,184 @@
+/** The form of an experiment: presets, budget and seeds, continuous fields first, the others behind a fold. */
+
+import { createControl } from "./controls.js";
+import { element, fill, prose } from "./dom.js";
+import { plain } from "./numbers.js";
+import { budgetSettings, presetSettings, valueOf, withField } from "./settings.js";
+
+const SEEDS = {
+  name: "seeds",
+  label: "seeds",
+  help: "how many independent runs",
+  unit: "",
+  type: "integer",
+  slider: null,
+};
+
+/**
+ * The form. `changed(settings)` hears of every change made by hand; `show(settings)` shows others;
+ * `complain(message, field)` puts a message beside a field and says whether there was such a field.
+ */
+export function createForm(experiment, changed) {
+  let settings = budgetSettings(experiment, "quick");
+  const change = (next) => {
+    settings = next;
+    presets.show(next);
+    changed(next);
+  };
+  const controls = new Map(
+    experiment.fields.map((field) => [
+      field.name,
+      createControl(field, (value) => change(withField(field, value, settings))),
+    ]),
+  );
+  const seeds = createControl(SEEDS, (value) => change({ ...settings, seeds: value }));
+  const budgets = budgetChoice((budget) => renew(budgetSettings(experiment, budget)));
+  const presets = presetButtons(experiment, (preset) => renew(presetSettings(experiment, preset)));
+  const advanced = foldOf(experiment, controls);
+  const root = element(
+    "form",
+    { class: "controls", "aria-label": "Settings", onsubmit: (event) => event.preventDefault() },
+    presets.root,
+    element(
+      "fieldset",
+      {},
+      element("legend", {}, "Settings"),
+      element("div", { class: "control-grid" }, ofKind(experiment, controls, "continuous")),
+      element("div", { class: "pair" }, budgets.root, seeds.root),
+    ),
+    advanced,
+  );
+
+  function renew(next) {
+    show(next);
+    changed(next);
+  }
+
+  function show(next) {
+    settings = next;
+    presets.show(next);
+    budgets.set(next.budget);
+    seeds.set(next.seeds);
+    for (const field of experiment.fields) {
+      controls.get(field.name).set(valueOf(field, next));
+      controls.get(field.name).complain("");
+    }
+    if (advanced && structuralFields(experiment).some((field) => field.name in next.fields)) advanced.open = true;
+  }
+
+  function complain(message, name) {
+    const control = name === "seeds" ? seeds : controls.get(name);
+    if (!control) return false;
+    if (advanced?.contains(control.root)) advanced.open = true;
+    control.complain(message);
+    return true;
+  }
+
+  function clear() {
+    for (const control of [seeds, ...controls.values()]) control.complain("");
+  }
+
+  return { root, show, complain, clear };
+}
+
+function structuralFields(experiment) {
+  return experiment.fields.filter((field) => field.kind !== "continuous");
+}
+
+function ofKind(experiment, controls, kind) {
+  const fields =
+    kind === "continuous"
+      ? experiment.fields.filter((field) => field.kind === "continuous")
+      : structuralFields(experiment);
+  return fields.map((field) => controls.get(field.name).root);
+}
+
+function foldOf(experiment, controls) {
+  const inside = ofKind(experiment, controls, "structural");
+  if (!inside.length) return null;
+  return element(
+    "details",
+    { class: "advanced" },
+    element("summary", {}, "Advanced"),
+    element("p", { class: "help" }, "Each of these changes the program itself, which is then compiled anew."),
+    element("div", { class: "control-grid" }, inside),
+  );
+}
+
+function presetButtons(experiment, choose) {
+  if (!experiment.presets.length) return { root: null, show: () => undefined };
+  const about = element("p", { class: "help" }, "Each sets all fields.");
+  const buttons = experiment.presets.map((preset) => presetButton(preset, about, choose));
+  const root = element(
+    "section",
+    { class: "presets", "aria-labelledby": "presets-heading" },
+    element("h2", { id: "presets-heading" }, "Presets"),
+    element(
+      "ul",
+      {},
+      buttons.map((button) => element("li", {}, button)),
+    ),
+    about,
+  );
+
+  /** Mark the preset that some settings are, if they are one. */
+  function show(settings) {
+    const now = textOf(experiment, settings);
+    const active = experiment.presets.findIndex(
+      (preset) => textOf(experiment, presetSettings(experiment, preset)) === now,
+    );
+    buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(k === active)));
+    if (active >= 0) fill(about, sentenceOf(experiment.presets[active]));
+  }
+
+  return { root, show };
+}
+
+function presetButton(preset, about, choose) {
+  const tell = () => fill(about, sentenceOf(preset));
+  return element(
+    "button",
+    {
+      type: "button",
+      title: preset.sentence,
+      "aria-description": preset.sentence,
+      "aria-pressed": "false",
+      onclick: () => choose(preset),
+      onfocus: tell,
+      onpointerenter: tell,
+    },
+    preset.name,
+  );
+}
+
+function sentenceOf(preset) {
+  return [...prose(preset.sentence), preset.budget === "full" ? " (full budget)" : ""];
+}
+
+function textOf(experiment, settings) {
+  return JSON.stringify([
+    settings.budget,
+    settings.seeds,
+    experiment.fields.map((field) => plain(valueOf(field, settings))),
+  ]);
+}
+
+function budgetChoice(choose) {
+  const options = [
+    ["quick", "quick: a look"],
+    ["full", "full: as in the source"],
+  ];
+  const list = element(
+    "select",
+    { id: "budget", onchange: () => choose(list.value) },
+    options.map(([value, text]) => element("option", { value }, text)),
+  );
+  const root = element(
+    "div",
+    { class: "control" },
+    element("label", { for: "budget" }, "budget"),
+    element("div", { class: "inputs" }, list),
+    element("p", { class: "help" }, "sets all fields anew"),
+  );
+  return { root, set: (budget) => (list.value = budget) };
+}

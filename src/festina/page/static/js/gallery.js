@@ -1,0 +1,113 @@
+/** The gallery: every experiment as a card, by family, with a box that filters them. */
+
+import { listExperiments } from "./api.js";
+import { MARKS } from "./claims.js";
+import { announce, element, prose } from "./dom.js";
+
+/** Show the gallery in an element; there is nothing to end. */
+export async function showGallery(place) {
+  const { experiments, families, version } = await listExperiments();
+  const labels = new Map(families.flatMap((family) => family.sources.map((source) => [source.key, source.label])));
+  const groups = families.map((family) => familySection(family, experiments, labels));
+  const none = element("p", { class: "nothing", hidden: true }, "No experiment matches.");
+  const box = element("input", {
+    type: "search",
+    id: "filter",
+    placeholder: "depth, gates, Saxe…",
+    autocomplete: "off",
+  });
+  box.addEventListener("input", () => {
+    const shown = groups.map((group) => group.filter(box.value)).reduce((sum, count) => sum + count, 0);
+    none.hidden = shown > 0;
+    announce(`${shown} experiments`);
+  });
+  place.replaceChildren(
+    element(
+      "header",
+      { class: "gallery-head" },
+      element("h1", { tabindex: "-1" }, "Theories of learning, to be played with"),
+      element(
+        "p",
+        { class: "lead" },
+        "Every card is a phenomenon: its simulation, what mathematics says of it, and the ",
+        "claims of the papers, judged when you run it. Move a slider; theory answers at once.",
+      ),
+      element(
+        "div",
+        { class: "filter" },
+        element("label", { for: "filter" }, "Filter"),
+        box,
+        element(
+          "span",
+          { class: "legend-line" },
+          Object.entries(MARKS)
+            .map(([name, mark]) => `${mark} ${name}`)
+            .join("  ·  "),
+        ),
+      ),
+    ),
+    ...groups.map((group) => group.root),
+    none,
+    element("footer", { class: "colophon" }, `festina ${version} · ${experiments.length} experiments`),
+  );
+  document.title = "festina";
+  return () => undefined;
+}
+
+function familySection(family, experiments, labels) {
+  const cards = experiments.filter((one) => one.family === family.name).map((one) => card(one, labels));
+  const id = `family-${family.name}`;
+  const root = element(
+    "section",
+    { class: "family", "aria-labelledby": id },
+    element("h2", { id }, family.name),
+    element("p", { class: "kicker" }, family.sources.map((source) => source.label).join(" · ")),
+    element(
+      "ul",
+      { class: "cards" },
+      cards.map((one) => one.root),
+    ),
+  );
+
+  function filter(text) {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = cards.filter((one) => {
+      one.root.hidden = !words.every((word) => one.text.includes(word));
+      return !one.root.hidden;
+    });
+    root.hidden = shown.length === 0;
+    return shown.length;
+  }
+
+  return { root, filter };
+}
+
+function card(experiment, labels) {
+  const sources = experiment.sources.map((key) => labels.get(key) ?? key).join(" · ");
+  const root = element(
+    "li",
+    { class: "card" },
+    element(
+      "a",
+      { href: `#/${experiment.name}` },
+      element("img", { src: experiment.thumbnail, alt: "", width: "240", height: "120", loading: "lazy" }),
+      element("span", { class: "card-name" }, experiment.name.split("/")[1].replaceAll("_", " ")),
+    ),
+    element("p", { class: "card-summary" }, prose(experiment.summary)),
+    element("p", { class: "card-status" }, statusText(experiment)),
+    element("p", { class: "card-sources" }, sources),
+  );
+  return { root, text: `${experiment.name} ${experiment.summary} ${sources}`.toLowerCase() };
+}
+
+/** How its claims came out when the package was made, as a mark and in words. */
+function statusText({ status, claims }) {
+  if (!status) return `${claims.length} ${claims.length === 1 ? "claim" : "claims"}, not judged yet`;
+  const parts = Object.entries(MARKS).flatMap(([name, mark]) =>
+    status[name] ? [element("span", { class: name.replaceAll(" ", "-") }, `${mark} ${status[name]} ${name}`)] : [],
+  );
+  return [
+    ...parts.flatMap((part, k) => (k ? [", ", part] : [part])),
+    element("span", { class: "aside" }, ` (${status.budget} budget)`),
+  ];
+}

@@ -1,0 +1,54 @@
+"""What the tests of the page share: a client of the application, a real server, and how to read its events."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import uvicorn
+
+from festina.page.app import make_app
+from festina.page.jobs import Jobs
+
+HOST = "127.0.0.1"
+CHAIN = {"experiment": "linear/chain", "budget": "quick", "fields": {"records": 100}}
+
+
+@contextmanager
+def real_server(jobs: Jobs | None = None) -> Iterator[httpx.Client]:
+    """A server on a free port, in a thread; streams and disconnections are those of a network."""
+    listener = socket.create_server((HOST, 0))
+    server = uvicorn.Server(uvicorn.Config(make_app(HOST, jobs), log_level="warning", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        with httpx.Client(base_url=f"http://{HOST}:{listener.getsockname()[1]}", timeout=60) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+def events(client: Any, path: str, **options: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The events of a run or a map, one by one, to the end."""
+    with client.stream("GET", path, **options) as response:
+        assert response.status_code == 200, response.read()
+        name = ""
+        for line in response.iter_lines():
+            if line.startswith("event: "):
+                name = line.removeprefix("event: ")
+            elif line.startswith("data: "):
+                yield name, json.loads(line.removeprefix("data: "))
+
+
+def wait_until(holds: Any, seconds: float = 10.0) -> float:
+    """How long it took until something held."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < seconds, "it did not happen in time"
+        time.sleep(0.01)
+    return time.monotonic() - began

@@ -1,0 +1,115 @@
+"""What the page is told of experiments, and where sliders go."""
+
+import json
+
+import pytest
+
+from festina.config import continuous, notes, structural
+from festina.experiment import Experiment, ExperimentConfig
+from festina.lab.registry import find, names
+from festina.page import thumbnails
+from festina.page.describe import as_control, describe, gallery
+from festina.page.questions import configured
+from festina.page.sliders import bounds_of, slider
+
+
+class Sample(Experiment):
+    name = "sample/fields"
+
+    class Config(ExperimentConfig):
+        free: float = continuous(2.0, help="no bounds")
+        share: float = continuous(0.25, gt=0, lt=1, help="between two ends")
+        small: float = continuous(1e-3, gt=0, scale="log", help="a start")
+        decades: float = continuous(5.0, ge=1e-3, le=1e3, help="spans decades")
+        zero: float = continuous(0.0, ge=0, help="off")
+        units: int = structural(20, ge=1, le=50, help="how many")
+        several: tuple[float, ...] = structural((1.0, 2.0), help="some")
+        on: bool = structural(True, help="whether")
+
+
+def slider_of(name):
+    field = Sample.Config.model_fields[name]
+    return slider(field, field.default)
+
+
+def test_sliders():
+    assert slider_of("free") == {"from": -2.0, "to": 6.0, "scale": "lin"}
+    share = slider_of("share")
+    assert 0 < share["from"] < 1e-3
+    assert 0.99 < share["to"] < 1
+    assert slider_of("small") == {"from": pytest.approx(1e-5), "to": pytest.approx(0.1), "scale": "log"}
+    assert slider_of("decades") == {"from": pytest.approx(0.05), "to": pytest.approx(500.0), "scale": "log"}
+    assert slider_of("zero") == {"from": 0.0, "to": 1.0, "scale": "lin"}
+    assert slider_of("units") == {"from": 1, "to": 50, "scale": "lin"}
+    assert slider_of("several") is None
+    assert slider_of("on") is None
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_experiment_can_be_described_and_its_controls_are_taken_back(name):
+    experiment = find(name)
+    told = json.loads(json.dumps(describe(experiment), allow_nan=False))
+    assert told["summary"] == experiment.summary()
+    assert [field["name"] for field in told["fields"]] == list(experiment.Config.model_fields)
+    quick = {field["name"]: field["quick"] for field in told["fields"]}
+    assert configured(experiment, "full", quick) == experiment.configure("quick")
+    for preset, declared in zip(told["presets"], experiment.presets, strict=True):
+        expected = experiment.configure(declared.budget, **declared.fields)
+        assert configured(experiment, preset["budget"], preset["fields"]) == expected
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_slider_is_within_bounds_around_its_value(name):
+    experiment = find(name)
+    for field in describe(experiment)["fields"]:
+        if field["slider"] is None:
+            continue
+        ends = field["slider"]
+        low, high = bounds_of(experiment.Config.model_fields[field["name"]])
+        assert ends["from"] < ends["to"]
+        assert ends["from"] <= field["quick"] <= ends["to"]
+        assert ends["scale"] == "lin" or ends["from"] > 0
+        for end in (ends["from"], ends["to"]):
+            assert low.value is None or (end > low.value if low.exclusive else end >= low.value)
+            assert high.value is None or (end < high.value if high.exclusive else end <= high.value)
+        if notes(experiment.Config.model_fields[field["name"]]).get("scale") == "log":
+            assert ends["scale"] == "log"
+
+
+def test_values_of_controls():
+    assert as_control((1, 2.5, float("inf"))) == "1,2.5,inf"
+    assert as_control(((2, 1), (3,))) == "[[2, 1], [3]]"
+    assert as_control(0.1) == 0.1
+
+
+def test_the_gallery_has_families_sources_and_status():
+    status = {"reproduced": 5, "budget": "quick"}
+    told = gallery([find("linear/chain")], {"linear/chain": status})
+    assert told["families"] == [
+        {
+            "name": "linear",
+            "sources": [{"key": "saxe2013", "label": "Saxe et al. 2013"}, {"key": "lecture", "label": "Saxe, lecture"}],
+        }
+    ]
+    (card,) = told["experiments"]
+    assert card["status"] == status
+    assert card["thumbnail"] == "/api/experiments/linear/chain/thumbnail.svg"
+    assert gallery([find("linear/chain")], {})["experiments"][0]["status"] is None
+
+
+def test_thumbnails_are_small_and_plain(monkeypatch):
+    monkeypatch.setattr(thumbnails, "stored", lambda: {"a/b": {"lines": [[0.0, None, 0.5, 1.0]]}})
+    drawn = thumbnails.thumbnail("a/b")
+    assert drawn.count("M") == 3  # the frame, and a line in two pieces
+    assert "L154.0 6.0" in drawn
+    assert "<path" in thumbnails.thumbnail("nobody/knows")
+
+
+def test_stored_thumbnails_are_normalised_and_few():
+    for name, entry in thumbnails.stored().items():
+        assert name in names()
+        assert len(entry["lines"]) <= thumbnails.MOST_LINES
+        for line in entry["lines"]:
+            assert len(line) <= thumbnails.MOST_POINTS
+            assert all(value is None or 0 <= value <= 1 for value in line)
+        assert sum(entry["status"][outcome] for outcome in thumbnails.MARKS) == len(find(name).claims)

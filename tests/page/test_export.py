@@ -1,0 +1,103 @@
+"""An exported run: one file that holds everything, and shows it from a disk with nothing else around."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+import festina
+from festina.cli import main
+from festina.page.export import content_of, modules, page_of, write_page
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+OUTSIDE = re.compile(r"""(?:src|href)=["'](?!data:|#)|url\((?!["']?data:)|@import""")
+
+
+@pytest.fixture(scope="module")
+def result():
+    return festina.run("linear/chain", budget="quick", records=60, strength=2.0)
+
+
+def embedded(page: str) -> dict:
+    found = re.search(r'<script type="application/json" id="run">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_holds_the_numbers_of_the_run(result):
+    run = embedded(page_of(result))
+    assert run == json.loads(json.dumps(content_of(result)))
+    assert run["settings"]["strength"] == "2"
+    assert run["command"] == "festina run linear/chain --budget quick --strength 2 --records 60"
+    assert [verdict["outcome"] for verdict in run["claims"]["verdicts"]] == [v.outcome for v in result.verdicts]
+    for kind, data in {"simulation": result.data, "theory": result.theory}.items():
+        np.testing.assert_array_equal(run[kind]["times"], data["time"].values)
+        lines = [one for one in run[kind]["series"] if one["variable"] == "product"]
+        assert [one["line"] for one in lines] == ["depth 1", "depth 2", "depth 4", "depth inf"]
+        for k, one in enumerate(lines):
+            np.testing.assert_array_equal(one["values"], data["product"].isel(run=0, depth=k).values)
+
+
+def test_needs_nothing_from_outside(result):
+    page = page_of(result)
+    markup = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert OUTSIDE.findall(markup) == []
+    assert page.count("</script>") == page.count("<script")
+    assert "api.js" not in "".join(modules())  # what talks to a server is left at home
+
+
+def test_text_cannot_break_out_of_the_page(result):
+    class Hostile(type(result.experiment)):
+        __doc__ = "</script><script>alert(1)</script> & <b>bold</b>"
+
+    hostile = festina.experiment.Result(Hostile(), result.config, result.data, result.theory, result.verdicts)
+    page = page_of(hostile)
+    assert "<script>alert(1)" not in page
+    assert embedded(page)["experiment"]["summary"] == Hostile.__doc__
+
+
+def test_command_writes_the_file(tmp_path, capsys):
+    path = tmp_path / "new" / "chain.html"
+    words = ["export", "linear/chain", "--html", str(path), "--budget", "quick", "--records", "60", "--strength", "2"]
+    assert main([*words, "--out", str(tmp_path / "runs")]) == 0
+    assert str(path) in capsys.readouterr().out
+    assert embedded(path.read_text(encoding="utf-8"))["settings"]["strength"] == "2"
+
+
+def test_command_needs_a_format_and_good_fields(capsys):
+    assert main(["export", "linear/chain"]) == 2
+    assert "--html" in capsys.readouterr().err
+    assert main(["export", "linear/chain", "--html", "--strength", "-1"]) == 2
+    assert "`strength` must be greater than 0" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the path")
+def test_opens_from_a_disk(result, tmp_path):
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
+    path = write_page(result, tmp_path / "chain.html")
+    complaints: list[str] = []
+    asked: list[str] = []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 360, "height": 800})
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector("figure.chart canvas")
+        drawn = page.evaluate("document.querySelector('[data-variable=product]').plotted()")
+        verdicts = page.locator("td.verdict.reproduced").count()
+        equations = page.locator(".equation .katex").count()
+        overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Save the charts' data").click()
+        table = waiting.value.path().read_text(encoding="utf-8")
+        browser.close()
+    assert complaints == []
+    assert [address for address in asked if not address.startswith(("data:", "blob:", path.as_uri()))] == []
+    assert (verdicts, overflow) == (sum(v.outcome == "reproduced" for v in result.verdicts), 0)
+    assert equations >= len(result.experiment.equations)
+    np.testing.assert_array_equal(drawn["columns"][1], result["product"].isel(run=0, depth=0).values[1:])
+    assert len(table.splitlines()) == 1 + 2 * 2 * 4 * result.data.sizes["time"]
