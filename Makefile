@@ -20,7 +20,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench docs clean distclean rebuild
+.PHONY: help demo test browser lint format bench docs clean distclean rebuild
 
 # The caller's shell must not leak into the results.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
@@ -54,8 +54,14 @@ help:
 demo: $(VENV)/.stamp-core
 	$(BIN)/festina $(DEMO)
 
-test: lint
+test: lint browser
 	JAX_PLATFORMS=cpu $(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+
+# The page is tested in a real browser: the system's, or else one that playwright can fetch; without, its tests skip.
+browser: $(VENV)/.stamp-dev
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	  || timeout 300 $(BIN)/python -m playwright install chromium >/dev/null 2>&1 \
+	  || echo 'No Chromium here, and none to be had: the tests in the browser are skipped'
 
 lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check .
@@ -67,9 +73,7 @@ format: $(VENV)/.stamp-dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.stamp-dev
-	@set -e; for file in $(BENCH)/*.py; do \
-	  test -e "$$file" || { echo 'make bench: no benchmarks in $(BENCH)/'; exit 1; }; \
-	  echo "$$file"; $(BIN)/python "$$file"; done
+	$(BIN)/python $(BENCH)
 
 docs: $(VENV)/.stamp-docs
 	JAX_PLATFORMS=cpu $(BIN)/python -m sphinx -b html -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html

@@ -13,8 +13,20 @@ import pytest
 from serving import events
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the path")
+
+
+def find_browser() -> str | None:
+    """The system's Chromium or Chrome, or else the one that playwright has fetched."""
+    on_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if on_path:
+        return on_path
+    with sync_api.sync_playwright() as playwright:
+        fetched = playwright.chromium.executable_path
+    return fetched if Path(fetched).exists() else None
+
+
+BROWSER = find_browser()
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")
 
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "compiled"

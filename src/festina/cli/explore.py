@@ -1,5 +1,7 @@
 """`festina explore`: the page in a browser."""
 
+import os
+import sys
 from importlib.util import find_spec
 
 from festina.cli import arguments, machine
@@ -12,10 +14,11 @@ NEEDED = ("starlette", "uvicorn")
 def explore(words: list[str]) -> int:
     parser = Parser(
         "explore",
-        description="Serve a page with every experiment, sliders and live charts, to browsers on this machine.",
+        description="Open a page with every experiment, sliders and live charts, served to this machine alone.",
     )
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="where to serve [default 127.0.0.1]")
     parser.add_argument("--port", metavar="PORT", default="8765", help="0 takes any that is free [default 8765]")
+    parser.add_argument("--no-browser", action="store_true", help="print the address, and do not open it")
     parser.add_argument("--debug", action="store_true", help="show where an error came from")
     found = parser.read(words)
     port = arguments.whole_number("port", found.port) or 0
@@ -28,5 +31,11 @@ def explore(words: list[str]) -> int:
 
     from festina.page.server import serve
 
-    serve(found.host, port)
+    serve(found.host, port, browser=not found.no_browser and has_screen())
     return 0
+
+
+def has_screen() -> bool:
+    """Whether somebody sits here who would see a browser open."""
+    shown = sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return shown and sys.stdout.isatty()

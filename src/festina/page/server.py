@@ -2,6 +2,7 @@
 
 import socket
 import sys
+import webbrowser
 from threading import Thread
 
 import uvicorn
@@ -18,8 +19,8 @@ FIRST = "linear/chain"
 PATIENCE = 1  # seconds for open streams when the server stops
 
 
-def serve(host: str, port: int) -> None:
-    """Serve the page until Ctrl-C; the address is printed as soon as it can be opened."""
+def serve(host: str, port: int, *, browser: bool = False) -> None:
+    """Serve the page until Ctrl-C; the address is printed, and shown in a ``browser``, as soon as it can be opened."""
     listener = bound(host, port)
     if not is_loopback(host):
         print(
@@ -35,6 +36,8 @@ def serve(host: str, port: int) -> None:
         timeout_graceful_shutdown=PATIENCE,
     )
     print(f"festina is at {address(host, listener)} (Ctrl-C stops it)", flush=True)
+    if browser:
+        webbrowser.open(address(host, listener))
     Thread(target=warm_up, name="warm up", daemon=True).start()
     try:
         uvicorn.Server(settings).run(sockets=[listener])
