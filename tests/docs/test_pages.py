@@ -1,0 +1,48 @@
+"""Pages about networks of one's own: every example runs as written, those of other libraries where installed."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+SAYS = [
+    (
+        "own_network",
+        "Graph.of",
+        (r"the reduction applies", r"FAILS: initial weights are decoupled", r"loss at the end"),
+    ),
+    ("own_network", "candidates", (r"won by example 0, example 1, example 2, example 3", r"won by positive, negative")),
+    ("own_network", "torch", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
+    ("own_network", "flax", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
+    ("own_network", "labels = np.repeat", (r"redundant code of 3 classes in 200 neurons", r"\{dog eel\}")),
+    ("own_network", "gamma", (r"gates of 150 units", r"purely contextual: 0.0%")),
+    ("analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
+    ("analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
+    ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
+]
+"""A page, a word by which one of its examples is known, and what the example says."""
+
+
+def examples(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize(("page", "mark", "lines"), SAYS, ids=[f"{page}-{mark}" for page, mark, _ in SAYS])
+def test_the_example_runs_as_written(page, mark, lines, tmp_path):
+    if mark in ("torch", "flax") and importlib.util.find_spec(mark) is None:
+        pytest.skip(f"{mark} is not installed")
+    (code,) = [example for example in examples(page) if mark in example]
+    (tmp_path / "example.py").write_text(code, encoding="utf-8")
+    done = subprocess.run([sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for line in lines:
+        assert re.search(line, done.stdout), done.stdout
+
+
+@pytest.mark.parametrize("page", ["own_network", "analyser"])
+def test_every_example_is_tried(page):
+    assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)
