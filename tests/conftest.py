@@ -1,5 +1,6 @@
 """Every test runs with shapes checked at run time, in strict arithmetic."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from jaxtyping import install_import_hook
 # Before festina is first imported: jaxtyping annotations are then checked by beartype on every call.
 ROOMS = ("worlds", "networks", "learning", "theory", "measures", "precision", "errors")
 install_import_hook([f"festina.{room}" for room in ROOMS], "typecheck.checked")
+
+os.environ["NPROC"] = "1"  # of XLA's threads: pytest has a worker for every core, and bits must not depend on cores
 
 import jax  # noqa: E402
 import pytest  # noqa: E402

@@ -78,3 +78,14 @@ def test_a_half_done_sweep_has_its_share_told(tmp_path, capsys):
 
     work(folder, stored_plan(folder), tell=lambda tile, outcome: True)
     assert "2 of 6 runs done (33%)" in said(capsys, "sweep", "status", folder)[1]
+
+
+def test_one_unusable_sweep_does_not_keep_the_others_waiting(tmp_path, capsys):
+    said(capsys, "sweep", "slurm", *WORDS, "--out", tmp_path)
+    said(capsys, "sweep", "slurm", *WORDS, "--tile", "3", "--out", tmp_path)
+    bad, good = sweeps_in(tmp_path)
+    (bad / "sweep.json").write_text("{")
+    code, out, err = said(capsys, "sweep", "status", tmp_path)
+    assert code == 1 and "0 of 6 runs done" in out and "sweep.json is damaged" in err
+    code, out, err = said(capsys, "sweep", "resume", tmp_path, "--processes", "1")
+    assert code == 1 and "6 runs done" in out and str(good) in out and "sweep.json is damaged" in err

@@ -1,6 +1,7 @@
 """The page on speed: every table it has was written by a benchmark that exists, and every benchmark has one."""
 
 import ast
+import importlib.util
 import re
 from pathlib import Path
 
@@ -61,3 +62,36 @@ def test_figures_and_links_are_there():
     local = [target for target in re.findall(r"\]\(([^)#]+)[^)]*\)", TEXT) if not target.startswith("http")]
     assert local
     assert all((ROOT / "docs" / target).is_file() for target in local)
+
+
+@pytest.fixture
+def table():
+    spec = importlib.util.spec_from_file_location("table", BENCHMARKS / "table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_publishing_replaces_one_block_and_nothing_else(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "conditions", lambda: "measured here")
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- begin a -->\nold\n<!-- end a -->\n<!-- begin b -->\nkept\n<!-- end b -->\n", "utf-8")
+    table.publish("a", ("way", "seconds"), [("new", 1.5)], "Note.", page=page)
+    once = page.read_text("utf-8")
+    assert "| new | 1.5 |\n\nNote. *measured here.*" in once
+    assert "old" not in once
+    assert once.startswith("before\n")
+    assert "<!-- begin b -->\nkept\n<!-- end b -->" in once
+    table.publish("a", ("way", "seconds"), [("new", 1.5)], "Note.", page=page)
+    assert page.read_text("utf-8") == once
+    with pytest.raises(SystemExit, match="one block named c"):
+        table.publish("c", ("way", "seconds"), [], page=page)
+
+
+def test_numbers_keep_three_digits(table):
+    values = {0.01234: "0.0123", 1.0: "1.00", 12.34: "12.3", 123.4: "123", 12345.0: "12,300", 3: "3", 2.5e7: "2.50·10⁷"}
+    assert {value: table.short(value) for value in values} == values
+    assert table.spread([3.0, 1.0, 2.0]) == "2.00 (1.00–3.00)"
+    assert (table.verdict(2, [2.1]), table.verdict(2, [1.9])) == ("2, reached", "2, missed")

@@ -67,6 +67,15 @@ def test_what_was_read_once_is_kept(swept, reads):
     assert data["total"].isel(speed=1).notnull().any() and reads == []
 
 
+def test_labels_that_repeat_are_read_by_position(tmp_path):
+    over = {"decades": [2.0, 3.0]}
+    data = fs.sweep("linear/reversal", over, budget="quick", seeds=1, strengths="2,2,1", store=tmp_path)
+    alone = fs.run("linear/reversal", budget="quick", seeds=1, strengths="2,2,1", decades=3.0)
+    np.testing.assert_allclose(
+        data["level"].isel(decades=1, seed=0).transpose(*alone["level"].dims[1:]), alone["level"].isel(run=0), rtol=1e-9
+    )
+
+
 MEMORY = """
 import resource, sys
 sys.path[:0] = [{tests!r}]

@@ -189,3 +189,26 @@ def test_a_sweep_goes_on_from_its_folder_alone(tmp_path, undisturbed):
     assert_undamaged_and_same(folder, undisturbed)
     with pytest.raises(StoreError, match="holds no readable sweep"):
         resume(tmp_path)
+
+
+def test_bits_do_not_depend_on_cores(tmp_path):
+    """Products long enough for XLA to share them out among threads, had it several."""
+    question = {"over": {"scale": [0.01, 0.02]}, "tile": 1, "budget": "quick", "seeds": 1, "variables": ["similarity"]}
+    question |= {"hidden": 300, "features": 400, "records": 10, "until": 0.3}
+    plan = planned("linear/semantics", **question)
+    found = []
+    for name, threads in (("one", "1"), ("two", "2")):
+        folder = sweep_folder(tmp_path / name, plan)
+        prepare(folder, plan)
+        command = [sys.executable, "-m", "festina.cli", "sweep", "resume", str(folder)]
+        subprocess.run(command, check=True, capture_output=True, env=os.environ | {"NPROC": threads}, timeout=120)
+        found.append(fs.lab.open_sweep(folder)["similarity"].load())
+    assert found[0].equals(found[1])
+
+
+def test_with_several_threads_nothing_is_computed_here(tmp_path, monkeypatch):
+    started = []
+    monkeypatch.setenv("NPROC", "2")
+    monkeypatch.setattr(Crew, "run", lambda self, plan, tell: started.append(self.size) or work(self.folder, plan))
+    fs.sweep("linear/chain", store=tmp_path, executor=Processes(2), **QUESTION)
+    assert started == [2]

@@ -116,14 +116,16 @@ def test_the_closure_is_the_population_dynamics(closed):
     assert np.abs(full["gates"][:, -1, 0] - full["gates"][:, 0, 0]).max() > 0.1
 
 
-def test_many_arms_go_in_tiles(monkeypatch):
-    """Five arms in tiles of two, the last one padded: nothing changes."""
+@pytest.mark.parametrize(("closed", "widest"), [("whole", 2), (None, 12)], ids=["closure", "wishart"])
+def test_many_arms_go_in_tiles(monkeypatch, closed, widest):
+    """Five arms in tiles of a few, the last one padded: nothing changes, with one output or with several."""
     blocks = Blocks.of((0, 1), 0.5, STEP)
     rules = [JointDescent(0.8, tau, Regularizer(0.2, 0.6)) for tau in (0.05, 0.1, 0.2, 0.4, 0.8)]
     arms = stacked(*(Arm(rule, blocks) for rule in rules))
-    whole = simulated(lambda seed: process(seed, closed="whole", arms=arms), seeds=2)
-    monkeypatch.setattr("festina.learning.wide.WIDEST", 2)
-    tiled = simulated(lambda seed: process(seed, closed="whole", arms=arms), seeds=2)
+    statistics = None if closed else Wishart(40)
+    whole = simulated(lambda seed: process(seed, statistics, closed=closed, arms=arms), seeds=2)
+    monkeypatch.setattr("festina.learning.wide.WIDEST", widest)
+    tiled = simulated(lambda seed: process(seed, statistics, closed=closed, arms=arms), seeds=2)
     for name in whole:
         np.testing.assert_allclose(tiled[name], whole[name], atol=1e-13)
 

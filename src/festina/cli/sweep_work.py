@@ -10,15 +10,23 @@ from typing import Any
 
 from festina.cli import machine
 from festina.cli.output import paint, print_json
+from festina.errors import StoreError
+from festina.lab import cores
 from festina.lab.tables import as_json as to_json
 from festina.lab.tables import duration
 
 MOST_REASONS = 10
 
 
+def _prepare() -> None:
+    """Before anything is computed for a sweep: whoever computes a batch, its bits are those of one thread."""
+    cores.keep_to_one_thread()
+    machine.prepare()
+
+
 def run_sweep(question: dict[str, Any], *, store: Path, executor: Callable[[], Any], as_json: bool) -> int:
     """Run a sweep and say what it holds and where it is."""
-    machine.prepare()
+    _prepare()
     from festina.lab.sweep import sweep
 
     began = monotonic()
@@ -29,17 +37,23 @@ def run_sweep(question: dict[str, Any], *, store: Path, executor: Callable[[], A
 
 def resume_sweeps(store: Path, *, executor: Callable[[], Any], as_json: bool) -> int:
     """Go on with all sweeps of a store that are not finished."""
-    machine.prepare()
+    _prepare()
     from festina.lab.folder import status, sweeps_in
     from festina.lab.sweep import resume
 
-    unfinished = [found for found in map(status, sweeps_in(store)) if found.done < found.runs]
-    if not unfinished and not as_json:
+    finished, unusable = True, 0
+    for folder in sweeps_in(store):
+        try:
+            found = status(folder)
+            if found.done < found.runs:
+                finished, began = False, monotonic()
+                _print_sweep(resume(folder, executor=executor()), monotonic() - began, as_json)
+        except StoreError as error:  # that one cannot be gone on with is no reason to leave the others
+            machine.warn(str(error))
+            unusable += 1
+    if finished and not unusable and not as_json:
         print(f"All sweeps in {store} are finished.")
-    for found in unfinished:
-        began = monotonic()
-        _print_sweep(resume(found.folder, executor=executor()), monotonic() - began, as_json)
-    return 0
+    return 1 if unusable else 0
 
 
 def print_status(store: Path, *, as_json: bool) -> int:
@@ -47,22 +61,28 @@ def print_status(store: Path, *, as_json: bool) -> int:
     machine.prepare()
     from festina.lab.folder import status, sweeps_in
 
-    found = [status(folder) for folder in sweeps_in(store)]
+    found, unusable = [], 0
+    for folder in sweeps_in(store):
+        try:
+            found.append(status(folder))
+        except StoreError as error:
+            machine.warn(str(error))
+            unusable += 1
     if as_json:
         print_json([to_json(asdict(each)) for each in found])
-        return 0
+        return 1 if unusable else 0
     for each in found:
         share = each.done / each.runs
         failed = f", {each.failed} of them failed" if each.failed else ""
         busy = f"; {each.at_work} {'batch' if each.at_work == 1 else 'batches'} being computed" if each.at_work else ""
         print(f"{paint(each.experiment, 'bold')}: {each.done} of {each.runs} runs done ({share:.0%}){failed}{busy}")
         print(f"  {each.folder}")
-    return 0
+    return 1 if unusable else 0
 
 
 def estimate_sweep(question: dict[str, Any], *, processes: int, as_json: bool) -> int:
     """What a sweep would take; nothing is stored."""
-    machine.prepare()
+    _prepare()
     from festina.lab.estimate import estimate
     from festina.lab.sweep import planned
 
@@ -86,12 +106,10 @@ def estimate_sweep(question: dict[str, Any], *, processes: int, as_json: bool) -
 
 def work_on_sweep(folder: Path, shard: tuple[int, int] | None, *, begin: float, attended: bool, as_json: bool) -> int:
     """Be one worker of a sweep."""
-    from festina.lab import cores
-
     cores.take_core()
     if attended:
         Thread(target=_end_with_the_caller, daemon=True).start()
-    machine.prepare()
+    _prepare()
     from festina.lab.folder import check_code, stored_plan
     from festina.lab.worker import Shard, work
 

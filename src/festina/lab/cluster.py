@@ -14,7 +14,7 @@ from typing import Any
 
 from festina.errors import FestinaError, Interrupted, require
 from festina.lab import tiles
-from festina.lab.cores import take_core
+from festina.lab.cores import keep_to_one_thread, take_core
 from festina.lab.crew import runs_done
 from festina.lab.executors import Tell
 from festina.lab.folder import check_code, stored_plan, unmarked
@@ -113,9 +113,10 @@ def compute_tile(folder: str, number: int) -> int:
 
 @cache
 def _settle() -> None:
-    """Once in a worker's life, before JAX starts its threads: a worker for one task at a time keeps to one core."""
+    """Once in a worker's life, before XLA starts: one thread, and one core if it has one task at a time."""
     from distributed import get_worker
 
+    keep_to_one_thread()
     if get_worker().state.nthreads == 1:
         take_core()
 

@@ -46,8 +46,9 @@ class InProcess:
 class Processes:
     """Worker processes on this machine, one for each core unless told otherwise.
 
-    The first tile is computed here. Only if what is left would take longer than it takes to start processes are they
-    started, and only for experiments festina knows by name, since the processes have to find them.
+    The first tile is computed here if XLA has one thread, as in the processes; with several, last bits would differ.
+    Only if what is left would take longer than it takes to start processes are they started, and only for experiments
+    festina knows by name, since the processes have to find them.
     """
 
     count: int | None = None
@@ -57,11 +58,14 @@ class Processes:
 
     def finish(self, folder: Path, plan: Plan, tell: Tell) -> None:
         count = self.count or cores.available()
-        if count == 1 or not is_known(plan.experiment):
+        single = cores.threads() == 1
+        if not is_known(plan.experiment) or (count == 1 and single):
             InProcess().finish(folder, plan, tell)
             return
-
         left = sum(1 for _ in unmarked(folder, plan))
+        if not single:
+            Crew(folder, min(count, left)).run(plan, tell)
+            return
 
         def enough(tile: Tile, outcome: Outcome) -> bool:
             nonlocal left

@@ -127,6 +127,8 @@ def _union(indexes: Sequence[pd.Index]) -> pd.Index:
     """All labels; in the order they have if all groups have the same."""
     if all(index.equals(indexes[0]) for index in indexes):
         return indexes[0]
+    if not all(index.is_unique for index in indexes):
+        return max(indexes, key=len)
     return reduce(lambda one, other: one.union(other), indexes)
 
 
@@ -213,7 +215,7 @@ class GridArray(BackendArray):
                 into.append(np.array([places[place]]))
                 take.append(np.array([0]))
                 continue
-            own = part.lazy[dim].to_index().get_indexer(self.labels[dim][wanted[place]])
+            own = _places(part.lazy[dim].to_index(), self.labels[dim], wanted[place])
             into.append(np.flatnonzero(own >= 0))
             take.append(own[own >= 0])
         before = tuple(places[place] for place in range(leading))
@@ -224,6 +226,15 @@ class GridArray(BackendArray):
                 target = found[before]  # a view
                 rows = target.reshape(-1, *target.shape[len(self.runs) :])
                 rows[np.ix_(np.flatnonzero(here.ravel()), *into)] = picked
+
+
+def _places(own: pd.Index, labels: pd.Index, wanted: np.ndarray) -> np.ndarray:
+    """Where a group has the wanted ones of all labels; −1 where it has not. Labels that repeat count by position."""
+    if own.equals(labels):
+        return wanted
+    if own.is_unique:
+        return own.get_indexer(labels[wanted])
+    return np.where(wanted < len(own), wanted, -1)
 
 
 def _settled(data: xr.Dataset, parts: Sequence[Part | None], experiment: Experiment) -> xr.Dataset:

@@ -1,6 +1,7 @@
 """The plan of a sweep: which runs, in which groups and tiles. It follows from the question alone, so that a
 resumed sweep computes the very same tiles and ends with the very same bits."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -28,11 +29,39 @@ class Tile(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Runs(Sequence[Run]):
+    """The runs of a group, seed by seed and within a seed point by point; each is made when it is asked for."""
+
+    experiment: Experiment
+    budget: Budget
+    fields: dict[str, Any]
+    axes: tuple[Axis, ...]
+    seeds: tuple[int, ...]
+
+    @property
+    def points(self) -> int:
+        return math.prod(len(axis.values) for axis in self.axes)
+
+    def __len__(self) -> int:
+        return self.points * len(self.seeds)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        seed, point = divmod(range(len(self))[index], self.points)
+        values = {}
+        for axis in reversed(self.axes):
+            point, place = divmod(point, len(axis.values))
+            values[axis.name] = axis.values[place]
+        return Run(self.experiment.configure(self.budget, **self.fields, **values), self.seeds[seed])
+
+
+@dataclass(frozen=True)
 class Group:
     """Runs of one structure: they share one compiled program and one array shape."""
 
     structure: dict[str, Any]
-    runs: tuple[Run, ...]
+    runs: Runs
     tile: int
 
     def tiles(self) -> list[tuple[int, int]]:
@@ -80,6 +109,12 @@ class Plan:
     def runs(self) -> int:
         return sum(len(group.runs) for group in self.groups)
 
+    def check(self) -> None:
+        """Refuse a point at which fields do not go together, before anything is computed."""
+        for group in self.groups:
+            for point in range(group.runs.points):
+                group.runs[point]
+
     def tiles(self) -> list[Tile]:
         """All tiles, group by group."""
         return [Tile(n, *ends) for n, group in enumerate(self.groups) for ends in group.tiles()]
@@ -124,16 +159,7 @@ def make_plan(
     groups = []
     for number, values in enumerate(product(*(axis.values for axis in empty.structural))):
         structure = {axis.name: value for axis, value in zip(empty.structural, values, strict=True)}
-        points = [
-            experiment.configure(
-                budget,
-                **fields,
-                **structure,
-                **{axis.name: value for axis, value in zip(empty.continuous, point, strict=True)},
-            )
-            for point in product(*(axis.values for axis in empty.continuous))
-        ]
-        runs = tuple(Run(config, seed) for seed in seeds for config in points)
+        runs = Runs(experiment, budget, fields | structure, empty.continuous, seeds)
         tile = tiles[number] if isinstance(tiles, Sequence) else tiles or _tile(experiment, runs)
         groups.append(Group(structure, runs, min(len(runs), tile)))
     return replace(empty, groups=tuple(groups))

@@ -100,7 +100,10 @@ def planned(
     variables = [variables] if isinstance(variables, str) else variables
     check_names(variables, experiment.variables)
     axes = checked(experiment, _axes(over), budget, fields)
-    return make_plan(experiment, axes, tuple(range(first_seed, first_seed + count)), budget, fields, variables, tile)
+    seeds_of_all = tuple(range(first_seed, first_seed + count))
+    plan = make_plan(experiment, axes, seeds_of_all, budget, fields, variables, tile)
+    plan.check()
+    return plan
 
 
 def finish(folder: Path, plan: Plan, executor: Executor | None = None) -> xr.Dataset:

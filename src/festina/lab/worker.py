@@ -60,7 +60,8 @@ def work(
         tell: hears of every tile that was computed here; True ends the work.
     """
     with shared(tiles.lock_of(folder)):
-        for tile in _in_turn(folder, plan, shard or Shard(), begin):
+        # The second look finds what somebody held for a moment only, as who asks for the status does.
+        for tile in (tile for _ in range(2) for tile in _in_turn(folder, plan, shard or Shard(), begin)):
             with claimed(tiles.claim_path(folder, tile.group, tile.start)) as ours:
                 if not ours or tiles.is_marked(folder, tile.group, tile.start, plan.groups[tile.group].tile):
                     continue

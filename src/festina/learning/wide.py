@@ -28,6 +28,7 @@ WIDEST = 512  # columns side by side in one array
 
 Wide = Float[Any, "i columns"]
 Stage = tuple[JointDescent, Wide]
+Memory = tuple[Arm, Float[Any, "m i columns"], Tasks]  # arms column by column, tasks as columns and as they are
 
 
 def wide_process(
@@ -55,7 +56,7 @@ def wide_process(
 
     def alone(arms: Arm) -> Process:
         count = jax.tree.leaves(arms)[0].shape[0]
-        columns = jax.tree.map(lambda leaf: jnp.repeat(leaf, outputs, axis=0), arms)
+        columns = _repeated(arms, outputs, axis=0)
         begin = _columns(outputs, side_by_side(network, arms, starts))
         goals = jnp.stack([_widened(goal, count) for goal in tasks.maps])
         return descent_process(
@@ -65,13 +66,13 @@ def wide_process(
             step_size,
             records,
             steps_per_record,
-            partial(_watch, observe, tasks, outputs),
+            partial(_watch, observe, outputs),
             _shown,
             draw=no_data if isinstance(statistics, Population) else see,
-            memory=(columns, goals),
+            memory=(columns, goals, tasks),
         )
 
-    return alone(arms) if count <= most else _in_tiles(alone, arms, count, most)
+    return alone(arms) if count <= most else _in_tiles(alone, arms, outputs, most)
 
 
 def _columns(outputs: int, networks: PathGated) -> dict[str, Any]:
@@ -82,14 +83,19 @@ def _columns(outputs: int, networks: PathGated) -> dict[str, Any]:
     }
 
 
+def _repeated(arms: Arm, outputs: int, axis: int) -> Arm:
+    """What belongs to an arm, for each of its columns."""
+    return jax.tree.map(lambda leaf: jnp.repeat(leaf, outputs, axis=axis), arms)
+
+
 def _widened(matrix: Float[Any, "o i"], count: int) -> Wide:
     """One matrix for every arm."""
     return jnp.tile(matrix.T, (1, count))
 
 
-def _shown(step: Int[Array, ""], memory: tuple[Arm, Float[Any, "m i columns"]]) -> Stage:
+def _shown(step: Int[Array, ""], memory: Memory) -> Stage:
     """Every column's rule, and the map its task asks for."""
-    arms, goals = memory
+    arms, goals, _ = memory
     weights = jax.vmap(lambda blocks: blocks.shown(step, goals.shape[0]))(arms.blocks)
     return arms.rule, _sum([weight[None] * goal for weight, goal in zip(weights, goals, strict=True)])
 
@@ -123,7 +129,7 @@ def _sum(parts: list[Any]) -> Any:
     return total
 
 
-def _watch(observe: Watch, tasks: Tasks, outputs: int, state: State) -> Observed:
+def _watch(observe: Watch, outputs: int, state: State) -> Observed:
     """What is to be seen of every arm, as a `View` of its own matrices."""
     rule, target = _shown(state.step, state.memory)
 
@@ -131,7 +137,7 @@ def _watch(observe: Watch, tasks: Tasks, outputs: int, state: State) -> Observed
         return wide.T.reshape(-1, outputs, wide.shape[0])
 
     def one(students: Any, gates: Any, rule: Any, target: Any) -> Observed:
-        return observe(View(PathGated(students, tuple(gates)), rule, tasks, target))
+        return observe(View(PathGated(students, tuple(gates)), rule, state.memory[2], target))
 
     students = tuple(matrices(student) for student in state.parameters["students"])
     rules = jax.tree.map(lambda leaf: leaf[::outputs], rule)
@@ -139,11 +145,12 @@ def _watch(observe: Watch, tasks: Tasks, outputs: int, state: State) -> Observed
     return jax.vmap(one, in_axes=(0, -1, 0, 0))(students, gates, rules, matrices(target))
 
 
-def _in_tiles(alone: Callable[[Arm], Process], arms: Arm, count: int, most: int) -> Process:
+def _in_tiles(alone: Callable[[Arm], Process], arms: Arm, outputs: int, most: int) -> Process:
     """Many arms as tiles that go through a recording one after the other, each small enough for the cache.
 
     (XLA also shares out larger operations among threads, which costs more than the whole operation.)
     """
+    count = jax.tree.leaves(arms)[0].shape[0]
     tiles = -(-count // most)
     width = -(-count // tiles)
     padded = jax.tree.map(lambda leaf: leaf[jnp.minimum(jnp.arange(tiles * width), count - 1)], arms)
@@ -153,8 +160,8 @@ def _in_tiles(alone: Callable[[Arm], Process], arms: Arm, count: int, most: int)
     many = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (tiles, *leaf.shape)), start.parameters)
 
     def each(work: Callable[[State], Any], state: State) -> Any:
-        arms, goals = state.memory
-        one = lambda part: work(State(state.time, state.step, part[0], (part[1], goals)))  # noqa: E731
+        arms, *shared = state.memory
+        one = lambda part: work(State(state.time, state.step, part[0], (part[1], *shared)))  # noqa: E731
         return jax.lax.map(one, (state.parameters, arms))
 
     def advance(state: State, index: Int[Array, ""]) -> State:
@@ -169,4 +176,5 @@ def _in_tiles(alone: Callable[[Arm], Process], arms: Arm, count: int, most: int)
         seen = each(tile.observe, state)
         return jax.tree.map(lambda leaf: leaf.reshape(tiles * width, *leaf.shape[2:])[:count], seen)
 
-    return Process(State(start.time, start.step, many, (cut, start.memory[1])), advance, observe, tile.times)
+    memory = (_repeated(cut, outputs, axis=1), *start.memory[1:])
+    return Process(State(start.time, start.step, many, memory), advance, observe, tile.times)
