@@ -1,6 +1,6 @@
 """The exact solution against an adaptive solver of equal error: a curve of 100 times, N-N-N networks.
 
-    python benchmarks/exact_solution.py [sizes ...]
+    python benchmarks/exact_solution.py [sizes ...] [--write]
 
 Both sides return map, input gram and output gram at every time, compiled beforehand, in float64 on one core
 (threads of a linear algebra library that compete for a busy machine would decide the race). For each solver
@@ -9,8 +9,6 @@ CPU time and of the ratio within a round.
 """
 
 import os
-import sys
-import time
 from collections.abc import Callable
 
 if hasattr(os, "sched_setaffinity"):  # before the libraries below count the cores
@@ -20,6 +18,7 @@ import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
+import table
 
 from festina.networks.balanced import balanced_weights
 from festina.precision import double
@@ -63,20 +62,15 @@ def integrator(solver: diffrax.AbstractSolver) -> Callable[..., tuple[jax.Array,
     return integrate
 
 
-def cpu_seconds(work: Callable[[], object]) -> float:
-    before = time.process_time()
-    jax.block_until_ready(work())
-    return time.process_time() - before
-
-
-def compare(size: int) -> None:
+def compare(size: int) -> list[tuple[str, ...]]:
+    """The rows of one size."""
     first, second, correlation = problem(size)
     times = jnp.linspace(0.0, UNTIL, 100)
     solution = balanced(first, second, correlation)
     exact = solution(times)
     reference = [exact[name] for name in ("map", "input_gram", "output_gram")]
-    contestants: dict[str, Callable[[], object]] = {"exact": lambda: solution(times)}
-    labels = {"exact": ""}
+    contestants: dict[str, Callable[[], object]] = {"exact": lambda: balanced(first, second, correlation)(times)}
+    labels = {"exact": ("", "")}
     for name, kind in SOLVERS.items():
         integrate = integrator(kind())
         for tolerance in TOLERANCES:
@@ -84,17 +78,30 @@ def compare(size: int) -> None:
             error = max(float(np.max(np.abs(a - b))) for a, b in zip(found, reference, strict=True))
             if error <= TARGET:
                 break
-        labels[name] = f"tolerance {tolerance:.0e}, error {error:.0e}"
+        labels[name] = (f"{tolerance:.0e}", f"{error:.0e}")
         contestants[name] = lambda run=integrate, at=tolerance: run(first, second, correlation, times, at)
-    rounds = {10: 41, 64: 15}.get(size, 5)
-    spent = np.array([[cpu_seconds(work) for work in contestants.values()] for _ in range(rounds)])
-    for column, name in enumerate(contestants):
-        ratio = np.median(spent[:, column] / spent[:, 0])
-        print(f"{size:5d}  {name:8s} {1e3 * np.median(spent[:, column]):10.2f} ms  {ratio:7.2f} ×  {labels[name]}")
+    seconds = table.interleaved(contestants, {10: 41, 64: 15}.get(size, 5))
+    return [
+        (
+            f"{size} {name}",
+            table.spread([1e3 * value for value in values]),
+            table.spread(table.ratios(values, seconds["exact"])),
+            *labels[name],
+        )
+        for name, values in seconds.items()
+    ]
+
+
+def main() -> None:
+    parser = table.parser(__doc__)
+    parser.add_argument("sizes", type=int, nargs="*", default=[10, 64, 256])
+    options = parser.parse_args()
+    with double():
+        rows = [row for size in options.sizes for row in compare(size)]
+    columns = ("width, method", "CPU ms", "÷ exact", "tolerance", "error")
+    note = f"A curve of 100 times; solvers at the loosest tolerance whose error is at most {TARGET:.0e}."
+    table.show("exact_solution", columns, rows, write=options.write, note=note)
 
 
 if __name__ == "__main__":
-    with double():
-        print(" size  method     CPU, median    ratio")
-        for size in [int(word) for word in sys.argv[1:]] or [10, 64, 256]:
-            compare(size)
+    main()

@@ -1,11 +1,11 @@
 """The gradient of a gated network: from gate patterns, from samples, and as the sum over paths.
 
-    python benchmarks/gated.py
+    python benchmarks/gated.py [--write]
 
 Layered graphs, each node joined to all of the next layer, random gates on every hidden node in a few patterns, many
-samples. All in float64 on one core. Compile times are of one gradient; the other times are medians over interleaved
-rounds, and ratios are taken within a round. The sum over paths is the formula of the theory in NumPy; it exists for
-graphs with few paths only.
+samples. All in float64 on one core, CPU seconds. Compile times are of one gradient; the other times are medians over
+interleaved rounds, and ratios are taken within a round. The sum over paths is the formula of the theory in NumPy; it
+exists for graphs with few paths only.
 """
 
 import os
@@ -19,6 +19,7 @@ if hasattr(os, "sched_setaffinity"):  # before the libraries below count the cor
 import equinox as eqx
 import jax
 import numpy as np
+import table
 
 from festina.networks import Gated, Graph
 from festina.networks.graph import edge_name
@@ -48,23 +49,15 @@ def gradient_on(data: Any, network: Gated) -> tuple[Callable[[], Any], float]:
     """A compiled gradient, and how long it took to compile."""
     weights, static = eqx.partition(jax.tree.map(jax.numpy.asarray, network), eqx.is_inexact_array)
     slope = jax.jit(jax.grad(lambda weights, data: data.loss(eqx.combine(weights, static))))
-    start = time.perf_counter()
+    start = time.process_time()
     compiled = slope.lower(weights, data).compile()
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     data = jax.tree.map(jax.numpy.asarray, data)
     return lambda: jax.block_until_ready(compiled(weights, data)), seconds
 
 
-def milliseconds(work: Callable[[], Any]) -> float:
-    """The mean of as many calls as fit into a twentieth of a second."""
-    start, calls = time.perf_counter(), 0
-    while calls == 0 or time.perf_counter() - start < 0.05:
-        work()
-        calls += 1
-    return 1e3 * (time.perf_counter() - start) / calls
-
-
-def compare(nodes: int, layers: int, *, with_paths: bool = False, gated_edges: bool = False) -> None:
+def compare(nodes: int, layers: int, *, with_paths: bool = False, gated_edges: bool = False) -> list[Any]:
+    """The rows of one graph."""
     graph = Graph.layered((nodes,) * (layers + 1), width=WIDTH)
     gated = [edge_name(*edge) for edge in graph.edges] if gated_edges else hidden_nodes(graph)
     world, network = world_of(graph, gated), Gated.init(jax.random.key(0), graph, scale=0.5)
@@ -77,26 +70,32 @@ def compare(nodes: int, layers: int, *, with_paths: bool = False, gated_edges: b
         works["sum over paths"] = lambda: statistics.descent(network.weights)
     for work in works.values():
         work()
-    table = [[milliseconds(work) for work in works.values()] for _ in range(ROUNDS)]
-    rounds = dict(zip(works, np.array(table).T, strict=True))
-    edges = len(graph.edges)
+    rounds: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(ROUNDS):
+        for name, work in works.items():
+            rounds[name].append(1e3 * table.repeated(work))
     where = "edges" if gated_edges else "hidden nodes"
-    print(f"\n{nodes} nodes a layer, {layers} layers: {edges} edges, {graph.path_count:.3g} paths, gates on {where}")
-    print(f"  {'gradient from':<22}{'compile':>10}{'median':>12}{'ratio':>9}   (spread of ratios)")
-    for name, times in rounds.items():
-        ratio = times / rounds["patterns, condensed"]
-        built = f"{compiling[name]:.2f} s" if name in compiling else "—"
-        spread = f"{ratio.min():.1f} … {ratio.max():.1f}"
-        print(f"  {name:<22}{built:>10}{np.median(times):>9.3f} ms{np.median(ratio):>9.1f}   ({spread})")
+    label = f"{nodes} × {layers}, {len(graph.edges)} edges, {table.short(graph.path_count)} paths, gates on {where}"
+    return [
+        (
+            label if number == 0 else "",
+            name,
+            f"{compiling[name]:.2f}" if name in compiling else "—",
+            table.spread(times),
+            table.spread(table.ratios(times, rounds["patterns, condensed"])),
+        )
+        for number, (name, times) in enumerate(rounds.items())
+    ]
 
 
 def main() -> None:
-    print(f"{SAMPLES} samples in {PATTERNS} gate patterns, {WIDTH} units a node, one core, float64")
+    options = table.parser(__doc__).parse_args()
     with double():
-        compare(2, 3, with_paths=True)
-        compare(3, 4, with_paths=True)
-        compare(8, 8)
-        compare(8, 8, gated_edges=True)
+        rows = compare(2, 3, with_paths=True) + compare(3, 4, with_paths=True)
+        rows += compare(8, 8) + compare(8, 8, gated_edges=True)
+    columns = ("nodes a layer × layers", "gradient from", "compile, s", "CPU ms", "÷ condensed")
+    note = f"{SAMPLES} samples in {PATTERNS} gate patterns, {WIDTH} units a node."
+    table.show("gated", columns, rows, write=options.write, note=note)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,20 @@
 """What the host loop costs: 40,000 steps in about a hundred chunks against one bare `lax.scan` of the same steps.
 
-Run with `python benchmarks/loop.py`. CPU seconds, variants interleaved in one process, median ratio; compilation is
-not counted. The loop records every 400 steps, the bare scan nothing.
+    python benchmarks/loop.py [--write]
+
+CPU seconds of one pinned core, variants interleaved in one process; compilation is not counted. The loop records every
+400 steps, the bare scan nothing.
 """
 
-from collections.abc import Callable
-from statistics import median
-from time import process_time
+import os
+
+if hasattr(os, "sched_setaffinity"):  # before JAX counts the cores
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import table
 
 import festina as fs
 from festina.learning import Process, descent_process, drive
@@ -47,29 +51,24 @@ def bare(inputs: dict) -> jax.Array:
     return jax.vmap(one)(inputs)
 
 
-def cpu_seconds(work: Callable[[], object]) -> float:
-    began = process_time()
-    work()
-    return process_time() - began
-
-
 def main() -> None:
-    rng = np.random.default_rng(0)
+    options = table.parser(__doc__).parse_args()
+    rng, rows = np.random.default_rng(0), []
     with fs.double():
         for runs, size in ((1, 10), (16, 10), (64, 10)):
             shapes = {"teacher": (size, size), "first": (size, size), "second": (size, size)}
             inputs = {name: jnp.asarray(rng.normal(size=(runs, *shape)) / 3) for name, shape in shapes.items()}
-            looped = lambda inputs=inputs: drive(build, inputs)  # noqa: E731
-            scanned = lambda inputs=inputs: bare(inputs).block_until_ready()  # noqa: E731
-            looped()
-            scanned()
-            times = [(cpu_seconds(looped), cpu_seconds(scanned)) for _ in range(ROUNDS)]
-            ratios = sorted(loop / scan for loop, scan in times)
-            print(
-                f"{runs:3d} runs of {size}×{size}×{size}: loop {median(t[0] for t in times):.2f} s, "
-                f"bare scan {median(t[1] for t in times):.2f} s, ratio {median(ratios):.3f} "
-                f"({ratios[0]:.2f} to {ratios[-1]:.2f})"
-            )
+            works = {
+                "loop": lambda inputs=inputs: drive(build, inputs).observed,
+                "scan": lambda inputs=inputs: bare(inputs),
+            }
+            table.interleaved(works, 1)  # compiles
+            seconds = table.interleaved(works, ROUNDS)
+            spreads = [table.spread(times) for times in seconds.values()]
+            rows.append((f"{runs} of {size}-{size}-{size}", *spreads, table.spread(table.ratios(*seconds.values()))))
+    columns = ("runs", "CPU s, loop", "CPU s, bare scan", "loop ÷ scan")
+    note = f"{STEPS:,} steps in {RECORDS} chunks with a recording each, against one scan without any."
+    table.show("loop", columns, rows, write=options.write, note=note)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,23 @@
 """How fast mice are simulated: 1,000 of them, 6,400 trials each, in one compiled call, against a loop in NumPy.
 
-Run with `python benchmarks/mice.py`. Medians of seconds, variants interleaved in one process, compilation
-apart. The loop is the plain one, trial by trial for one mouse, with its random numbers drawn beforehand.
+    python benchmarks/mice.py [--write]
+
+CPU seconds of one pinned core, variants interleaved in one process, compilation apart. The loop is the plain one, trial
+by trial for one mouse, with its random numbers drawn beforehand.
 """
 
+import os
+
+if hasattr(os, "sched_setaffinity"):  # before JAX counts the cores
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
 from statistics import median
-from time import perf_counter
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import table
 
 import festina as fs
 from festina.networks.tutor import SEEN, Rule, TutorExecutor, trial
@@ -62,27 +69,27 @@ def loop(uniforms: np.ndarray) -> np.ndarray:
     return right
 
 
-def seconds(work: Any) -> float:
-    began = perf_counter()
-    work()
-    return perf_counter() - began
-
-
 def main() -> None:
+    options = table.parser(__doc__).parse_args()
     trials = SESSIONS * TRIALS
     uniforms = np.random.default_rng(0).uniform(size=(trials, 2))
     with fs.double():
         keys = jax.random.split(jax.random.key(0), MICE)
-        first = seconds(lambda: cohort(keys).block_until_ready())
-        compiled, plain = [], []
-        for _ in range(ROUNDS):
-            compiled.append(seconds(lambda: cohort(keys).block_until_ready()))
-            plain.append(seconds(lambda: loop(uniforms)))
-    fast, slow = MICE * trials / median(compiled), trials / median(plain)
-    ratio = median((MICE * b) / a for a, b in zip(compiled, plain, strict=True))
-    print(f"{MICE} mice × {trials} trials in one compiled call: {median(compiled):.2f} s (first call {first:.1f} s)")
-    print(f"  {fast:.3g} trials/s; plain NumPy loop, one mouse: {median(plain):.2f} s, {slow:.3g} trials/s")
-    print(f"  ratio {ratio:.0f}")
+        first = table.cpu_seconds(lambda: cohort(keys))
+        works = {"compiled": lambda: cohort(keys), "loop": lambda: loop(uniforms)}
+        seconds = table.interleaved(works, ROUNDS)
+    ratios = [MICE * plain / batch for batch, plain in zip(seconds["compiled"], seconds["loop"], strict=True)]
+    rows = [
+        (
+            f"{MICE:,} mice in one compiled call",
+            table.spread(seconds["compiled"]),
+            table.short(MICE * trials / median(seconds["compiled"])),
+            table.spread(ratios),
+        ),
+        ("one mouse, loop in NumPy", table.spread(seconds["loop"]), table.short(trials / median(seconds["loop"])), "1"),
+    ]
+    note = f"{trials:,} trials a mouse. The first compiled call took {first:.1f} CPU s."
+    table.show("mice", ("way", "CPU s", "trials per CPU s", "× faster"), rows, write=options.write, note=note)
 
 
 if __name__ == "__main__":

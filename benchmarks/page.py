@@ -33,7 +33,11 @@ MOVE = """async (place) => {
   while (chart.plotted().stale) await moment();
   return [redrawn, performance.now() - began];
 }"""
-PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+PAINT = """async () => {
+  const seen = () => performance.getEntriesByName('first-contentful-paint');
+  while (seen().length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  return seen()[0].startTime;
+}"""
 SHOWN = """async () => {
   while (!document.querySelector('.card')) await new Promise(requestAnimationFrame);
   return performance.now();

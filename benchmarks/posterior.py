@@ -1,6 +1,6 @@
 """Posterior sampling: effective samples per CPU-second, against blackjax and numpyro on the same posterior.
 
-    python benchmarks/posterior.py [neurons examples]
+    python benchmarks/posterior.py [neurons examples] [--write]
 
 A sigmoidal network of N = 1000 neurons on P = 100 orthogonal examples of three classes at T = .01, planted from theory
 where the chains would not get by themselves, so that all samplers start in equilibrium. One chain on one core; every
@@ -9,7 +9,6 @@ Counted are the effective samples of kernel entries and of single readouts, the 
 """
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,11 +19,13 @@ if hasattr(os, "sched_setaffinity"):  # before the libraries below count the cor
 import jax
 import jax.numpy as jnp
 import numpy as np
+import table
 
 import festina as fs
 from festina.learning.samplers import HMC
 
 TEMPERATURE, ROUNDS, WARM_UP = 0.01, 3, 60
+GOAL = 2
 DRAWS = {"festina HMC": 60, "blackjax HMC": 40, "numpyro HMC": 40, "blackjax NUTS": 15, "numpyro NUTS": 15}
 Drawer = Callable[[Any, int], tuple[Any, np.ndarray]]
 
@@ -142,8 +143,11 @@ def numpyro_drawer(energy: Any, watched: Any, start: Any, *, nuts: bool) -> tupl
 
 
 def main() -> None:
-    neurons, examples = (int(value) for value in sys.argv[1:3]) if len(sys.argv) > 2 else (1000, 100)
-    print(f"sigmoidal network, N = {neurons}, P = {examples}, T = {TEMPERATURE}, one chain on one core, CPU seconds")
+    parser = table.parser(__doc__)
+    parser.add_argument("neurons", type=int, nargs="?", default=1000)
+    parser.add_argument("examples", type=int, nargs="?", default=100)
+    options = parser.parse_args()
+    neurons, examples = options.neurons, options.examples
     with fs.double():
         network, energy, watched = problem(neurons, examples)
         start = network.whitened
@@ -166,20 +170,41 @@ def main() -> None:
                 states[name], values = draw(states[name], DRAWS[name])
                 seconds[name] += time.process_time() - began
                 seen[name].append(values)
-    report({name: np.concatenate(parts) for name, parts in seen.items()}, seconds)
+    note = f"N = {neurons}, P = {examples}, T = {TEMPERATURE}, effective samples per CPU second."
+    report({name: np.concatenate(parts) for name, parts in seen.items()}, seconds, note, write=options.write)
 
 
-def report(seen: dict[str, np.ndarray], seconds: dict[str, float]) -> None:
+def report(seen: dict[str, np.ndarray], seconds: dict[str, float], note: str, *, write: bool) -> None:
     rates = {}
     for name, values in seen.items():
         sizes = fs.measures.effective_sample_size(values[None])
         rates[name] = np.array([np.nanmedian(sizes[:36]), np.nanmedian(sizes[36:])]) / seconds[name]
-    best = max(np.prod(rate) ** 0.5 for name, rate in rates.items() if not name.startswith("festina"))
-    print(f"  {'':<16}{'draws':>6}{'s/draw':>9}{'kernel/s':>10}{'readout/s':>11}{'mean':>8}{'over best other':>17}")
-    for name, rate in rates.items():
-        count, mean = len(seen[name]), float(np.prod(rate) ** 0.5)
-        per = seconds[name] / count
-        print(f"  {name:<16}{count:>6}{per:>9.3f}{rate[0]:>10.2f}{rate[1]:>11.2f}{mean:>8.2f}{mean / best:>17.2f}")
+    mean = {name: float(np.prod(rate) ** 0.5) for name, rate in rates.items()}
+    best = max(value for name, value in mean.items() if not name.startswith("festina"))
+    columns = (
+        "sampler",
+        "draws",
+        "CPU s a draw",
+        "kernel entries",
+        "readouts",
+        "geometric mean",
+        "÷ best other",
+        "goal",
+    )
+    rows = [
+        (
+            name,
+            len(seen[name]),
+            table.short(seconds[name] / len(seen[name])),
+            table.short(rate[0]),
+            table.short(rate[1]),
+            table.short(mean[name]),
+            table.short(mean[name] / best),
+            table.verdict(GOAL, [mean[name] / best]) if name.startswith("festina") else "",
+        )
+        for name, rate in rates.items()
+    ]
+    table.show("posterior", columns, rows, write=write, note=note)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """How fast a ReLU network is trained: ten seeds in one compiled call, against a plain loop in PyTorch.
 
-Run with `python benchmarks/rectified.py`. The training of `rectified/selectivity`: three contexts, 600 hidden units,
+    python benchmarks/rectified.py [--write]
+
+The training of `rectified/selectivity`: three contexts, 600 hidden units,
 8,000 steps of gradient descent on all 24 samples, float32. CPU seconds a seed of this one process, pinned to one core,
 medians, variants interleaved in one run; compilation is apart. On several threads PyTorch's wait for one another by
 spinning, and on a machine with other work to do a ratio of wall-clock times would say more about that than about the
@@ -9,8 +11,6 @@ programs. PyTorch is optional.
 
 import os
 from itertools import pairwise
-from statistics import median
-from time import process_time
 from typing import Any
 
 if hasattr(os, "sched_setaffinity"):  # before JAX and PyTorch count the cores
@@ -18,6 +18,7 @@ if hasattr(os, "sched_setaffinity"):  # before JAX and PyTorch count the cores
 
 import jax
 import numpy as np
+import table
 
 import festina as fs
 from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, single
@@ -67,37 +68,33 @@ def plain_loop(torch: Any, seed: int) -> float:
     return float(loss.detach()) / len(x)
 
 
-def seconds(work: Any) -> tuple[float, float]:
-    began = process_time()
-    value = work()
-    return process_time() - began, value
-
-
 def main() -> None:
+    options = table.parser(__doc__).parse_args()
     try:
         import torch  # pyright: ignore[reportMissingImports]
 
         torch.set_num_threads(1)
     except ImportError:
         torch = None
-    first, _ = seconds(lambda: compiled(0))
+    first = table.cpu_seconds(lambda: compiled(0)) / SEEDS
     ours, theirs = [], []
     for number in range(ROUNDS):
-        ours.append(seconds(lambda number=number: compiled(SEEDS * (number + 1))))
+        ours.append(table.cpu_seconds(lambda number=number: compiled(SEEDS * (number + 1))) / SEEDS)
         if torch is not None:
-            theirs.append(seconds(lambda number=number: plain_loop(torch, number)))
-    warm = median(time for time, _ in ours) / SEEDS
-    print(
-        f"{SEEDS} seeds × {STEPS} steps, width {WIDTH}: CPU seconds a seed on one core (load {os.getloadavg()[0]:.1f})"
-    )
-    print(f"  festina: {first / SEEDS:.2f} with compilation, {warm:.2f} warm; loss {ours[-1][1]:.4f}")
-    if torch is None:
-        print("  PyTorch is not installed: no comparison (`pip install torch` for one)")
-        return
-    plain = median(time for time, _ in theirs)
-    ratio = median(one / (ten / SEEDS) for (ten, _), (one, _) in zip(ours, theirs, strict=True))
-    print(f"  PyTorch {torch.__version__}, plain loop: {plain:.2f}; loss {theirs[-1][1]:.4f}")
-    print(f"  ratio {ratio:.1f}")
+            theirs.append(table.cpu_seconds(lambda number=number: plain_loop(torch, number)))
+    rows = [(f"festina, {SEEDS} seeds in one compiled call", table.spread(ours), "1")]
+    if torch is not None:
+        rows.append(
+            (
+                f"PyTorch {torch.__version__}, a plain loop",
+                table.spread(theirs),
+                table.spread(table.ratios(theirs, ours)),
+            )
+        )
+    else:
+        print("PyTorch is not installed: no comparison (`pip install torch` for one)")
+    note = f"{STEPS:,} steps, width {WIDTH}, float32. With compilation, festina takes {first:.2f} CPU s a seed."
+    table.show("rectified", ("way", "CPU s a seed", "÷ festina"), rows, write=options.write, note=note)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
 """How fast the map of regimes is: 50 cells × 10 seeds × 7000 steps, against a straightforward program for one cell.
 
 Run with `python benchmarks/regime_map.py` (a few of the straightforward cells, scaled up) or with `--whole` (all 50 of
-them). CPU seconds of this one process, pinned to one core, everything interleaved in one run; compilation is
-included, and no compiled program is kept from one measurement to the next. `--large` adds a map of 100 × 100 cells.
+them). CPU seconds of this one process, pinned to one core. Every round has some of the straightforward cells and then
+the whole map in each way, first with nothing compiled, then once more with everything compiled; ratios are taken within
+a round. `--large` adds a map of 100 × 100 cells. `--write` puts the table into docs/speed.md.
 
 The straightforward program is what one writes first: a loss on a batch, its gradient by autodiff, a scan over steps, a
 `vmap` over seeds, a new function for every cell.
 """
 
 import os
-import sys
-from statistics import median
+from statistics import fmean
 from time import process_time, time
 from typing import Any
 
@@ -20,6 +20,7 @@ if hasattr(os, "sched_setaffinity"):  # before JAX counts the cores
 import jax
 import jax.numpy as jnp
 import numpy as np
+import table
 
 import festina as fs
 from festina.experiments.abstraction.regimes import NONNEGATIVITY, NORMALIZATION, Regimes, draw
@@ -97,50 +98,78 @@ def closed_map() -> tuple[np.ndarray, np.ndarray]:
     return final.mean(axis=0), final
 
 
-def cpu_seconds(work: Any) -> tuple[float, Any]:
+def anew(work: Any) -> tuple[float, Any]:
+    """CPU seconds with nothing compiled, and what came out."""
     jax.clear_caches()
     began = process_time()
     result = work()
     return process_time() - began, result
 
 
-def cpu_again(work: Any) -> float:
-    """The same once more, with what was compiled."""
-    began = process_time()
-    work()
-    return process_time() - began
-
-
 def main() -> None:
-    whole = "--whole" in sys.argv
-    chosen = list(range(len(CELLS)) if whole else (0, 12, 24, 30, 44))
+    parser = table.parser(__doc__)
+    parser.add_argument("--whole", action="store_true", help="all 50 straightforward cells, not only 6")
+    parser.add_argument("--large", action="store_true", help="a map of 100 × 100 cells, too")
+    options = parser.parse_args()
+    chosen = np.arange(len(CELLS)) if options.whole else np.array([0, 12, 24, 30, 37, 44])
     jnp.ones(3).sum().block_until_ready()  # the backend's own start is nobody's
-    plain = [cpu_seconds(lambda cell=cell: straightforward(*CELLS[cell])) for cell in chosen]
-    total = sum(seconds for seconds, _ in plain) * len(CELLS) / len(plain)
-    how = "all cells" if whole else f"{len(plain)} cells, scaled to {len(CELLS)}"
+    plain, cold, warm, gaps = [], {}, {}, {}
+    for cells in np.array_split(chosen, ROUNDS):
+        done = [anew(lambda cell=cell: straightforward(*CELLS[cell])) for cell in cells]
+        plain.append(fmean(seconds for seconds, _ in done) * len(CELLS))
+        for name, (way, _) in WAYS.items():
+            seconds, (means, _) = anew(way)
+            cold.setdefault(name, []).append(seconds)
+            warm.setdefault(name, []).append(table.cpu_seconds(way))
+            gaps.setdefault(name, []).extend(means[cells] - [values.mean() for _, values in done])
     steps = len(CELLS) * SEEDS * STEPS
-    print(f"straightforward, sampled batches ({how}): {total:.1f} CPU s, {steps / total:.3g} run-steps/CPU s")
-    reference = np.array([values.mean() for _, values in plain])
-    ways = {
-        f"{data}, {precision}": lambda data=data, precision=precision: festina_map(data=data, precision=precision)
-        for data, precision in (
-            ("wishart", "single"),
-            ("wishart", "double"),
-            ("population", "double"),
-            ("closure", "double"),
+    rows = [
+        ("straightforward, batches of 200", table.spread(plain), "1", "", "", table.short(steps / fmean(plain)), "")
+    ]
+    rows += [
+        (
+            name,
+            table.spread(cold[name]),
+            table.spread(table.ratios(plain, cold[name])),
+            table.spread(warm[name]),
+            table.spread(table.ratios(plain, warm[name])),
+            table.short(steps / fmean(warm[name])),
+            table.verdict(goal, table.ratios(plain, cold[name])) if goal else "",
         )
-    }
-    for name, way in (ways | {"closure, theory": closed_map}).items():
-        rounds = [cpu_seconds(way) for _ in range(ROUNDS)]
-        seconds, means = median(seconds for seconds, _ in rounds), rounds[0][1][0]
-        again = cpu_again(way)
-        gap = np.abs(means[chosen] - reference).mean()
-        print(
-            f"{name:18}: {seconds:5.2f} CPU s with compilation, {total / seconds:5.0f} × faster; "
-            f"{again:5.2f} s without, {total / again:6.0f} ×; mean |difference of alignment| {gap:.3f} (other seeds)"
-        )
-    if "--large" in sys.argv:
+        for name, (_, goal) in WAYS.items()
+    ]
+    columns = (
+        "way",
+        "CPU s, compiling",
+        "× faster",
+        "CPU s, compiled",
+        "× faster",
+        "run-steps per CPU s",
+        "goal, compiling",
+    )
+    how = "All cells" if options.whole else f"{len(chosen)} cells, scaled to {len(CELLS)},"
+    apart = max(np.mean(np.abs(values)) for values in gaps.values())
+    note = (
+        f"Median of {ROUNDS} rounds (least–largest). {how} of the straightforward program were run, each compiling "
+        f"its own program in float32. Alignments differ from its own by {apart:.3f} on average (other seeds)."
+    )
+    table.show("regime_map", columns, rows, write=options.write, note=note)
+    if options.large:
         large()
+
+
+def drawn_map(data: str, precision: str) -> Any:
+    return lambda: festina_map(data=data, precision=precision)
+
+
+WAYS = {
+    "Wishart stream, float32": (drawn_map("wishart", "single"), 150),
+    "Wishart stream, float64": (drawn_map("wishart", "double"), 150),
+    "population gradient, float64": (drawn_map("population", "double"), None),
+    "exact closure, compiled, float64": (drawn_map("closure", "double"), 700),
+    "exact closure, Gram form in NumPy": (closed_map, 700),
+}
+"""What is measured, and how many times faster it should be, compilation included."""
 
 
 def large() -> None:
@@ -153,7 +182,7 @@ def large() -> None:
         "data": "closure",
     }
     began = time()
-    seconds, _ = cpu_seconds(lambda: festina_map(**fields))
+    seconds, _ = anew(lambda: festina_map(**fields))
     print(f"closure, 100 × 100 cells × {SEEDS} seeds: {time() - began:.1f} s, {seconds:.1f} CPU s with compilation")
 
 

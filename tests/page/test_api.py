@@ -214,8 +214,36 @@ def test_bad_runs_are_refused(client, change, field):
 
 
 def test_too_much_memory_is_refused_with_the_numbers(client):
-    body = CHAIN | {"fields": {"records": 100_000, "depth": ",".join(["2"] * 64)}, "seeds": 50, "confirmed": True}
+    body = CHAIN | {"fields": {"records": 100_000, "depth": ",".join(["2"] * 8)}, "seeds": 50, "confirmed": True}
     assert "512 MB" in message(client.post("/api/runs", json=body), 422)["message"]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "fields"),
+    [
+        ("abstraction/regularizer", {"steps": 10_000_000, "records": 1, "side": 199}),
+        ("abstraction/reduction", {"until": 1e9, "records": 2}),
+        ("abstraction/specialization", {"inputs": 1000, "batch": 1_000_000, "data": "sampled"}),
+        ("linear/chain", {"until": 1e12}),
+    ],
+)
+def test_hours_and_terabytes_are_refused_with_the_numbers(client, experiment, fields):
+    body = {"experiment": experiment, "budget": "quick", "fields": fields}
+    for address, more in (("/api/runs", {"confirmed": True}), ("/api/theory", {})):
+        assert "times the work of the full budget" in message(client.post(address, json=body | more), 422)["message"]
+
+
+def test_every_budget_and_preset_is_allowed():
+    for experiment in festina.lab.all_experiments():
+        for budget in ("quick", "full"):
+            limits.check_work(experiment, experiment.configure(budget))
+        for preset in experiment.presets:
+            limits.check_work(experiment, experiment.configure(preset.budget, **preset.fields))
+
+
+def test_downloads_do_not_crowd_out_theory(client, finished, monkeypatch):
+    monkeypatch.setattr(limits, "DOWNLOADS_WAITING", 0)
+    assert "downloads are waiting" in message(client.get(f"/api/runs/{finished[0]}/figure.png"), 429)["message"]
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 0.5, "1", True])

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -46,18 +47,9 @@ def test_a_second_run_of_the_same_structure_does_not_compile(client):
 
     first_points(client, 0.01)
     compiled = loop._chunk.compiled._cache_size()
-    seconds = [first_points(client, 0.01 + 0.001 * k)[0] for k in range(1, 6)]
+    for k in range(1, 6):
+        first_points(client, 0.01 + 0.001 * k)
     assert loop._chunk.compiled._cache_size() == compiled
-    assert sorted(seconds)[2] <= 0.5
-
-
-def test_theory_is_quick(client):
-    seconds = []
-    for k in range(12):
-        began = time.monotonic()
-        assert client.post("/api/theory", json=CHAIN | {"fields": {"strength": 2 + 0.1 * k}}).status_code == 200
-        seconds.append(time.monotonic() - began)
-    assert sorted(seconds)[6] <= 0.15
 
 
 def test_points_grow_and_are_thinned(client):
@@ -179,3 +171,22 @@ def test_help(capsys):
     assert "--port" in capsys.readouterr().out
     assert main(["--help"]) == 0
     assert "explore" in capsys.readouterr().out
+
+
+def test_a_run_that_nobody_comes_to_see_does_not_keep_its_place(client, jobs, monkeypatch):
+    monkeypatch.setattr("festina.page.limits.FIRST_GRACE", 0.3)
+    started = client.post("/api/runs", json=SLOW).json()
+    wait_until(lambda: jobs.find("run", started["id"]).state == "cancelled")
+
+
+def test_bodies_that_come_too_late_or_not_whole_are_refused(client, monkeypatch):
+    monkeypatch.setattr("festina.page.limits.BODY_SECONDS", 0.2)
+    address = (client.base_url.host, client.base_url.port)
+    head = f"POST /api/theory HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\nContent-Length: 100\r\n\r\n{{".encode()
+    with socket.create_connection(address) as slow:
+        slow.sendall(head)
+        assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
+    for _ in range(20):
+        with socket.create_connection(address) as gone:
+            gone.sendall(head)
+    assert client.get("/").status_code == 200

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -51,6 +53,7 @@ class Page:
         self.jobs, self.timings = jobs, timings
         self.theories = asyncio.Semaphore(THEORIES_AT_ONCE)
         self.theories_waiting = 0
+        self.drawers = CapacityLimiter(limits.DOWNLOADS_AT_ONCE)
 
     def index(self, request: Request) -> Response:
         return FileResponse(STATIC / "index.html")
@@ -81,28 +84,36 @@ class Page:
 
     async def start_run(self, request: Request) -> Response:
         body = parsed(await body_of(request))
-        return await run_in_threadpool(self._start_run, body)
+        return self._expect_a_listener(await run_in_threadpool(self._start_run, body))
 
-    def _start_run(self, body: dict[str, Any]) -> Response:
+    def _expect_a_listener(self, begun: Job | Response) -> Response:
+        """The answer to who asked for a job; one that nobody comes to see does not keep its place."""
+        if isinstance(begun, Response):
+            return begun
+        asyncio.get_running_loop().call_later(limits.FIRST_GRACE, self._cancel_if_alone, begun)
+        return _started(begun)
+
+    def _start_run(self, body: dict[str, Any]) -> Job | Response:
         only(body, ("experiment", "budget", "fields", "seeds", "confirmed"))
         question = read_question(body)
         seeds, confirmed = read_seeds(body, question), read_flag(body, "confirmed")
         asked = (question.experiment, question.config, seeds)
+        limits.check_work(question.experiment, question.config)
         limits.check_memory(*asked)
         doubt = None if confirmed else self.timings.question(*asked, question.budget)
         if doubt is not None:
             confirm = {"seconds": doubt.seconds, "reason": doubt.reason}
             return error_response(409, f"This may take long: {doubt.reason}.", confirm=confirm)
-        return _started(self.jobs.submit(partial(runs.carry_out, question, seeds, self.timings)))
+        return self.jobs.submit(partial(runs.carry_out, question, seeds, self.timings))
 
     async def start_map(self, request: Request) -> Response:
         body = parsed(await body_of(request))
-        return await run_in_threadpool(self._start_map, body)
+        return self._expect_a_listener(await run_in_threadpool(self._start_map, body))
 
-    def _start_map(self, body: dict[str, Any]) -> Response:
+    def _start_map(self, body: dict[str, Any]) -> Job:
         only(body, ("experiment", "budget", "fields", "x", "y", "variable", "entry", "seed"))
         asked = maps.read_map(body, read_question(body))
-        return _started(self.jobs.submit(partial(maps.carry_out, asked)))
+        return self.jobs.submit(partial(maps.carry_out, asked))
 
     async def events(self, request: Request) -> Response:
         job = self._job(request)
@@ -121,7 +132,7 @@ class Page:
         self.jobs.cancel(self._job(request))
         return Response(status_code=204)
 
-    def download(self, request: Request) -> Response:
+    async def download(self, request: Request) -> Response:
         job, name = self._job(request), request.path_params["file"]
         if name not in downloads.TYPES:
             raise UnknownName("file of a run", name[:LONGEST_NAME], downloads.TYPES)
@@ -132,7 +143,10 @@ class Page:
         kind = downloads.TYPES[name]
         if name == "data.csv":
             return StreamingResponse(downloads.table(result), media_type=kind, headers=headers)
-        return Response(_content(result, name), media_type=kind, headers=headers)
+        if self.drawers.statistics().tasks_waiting >= limits.DOWNLOADS_WAITING:
+            raise QueueFull(f"{limits.DOWNLOADS_WAITING} downloads are waiting; ask again in a moment.")
+        content = await run_sync(_content, result, name, limiter=self.drawers)
+        return Response(content, media_type=kind, headers=headers)
 
     def _job(self, request: Request) -> Job:
         return self.jobs.find("run or map", request.path_params["id"])
@@ -148,6 +162,7 @@ def _theory(body: dict[str, Any]) -> dict[str, Any] | None:
     only(body, ("experiment", "budget", "fields", "seed"))
     question = read_question(body)
     seed = read_whole(body, "seed", 0, 0, limits.LARGEST_SEED)
+    limits.check_work(question.experiment, question.config)
     limits.check_memory(question.experiment, question.config, 1)
     return theory_of(question.experiment, Run(question.config, seed))
 

@@ -5,6 +5,7 @@ import io
 import shutil
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -25,6 +26,7 @@ TYPES = {
     "data.zip": "application/zip",
 }
 COLUMNS = ("variable", "run", "seed", "time", "entry", "simulation", "theory")
+ROWS = 10_000  # of a table, in one piece
 _drawing = Lock()  # matplotlib draws one figure at a time
 
 
@@ -45,7 +47,9 @@ def table(result: Result) -> Iterator[bytes]:
     theory = {} if result.theory is None else _by_name(of_dataset(result.theory, result.experiment))
     for name, recording in _by_name(of_dataset(result.data, result.experiment)).items():
         for run, seed in enumerate(result.data["seed"].values):
-            yield _rows(_table_of(result, recording, theory.get(name), run, int(seed)))
+            rows = _table_of(result, recording, theory.get(name), run, int(seed))
+            while piece := list(islice(rows, ROWS)):
+                yield _rows(piece)
 
 
 def _table_of(

@@ -1,6 +1,7 @@
 """What the page allows, and when it asks before it begins: one place for every number."""
 
 import json
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -25,6 +26,10 @@ QUEUE = 16
 WINDING_DOWN = 4  # cancelled jobs whose threads have not come to their next chunk yet
 SECONDS = 600.0
 GRACE = 2.0  # seconds after the last listener has gone
+FIRST_GRACE = 20.0  # seconds for the first listener to come
+BODY_SECONDS = 10.0  # for a body to arrive
+DOWNLOADS_AT_ONCE, DOWNLOADS_WAITING = 2, 8
+MOST_WORK = 200.0  # times that of the full budget
 LONG = 10.0  # seconds that need no question
 
 
@@ -43,6 +48,41 @@ def check_memory(experiment: Experiment, config: Any, count: int) -> None:
         if needed > allowed:
             sizes = f"{needed / 2**20:.0f} MB, but at most {allowed // 2**20} MB are allowed"
             raise TooLarge(f"The {what} would take {sizes}; ask for fewer seeds, fewer recordings or smaller sizes.")
+
+
+def check_work(experiment: Experiment, config: Any) -> None:
+    """Refuse what would take far longer than the sources' own settings.
+
+    Nobody can say beforehand how long a run takes, but it grows with every count in its configuration (sizes, steps,
+    recordings, entries), with the time it covers, and with one over the length of a step: with their product, relative
+    to the full budget, if they are independent.
+    """
+    usual = experiment.configure("full")
+    ratios = {name: _ratio(name, getattr(config, name), getattr(usual, name)) for name in type(config).model_fields}
+    work = math.prod(max(1.0, ratio) for ratio in ratios.values())
+    if not work <= MOST_WORK:
+        largest = max(ratios, key=lambda name: ratios[name])
+        raise TooLarge(
+            f"This would be about {work:.3g} times the work of the full budget, but at most {MOST_WORK:g} times are "
+            f"allowed on the page; `{largest}` is {ratios[largest]:.3g} times as large. Longer runs: `festina run`."
+        )
+
+
+def _ratio(name: str, asked: Any, usual: Any) -> float:
+    """How much more work one field asks for; a float is no count, unless it says how long a run or a step is."""
+    if isinstance(usual, float) and "step" in name:
+        return usual / asked
+    if isinstance(usual, float) and name == "until":
+        return asked / usual
+    return _count(asked) / max(_count(usual), 1.0)
+
+
+def _count(value: Any) -> float:
+    """A count, the sum of several, or how many values of another kind there are."""
+    if isinstance(value, tuple):
+        return sum(_count(part) for part in value)
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return float(max(value, 1)) if is_count else 1.0
 
 
 @dataclass(frozen=True)

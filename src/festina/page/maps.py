@@ -62,7 +62,8 @@ def read_map(body: Mapping[str, Any], question: Question) -> MapQuestion:
     given = body.get("fields", {})
     for across in (x.values[0], x.values[-1]):
         for up in (y.values[0], y.values[-1]):
-            configured(question.experiment, question.budget, given | {x.field: across, y.field: up})
+            corner = configured(question.experiment, question.budget, given | {x.field: across, y.field: up})
+            limits.check_work(question.experiment, corner)
     variable = body.get("variable")
     if not isinstance(variable, str) or variable not in question.experiment.variables:
         known = question.experiment.variables

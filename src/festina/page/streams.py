@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -20,10 +20,16 @@ async def body_of(request: Request) -> bytes:
     if announced.isdecimal() and int(announced[:18]) > limits.BODY_BYTES:
         raise too_large
     body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > limits.BODY_BYTES:
-            raise too_large
+    try:
+        async with asyncio.timeout(limits.BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > limits.BODY_BYTES:
+                    raise too_large
+    except TimeoutError:
+        raise HTTPException(408, f"The body must arrive within {limits.BODY_SECONDS:g} seconds.") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "The body must arrive whole.") from None
     return bytes(body)
 
 
