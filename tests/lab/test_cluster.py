@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from festina.lab.cluster import Dask, compute_tile
 from festina.lab.executors import InProcess
 from festina.lab.folder import prepare, stored_plan, sweep_folder
 from festina.lab.sweep import planned
+from patience import wait_for
 from toy import Toy
 
 pytest.importorskip("distributed")
@@ -46,13 +46,6 @@ def alone(tmp_path_factory):
 
 def done(store):
     return list(store.rglob("done/c/*"))
-
-
-def wait_for(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 def assert_same(data, other):

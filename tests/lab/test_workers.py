@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import warnings
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from festina.lab.folder import prepare, status, stored_plan, sweep_folder
 from festina.lab.plan import Plan
 from festina.lab.sweep import planned, resume
 from festina.lab.worker import Shard, work
+from patience import wait_for
 
 QUESTION = {"over": {"strength": [1.0 + k / 10 for k in range(24)], "depth": ["1", "2"]}, "tile": 3, "budget": "quick"}
 
@@ -104,13 +104,6 @@ def at_work_on(folder: Path) -> list[int]:
         if "work\0" + str(folder) in words:
             found.append(int(path.parent.name))
     return found
-
-
-def wait_for(condition, seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for processes in /proc")

@@ -1,11 +1,14 @@
 """What the tests of the page share: a client of the application, a real server, and how to read its events."""
 
 import json
+import shutil
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -43,6 +46,18 @@ def events(client: Any, path: str, **options: Any) -> Iterator[tuple[str, dict[s
                 name = line.removeprefix("event: ")
             elif line.startswith("data: "):
                 yield name, json.loads(line.removeprefix("data: "))
+
+
+def find_browser() -> str | None:
+    """The system's Chromium or Chrome, or else the one that playwright has fetched."""
+    on_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if on_path or find_spec("playwright") is None:
+        return on_path
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        fetched = playwright.chromium.executable_path
+    return fetched if Path(fetched).exists() else None
 
 
 def wait_until(holds: Any, seconds: float = 10.0) -> float:

@@ -1,7 +1,6 @@
 """The page in a real browser: what is drawn is what the server says, by mouse and by keyboard."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,20 +9,9 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from serving import events
+from serving import events, find_browser
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
-
-
-def find_browser() -> str | None:
-    """The system's Chromium or Chrome, or else the one that playwright has fetched."""
-    on_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if on_path:
-        return on_path
-    with sync_api.sync_playwright() as playwright:
-        fetched = playwright.chromium.executable_path
-    return fetched if Path(fetched).exists() else None
-
 
 BROWSER = find_browser()
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")

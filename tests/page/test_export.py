@@ -2,16 +2,16 @@
 
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
+from serving import find_browser
 
 import festina
 from festina.cli import main
 from festina.page.export import content_of, modules, page_of, write_page
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = find_browser()
 OUTSIDE = re.compile(r"""(?:src|href)=["'](?!data:|#)|url\((?!["']?data:)|@import""")
 
 
@@ -73,7 +73,7 @@ def test_command_needs_a_format_and_good_fields(capsys):
     assert "`strength` must be greater than 0" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the path")
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")
 def test_opens_from_a_disk(result, tmp_path):
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
     path = write_page(result, tmp_path / "chain.html")

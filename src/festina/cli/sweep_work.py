@@ -1,7 +1,7 @@
 """What the commands about sweeps do, and what they print afterwards."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from threading import Thread
@@ -41,19 +41,19 @@ def resume_sweeps(store: Path, *, executor: Callable[[], Any], as_json: bool) ->
     from festina.lab.folder import status, sweeps_in
     from festina.lab.sweep import resume
 
-    finished, unusable = True, 0
-    for folder in sweeps_in(store):
-        try:
-            found = status(folder)
-            if found.done < found.runs:
-                finished, began = False, monotonic()
-                _print_sweep(resume(folder, executor=executor()), monotonic() - began, as_json)
-        except StoreError as error:  # that one cannot be gone on with is no reason to leave the others
-            machine.warn(str(error))
-            unusable += 1
-    if finished and not unusable and not as_json:
+    unfinished: list[Path] = []
+
+    def go_on(folder: Path) -> None:
+        found = status(folder)
+        if found.done < found.runs:
+            unfinished.append(folder)
+            began = monotonic()
+            _print_sweep(resume(folder, executor=executor()), monotonic() - began, as_json)
+
+    code = _for_each(sweeps_in(store), go_on)
+    if not unfinished and code == 0 and not as_json:
         print(f"All sweeps in {store} are finished.")
-    return 1 if unusable else 0
+    return code
 
 
 def print_status(store: Path, *, as_json: bool) -> int:
@@ -61,22 +61,29 @@ def print_status(store: Path, *, as_json: bool) -> int:
     machine.prepare()
     from festina.lab.folder import status, sweeps_in
 
-    found, unusable = [], 0
-    for folder in sweeps_in(store):
-        try:
-            found.append(status(folder))
-        except StoreError as error:
-            machine.warn(str(error))
-            unusable += 1
+    found: list[Any] = []
+    code = _for_each(sweeps_in(store), lambda folder: found.append(status(folder)))
     if as_json:
         print_json([to_json(asdict(each)) for each in found])
-        return 1 if unusable else 0
+        return code
     for each in found:
         share = each.done / each.runs
         failed = f", {each.failed} of them failed" if each.failed else ""
         busy = f"; {each.at_work} {'batch' if each.at_work == 1 else 'batches'} being computed" if each.at_work else ""
         print(f"{paint(each.experiment, 'bold')}: {each.done} of {each.runs} runs done ({share:.0%}){failed}{busy}")
         print(f"  {each.folder}")
+    return code
+
+
+def _for_each(folders: Sequence[Path], act: Callable[[Path], None]) -> int:
+    """Do the same for every sweep; one that cannot be used is named, and keeps no other waiting. The exit code."""
+    unusable = 0
+    for folder in folders:
+        try:
+            act(folder)
+        except StoreError as error:
+            machine.warn(str(error))
+            unusable += 1
     return 1 if unusable else 0
 
 

@@ -192,13 +192,13 @@ def _arrived(time: Any, until: Any) -> Any:
 
 
 @partial(brief_jit, static_argnums=0)
-def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, dict[str, Array]]:
-    """The first state, what is observed of it, when recordings are made, and what the end will be like."""
+def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, dict[str, None]]:
+    """The first state, what is observed of it, when recordings are made, and the names of what the end will have."""
 
-    def one(inputs: Any) -> tuple[State, dict[str, Array], Array, dict[str, Array]]:
+    def one(inputs: Any) -> tuple[State, dict[str, Array], Array, dict[str, None]]:
         process = build(inputs)
         initial = jax.tree.map(jnp.asarray, process.initial)
-        return initial, process.observe(initial), process.times, process.conclude(initial)
+        return initial, process.observe(initial), process.times, dict.fromkeys(process.conclude(initial))
 
     return jax.vmap(one)(inputs)
 

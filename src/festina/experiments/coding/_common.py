@@ -75,24 +75,53 @@ def from_prior(config: Any, key: Any, data: Any, nonlinearity: Any) -> Any:
 
 def chain(config: Any, key: Any, network: Any, data: Any) -> Any:
     """One chain of the posterior of a network, recorded as `VARIABLES` say."""
-    inputs, targets = jnp.asarray(data.inputs), jnp.asarray(data.targets)
-    labels = jnp.asarray(membership(data))
-    heat = fs.learning.annealed(config.hottest, config.temperature, max(1, config.warm_up // 2))
+    inputs, labels = jnp.asarray(data.inputs), jnp.asarray(membership(data))
 
     def averaged(own: Any) -> dict[str, Any]:
         return {"kernel": own.kernels(inputs)[-1], "answer": own(inputs)}
 
-    def observe(own: Any, state: Any) -> dict[str, Any]:
-        here = averaged(own)
+    def observe(own: Any) -> dict[str, Any]:
+        return {
+            "class_kernel": between_classes(own.kernels(inputs)[-1], labels),
+            "readout": own.readouts,
+            "activity": class_activity(own, inputs, labels),
+        }
+
+    return cooled(config, key, network, data, observe, averaged)
+
+
+def cooled(
+    config: Any,
+    key: Any,
+    network: Any,
+    data: Any,
+    observe: Callable[[Any], dict[str, Any]],
+    average: Callable[[Any], dict[str, Any]],
+    conclude: Callable[[Any], dict[str, Any]] = lambda network: {},
+) -> Any:
+    """A chain whose temperature falls to its final value in the first half of warming up, as a configuration has it.
+
+    Args:
+        config: a `CodingConfig`, or one with the same fields.
+        key: of all draws.
+        network: where it starts.
+        data: inputs and targets.
+        observe: what is recorded of a network, besides the course of the chain (temperature, loss, acceptance,
+            gradients, draws kept).
+        average: what is averaged over all draws after warming up, and recorded at the end.
+        conclude: what else is recorded of the last network.
+    """
+    inputs, targets = jnp.asarray(data.inputs), jnp.asarray(data.targets)
+    heat = fs.learning.annealed(config.hottest, config.temperature, max(1, config.warm_up // 2))
+
+    def course(own: Any, state: Any) -> dict[str, Any]:
         return {
             "temperature": heat(state.step),
-            "loss": 0.5 * jnp.mean(jnp.sum((targets - here["answer"]) ** 2, axis=-1)),
+            "loss": 0.5 * jnp.mean(jnp.sum((targets - own(inputs)) ** 2, axis=-1)),
             "acceptance": state.memory.acceptance,
             "gradients": state.memory.gradients,
             "kept": state.memory.kept,
-            "class_kernel": between_classes(here["kernel"], labels),
-            "readout": own.readouts,
-            "activity": class_activity(own, inputs, labels),
+            **observe(own),
         }
 
     return posterior(
@@ -103,9 +132,9 @@ def chain(config: Any, key: Any, network: Any, data: Any) -> Any:
         records=config.records,
         draws_per_record=(config.warm_up + config.draws) // config.records,
         warm_up=config.warm_up,
-        observe=observe,
-        average=averaged,
-        conclude=lambda own, state: state.memory.means,
+        observe=course,
+        average=average,
+        conclude=lambda own, state: state.memory.means | conclude(own),
     )
 
 

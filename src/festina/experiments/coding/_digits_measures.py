@@ -7,8 +7,8 @@ import festina as fs
 from festina._lazy import jnp, np
 from festina.errors import require
 from festina.experiments.abstraction._images_sets import PAIRS
-from festina.experiments.coding._common import between_classes, membership, readout_variance
-from festina.experiments.coding._sampled import class_variance, posterior
+from festina.experiments.coding._common import between_classes, cooled, membership, readout_variance
+from festina.experiments.coding._sampled import class_variance
 from festina.experiments.coding.predictor import KINDS
 
 SEED = 0  # of the choice of images, the same in every run
@@ -55,9 +55,7 @@ def _unit(inputs: Any) -> Any:
 def chain(config: Any, network: Any, key: Any) -> Any:
     """One chain that is cooled while warming up, with its answers and kernels for test images."""
     shown, others = task(config)
-    inputs, targets, tests = (jnp.asarray(part) for part in (shown.inputs, shown.targets, others.inputs))
-    labels = jnp.asarray(membership(shown))
-    heat = fs.learning.annealed(config.hottest, config.temperature, max(1, config.warm_up // 2))
+    inputs, tests, labels = (jnp.asarray(part) for part in (shown.inputs, others.inputs, membership(shown)))
 
     def averaged(own: Any) -> dict[str, Any]:
         seen, other = own.hidden(inputs)[-1], own.hidden(tests)[-1]
@@ -72,32 +70,14 @@ def chain(config: Any, network: Any, key: Any) -> Any:
             "mean_readout": own.readouts,
         }
 
-    def observe(own: Any, state: Any) -> dict[str, Any]:
-        return {
-            "temperature": heat(state.step),
-            "loss": 0.5 * jnp.mean(jnp.sum((targets - own(inputs)) ** 2, axis=-1)),
-            "acceptance": state.memory.acceptance,
-            "gradients": state.memory.gradients,
-            "kept": state.memory.kept,
-            "class_kernel": between_classes(own.kernels(inputs)[-1], labels),
-        }
+    def observe(own: Any) -> dict[str, Any]:
+        return {"class_kernel": between_classes(own.kernels(inputs)[-1], labels)}
 
-    def conclude(own: Any, state: Any) -> dict[str, Any]:
-        last = {"features": own.hidden(inputs)[-1].T, "test_features": own.hidden(tests)[-1].T}
-        return state.memory.means | last | {"readout": own.readouts}
+    def conclude(own: Any) -> dict[str, Any]:
+        features = {"features": own.hidden(inputs)[-1].T, "test_features": own.hidden(tests)[-1].T}
+        return features | {"readout": own.readouts}
 
-    return posterior(
-        network,
-        shown,
-        key,
-        heat,
-        records=config.records,
-        draws_per_record=(config.warm_up + config.draws) // config.records,
-        warm_up=config.warm_up,
-        observe=observe,
-        average=averaged,
-        conclude=conclude,
-    )
+    return cooled(config, key, network, shown, observe, averaged, conclude)
 
 
 def input_kernel(config: Any) -> Any:

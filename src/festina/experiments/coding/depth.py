@@ -11,6 +11,7 @@ from festina.experiments.coding._common import (
     CodingConfig,
     between_classes,
     constant_in_time,
+    cooled,
     coordinates,
     in_turn,
     membership,
@@ -33,7 +34,6 @@ from festina.experiments.coding._depth_measures import (
     scheme_share,
     sharpness,
 )
-from festina.experiments.coding._sampled import posterior
 from festina.sources import VAN_MEEGEN_2024
 
 SOURCE = VAN_MEEGEN_2024.at("two hidden layers")
@@ -271,37 +271,28 @@ class Depth(Experiment):
 def _chain(config: Any, case: dict[str, Any], nonlinearity: Any) -> Any:
     """One chain of a network with two hidden layers, from its prior."""
     data = world(config)
-    inputs, targets, labels = jnp.asarray(data.inputs), jnp.asarray(data.targets), jnp.asarray(membership(data))
-    heat = fs.learning.annealed(config.hottest, case["temperature"], max(1, config.warm_up // 2))
+    inputs, labels = jnp.asarray(data.inputs), jnp.asarray(membership(data))
     for_network, for_draws = fs.draws.split(case["key"], 2)
-    sizes = (inputs.shape[1], config.width, config.width, targets.shape[1])
+    sizes = (inputs.shape[1], config.width, config.width, data.targets.shape[1])
     variance = readout_variance(config, len(LAYERS))
     network = fs.networks.Bayesian.init(for_network, sizes, nonlinearity, readout_variance=variance)
 
     def averaged(own: Any) -> dict[str, Any]:
         return {"kernel": jnp.stack(own.kernels(inputs)), "answer": own(inputs)}
 
-    def observe(own: Any, state: Any) -> dict[str, Any]:
-        memory = state.memory
+    def observe(own: Any) -> dict[str, Any]:
+        kernels = jnp.stack(own.kernels(inputs))
         return {
-            "temperature": heat(state.step),
-            "loss": 0.5 * jnp.mean(jnp.sum((targets - own(inputs)) ** 2, axis=-1)),
-            "acceptance": memory.acceptance,
-            "gradients": memory.gradients,
-            "kept": memory.kept,
-            "class_kernel": jax.vmap(lambda kernel: between_classes(kernel, labels))(jnp.stack(own.kernels(inputs))),
+            "class_kernel": jax.vmap(lambda kernel: between_classes(kernel, labels))(kernels),
             "readout": own.readouts,
         }
 
-    return posterior(
+    return cooled(
+        config.model_copy(update={"temperature": case["temperature"]}),
+        for_draws,
         network,
         data,
-        for_draws,
-        heat,
-        records=config.records,
-        draws_per_record=(config.warm_up + config.draws) // config.records,
-        warm_up=config.warm_up,
-        observe=observe,
-        average=averaged,
-        conclude=lambda own, state: state.memory.means | {"hidden": jnp.stack(own.hidden(inputs))},
+        observe,
+        averaged,
+        lambda own: {"hidden": jnp.stack(own.hidden(inputs))},
     )
