@@ -47,7 +47,7 @@ SHOWN = """async () => {
 @contextmanager
 def server() -> Iterator[str]:
     """A server of our own, and where it is."""
-    words = [sys.executable, "-m", "festina.cli", "explore", "--port", "0"]
+    words = [sys.executable, "-m", "festina", "explore", "--port", "0"]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     ) as process:

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -59,19 +58,15 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.parametrize("words", [["list"], ["--help"], ["run", NAME, "--help"], ["show", NAME]], ids=" ".join)
-def test_asking_imports_nothing_heavy_and_takes_no_time(words: list[str], environment: dict[str, str]) -> None:
+def test_asking_imports_nothing_heavy(words: list[str], environment: dict[str, str]) -> None:
     program = (
         "import sys; from festina.cli import main; code = main(sys.argv[1:]); "
         f"loaded = [name for name in {HEAVY} if name in sys.modules]; "
         "print(loaded, file=sys.stderr); sys.exit(code)"
     )
-    subprocess.run([sys.executable, "-c", program, *words], env=environment, capture_output=True, check=True)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([sys.executable, "-c", program, *words], env=environment, capture_output=True, text=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0
     assert done.stderr == "[]\n"
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
 
 
 def test_help_comes_from_the_configuration(festina: Any) -> None:

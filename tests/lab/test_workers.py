@@ -119,7 +119,7 @@ def test_a_killed_driver_takes_its_workers_along_and_another_goes_on(tmp_path, u
 
 
 def worker(folder: Path, *words: str) -> subprocess.Popen:
-    command = [sys.executable, "-m", "festina.cli", "sweep", "work", str(folder), *words]
+    command = [sys.executable, "-m", "festina", "sweep", "work", str(folder), *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -165,6 +165,7 @@ def test_a_worker_that_fails_says_why(tmp_path):
 def test_processes_are_started_only_if_it_is_worth_it(tmp_path, monkeypatch):
     started = []
     monkeypatch.setattr(Crew, "run", lambda self, plan, tell: started.append(self.size) or work(self.folder, plan))
+    monkeypatch.setattr("festina.lab.executors.START_UP", 1e9)
     fs.sweep("linear/chain", store=tmp_path / "short", executor=Processes(4), **QUESTION)
     assert started == []
     monkeypatch.setattr("festina.lab.executors.START_UP", 0.0)
@@ -193,7 +194,7 @@ def test_bits_do_not_depend_on_cores(tmp_path):
     for name, threads in (("one", "1"), ("two", "2")):
         folder = sweep_folder(tmp_path / name, plan)
         prepare(folder, plan)
-        command = [sys.executable, "-m", "festina.cli", "sweep", "resume", str(folder)]
+        command = [sys.executable, "-m", "festina", "sweep", "resume", str(folder)]
         subprocess.run(command, check=True, capture_output=True, env=os.environ | {"NPROC": threads}, timeout=120)
         found.append(fs.lab.open_sweep(folder)["similarity"].load())
     assert found[0].equals(found[1])
@@ -203,5 +204,6 @@ def test_with_several_threads_nothing_is_computed_here(tmp_path, monkeypatch):
     started = []
     monkeypatch.setenv("NPROC", "2")
     monkeypatch.setattr(Crew, "run", lambda self, plan, tell: started.append(self.size) or work(self.folder, plan))
+    monkeypatch.setattr("festina.lab.executors.START_UP", 1e9)
     fs.sweep("linear/chain", store=tmp_path, executor=Processes(2), **QUESTION)
     assert started == [2]

@@ -28,7 +28,7 @@ PATIENCE = 30_000  # milliseconds
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Where a server is that runs as people run it, in a process of its own."""
-    words = [sys.executable, "-m", "festina.cli", "explore", "--port", "0"]
+    words = [sys.executable, "-m", "festina", "explore", "--port", "0"]
     settings = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(CACHE), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=settings) as process:
         assert process.stdout is not None

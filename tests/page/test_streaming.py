@@ -128,7 +128,7 @@ def test_maps_are_cancelled_too(client, jobs):
 
 
 def test_the_command_serves_on_a_free_port_and_stops():
-    command = [sys.executable, "-m", "festina.cli", "explore", "--port", "0"]
+    command = [sys.executable, "-m", "festina", "explore", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
     try:
         assert process.stdout is not None

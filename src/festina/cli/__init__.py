@@ -3,21 +3,25 @@
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 
 from festina.cli.commands import dispatch
 from festina.errors import FestinaError, Interrupted
+from festina.exit_codes import BROKEN, BROKEN_PIPE, INTERRUPTED, WRONG
 
 __all__ = ["main"]
 
-WRONG = 2
-INTERRUPTED = 130
-BROKEN_PIPE = 141
+Say = Callable[[str], None]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out a command; the exit code."""
+def complain(sentence: str) -> None:
+    """One line on standard error."""
+    print(f"festina: {' '.join(sentence.split())}", file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None, say: Say = complain) -> int:
+    """Carry out a command; the exit code. What went wrong is told to ``say`` in one sentence."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     _never_fail_to_print()
@@ -30,17 +34,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt:
-        return _complain("interrupted; results that were finished are kept", INTERRUPTED, debug)
+        code, sentence = INTERRUPTED, "interrupted; results that were finished are kept"
     except Interrupted as error:
-        return _complain(str(error), INTERRUPTED, debug)
+        code, sentence = INTERRUPTED, str(error)
     except FestinaError as error:
-        return _complain(str(error), WRONG, debug)
+        code, sentence = WRONG, str(error)
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{named}{error.strerror or error}", WRONG, debug)
+        code, sentence = WRONG, f"{named}{error.strerror or error}"
     except Exception as error:
         hint = "" if debug else " (--debug shows where)"
-        return _complain(f"unexpected {type(error).__name__}: {error}{hint}", 1, debug)
+        code, sentence = BROKEN, f"unexpected {type(error).__name__}: {error}{hint}"
+        if debug:
+            traceback.print_exc()
+    sys.stdout.flush()
+    say(sentence)
+    return code
 
 
 def _answer(words: list[str]) -> int:
@@ -48,14 +57,6 @@ def _answer(words: list[str]) -> int:
         return dispatch(words)
     except SystemExit as leaving:  # argparse leaves this way after --help
         return int(leaving.code or 0)
-
-
-def _complain(message: str, code: int, debug: bool) -> int:
-    if debug:
-        traceback.print_exc()
-    sys.stdout.flush()
-    print(f"festina: {' '.join(message.split())}", file=sys.stderr)
-    return code
 
 
 def _never_fail_to_print() -> None:

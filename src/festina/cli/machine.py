@@ -2,11 +2,8 @@
 compiled programs."""
 
 import os
-import signal
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,23 +17,9 @@ def prepare() -> None:
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FestinaWarning)
     warnings.filterwarnings("ignore", message="Error (reading|writing) persistent compilation cache")
-    with _interrupts_held():
-        for name in ("festina.lab.run", "festina.lab.sweep", "festina.lab.style"):
-            import_module(name)
-        _use_compilation_cache()
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C wait for a moment: extension modules that are cut short while loading fail in ways of their own."""
-    pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
+    for name in ("festina.lab.run", "festina.lab.sweep", "festina.lab.style"):
+        import_module(name)
+    _use_compilation_cache()
 
 
 def _show_warning(message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from festina.errors import FestinaError, Interrupted, require
+from festina.interrupts import raised
 from festina.lab import tiles
 from festina.lab.cores import keep_to_one_thread, take_core
 from festina.lab.crew import runs_done
@@ -50,7 +51,7 @@ class Dask:
                 "`festina.experiments`, or sweep it in this process"
             )
         folder = folder.absolute()
-        with self._client() as client:
+        with raised(), self._client() as client:
             try:
                 _finish(client, folder, plan, tell)
             except KeyboardInterrupt:

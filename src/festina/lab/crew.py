@@ -9,13 +9,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from festina.errors import FestinaError, Interrupted, require
+from festina.interrupts import held
 from festina.lab import tiles
 from festina.lab.plan import Plan
 
@@ -54,25 +55,33 @@ class Crew:
     def run(self, plan: Plan, tell: Callable[[int], None] = lambda runs: None) -> None:
         """Let the crew finish a sweep; ``tell`` hears how many runs are done so far."""
         require(self.size >= 1, "processes", "be at least 1", self.size)
-        deaths, before = 0, -1
-        with self._stopped_at_the_end():
-            for number in range(self.size):
-                self._workers.append(self._start(number / self.size))
-            while self._workers:
-                time.sleep(LOOK)
-                now = runs_done(self.folder, plan)
-                tell(now)
-                deaths, before = (0 if now > before else deaths), now
-                for worker in [each for each in self._workers if each.process.poll() is not None]:
-                    self._workers.remove(worker)
-                    if worker.process.returncode != 0:
-                        deaths += 1
-                        self._replace(worker, deaths)
+        with held() as interrupted:
+            try:
+                self._watch(plan, tell, interrupted)
+            finally:
+                self._stop()
         tell(runs_done(self.folder, plan))
+
+    def _watch(self, plan: Plan, tell: Callable[[int], None], interrupted: Callable[[], bool]) -> None:
+        deaths, before = 0, -1
+        for number in range(self.size):
+            self._workers.append(self._start(number / self.size))
+        while self._workers:
+            time.sleep(LOOK)
+            if interrupted():
+                raise Interrupted(f"sweep interrupted; finished batches are kept in {self.folder}, ask again to go on")
+            now = runs_done(self.folder, plan)
+            tell(now)
+            deaths, before = (0 if now > before else deaths), now
+            for worker in [each for each in self._workers if each.process.poll() is not None]:
+                self._workers.remove(worker)
+                if worker.process.returncode != 0:
+                    deaths += 1
+                    self._replace(worker, deaths)
 
     def _start(self, begin: float) -> _Worker:
         words = tempfile.TemporaryFile()  # noqa: SIM115, closed with its worker
-        command = [sys.executable, "-m", "festina.cli", "sweep", "work", str(self.folder)]
+        command = [sys.executable, "-m", "festina", "sweep", "work", str(self.folder)]
         process = subprocess.Popen(
             [*command, "--attended", "--begin", f"{begin:.6f}"],
             stdin=subprocess.PIPE,  # ends when this process does, and so tells the worker
@@ -95,23 +104,16 @@ class Crew:
             )
         self._workers.append(self._start(0.0))
 
-    @contextmanager
-    def _stopped_at_the_end(self) -> Iterator[None]:
-        try:
-            yield
-        except KeyboardInterrupt:
-            message = f"sweep interrupted; finished batches are kept in {self.folder}, ask again to go on"
-            raise Interrupted(message) from None
-        finally:
-            for worker in self._workers:
-                worker.process.terminate()
-            for worker in self._workers:
-                with suppress(subprocess.TimeoutExpired):
-                    worker.process.wait(PATIENCE)
-                worker.process.kill()
-                worker.process.wait()
-                worker.words.close()
-            self._workers.clear()
+    def _stop(self) -> None:
+        for worker in self._workers:
+            worker.process.terminate()
+        for worker in self._workers:
+            with suppress(subprocess.TimeoutExpired):
+                worker.process.wait(PATIENCE)
+            worker.process.kill()
+            worker.process.wait()
+            worker.words.close()
+        self._workers.clear()
 
 
 def runs_done(folder: Path, plan: Plan) -> int:

@@ -40,7 +40,7 @@ def script(folder: Path, plan: Plan, tasks: int, *, time: str, memory: str, opti
         f"--output={folder.absolute() / 'slurm-%A_%a.out'}",
         *options,
     ]
-    command = [sys.executable, "-m", "festina.cli", "sweep", "work", str(folder.absolute())]
+    command = [sys.executable, "-m", "festina", "sweep", "work", str(folder.absolute())]
     return "\n".join(
         [
             "#!/bin/sh",

@@ -19,6 +19,7 @@ from jaxtyping import Array, Int
 
 from festina.compiling import brief_jit, quick_jit
 from festina.errors import FestinaWarning, StoreError
+from festina.interrupts import held
 from festina.learning import checkpoint as checkpoints
 from festina.learning.failure import Build, Failure, diagnose, finite
 from festina.learning.process import Process, State
@@ -131,22 +132,37 @@ def drive(
             progress.advance(runs * (journey.records - 1))
             progress.say("compiling")
             saved = monotonic()
+
+            def unfinished() -> bool:
+                return journey.records < records and len(journey.failures) < runs
+
+            def next_chunk() -> None:
+                nonlocal saved
+                count = min(length, records - journey.records)
+                _advance_journey(build, inputs, journey, count, times[:, journey.records + count - 1])
+                clock.tick(count)
+                progress.advance(runs * count)
+                progress.say("")
+                if listen is not None:
+                    listen(journey.records, journey.observed)
+                if checkpoint is not None and monotonic() - saved >= checkpoint.every:
+                    _save(checkpoint.path, mark, journey)
+                    saved = monotonic()
+
             try:
-                while journey.records < records and len(journey.failures) < runs:
-                    count = min(length, records - journey.records)
-                    _advance_journey(build, inputs, journey, count, times[:, journey.records + count - 1])
-                    clock.tick(count)
-                    progress.advance(runs * count)
-                    progress.say("")
-                    if listen is not None:
-                        listen(journey.records, journey.observed)
-                    if checkpoint is not None and monotonic() - saved >= checkpoint.every:
-                        _save(checkpoint.path, mark, journey)
-                        saved = monotonic()
+                if unfinished():
+                    next_chunk()  # is compiled first, and there is nothing yet that Ctrl-C could lose
+                with held() as interrupted:
+                    while unfinished() and not interrupted():
+                        next_chunk()
+                    if interrupted():
+                        raise KeyboardInterrupt
             except KeyboardInterrupt:
                 if checkpoint is not None:
                     _save(checkpoint.path, mark, journey)
-        concluded = _conclude(build, inputs, journey) if last else {}
+                if not unfinished():
+                    raise
+        concluded = _conclude(build, inputs, journey) if last and not unfinished() else {}
     finished = records if len(journey.failures) == runs else journey.records
     failures = [journey.failures[run] for run in sorted(journey.failures)]
     seconds = monotonic() - began

@@ -1,14 +1,17 @@
 """Start the page: on this machine alone, unless another host is asked for."""
 
-import os
+import signal
 import socket
 import sys
 import webbrowser
+from contextlib import closing, nullcontext
 from threading import Thread
+from typing import Any
 
 import uvicorn
 
 from festina.errors import FestinaError
+from festina.interrupts import handled
 from festina.lab.batch import Run
 from festina.lab.registry import find
 from festina.page.app import make_app
@@ -20,8 +23,19 @@ FIRST = "linear/chain"
 PATIENCE = 1  # seconds for open streams when the server stops
 
 
+class Server(uvicorn.Server):
+    """A server that leaves signals to who starts it."""
+
+    def capture_signals(self) -> Any:
+        return nullcontext()
+
+
 def serve(host: str, port: int, *, browser: bool = False) -> None:
-    """Serve the page until Ctrl-C; the address is printed, and shown in a ``browser``, as soon as it can be opened."""
+    """Serve the page until Ctrl-C; the address is printed, and shown in a ``browser``, as soon as it can be opened.
+
+    What jobs and the warming up are computing when the server stops goes on in their threads: the process must not wait
+    for them, nor tear the interpreter down under them (`festina.__main__` does neither).
+    """
     listener = bound(host, port)
     if not is_loopback(host):
         print(
@@ -36,20 +50,21 @@ def serve(host: str, port: int, *, browser: bool = False) -> None:
         server_header=False,
         timeout_graceful_shutdown=PATIENCE,
     )
-    print(f"festina is at {address(host, listener)} (Ctrl-C stops it)", flush=True)
-    if browser:
-        webbrowser.open(address(host, listener))
-    Thread(target=warm_up, name="warm up", daemon=True).start()
-    try:
-        uvicorn.Server(settings).run(sockets=[listener])
-    except KeyboardInterrupt:  # uvicorn passes on the Ctrl-C that stopped it
-        pass
-    finally:
-        jobs.cancel_all()
-        listener.close()
-        if any(jobs.counts):  # a thread inside a chunk would keep Python from ending, for as long as the chunk takes
-            sys.stdout.flush()
-            os._exit(0)
+    server = Server(settings)
+
+    def stop(number: int, frame: object) -> None:
+        server.should_exit = True
+
+    with handled(stop, signal.SIGINT, signal.SIGTERM), closing(listener):
+        print(f"festina is at {address(host, listener)} (Ctrl-C stops it)", flush=True)
+        if browser:
+            webbrowser.open(address(host, listener))
+        Thread(target=warm_up, name="warm up", daemon=True).start()
+        try:
+            server.run(sockets=[listener])
+        finally:
+            jobs.cancel_all()
+    print("festina has stopped", flush=True)
 
 
 def warm_up() -> None:
