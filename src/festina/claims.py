@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from festina._lazy import np
@@ -74,13 +74,18 @@ class Claim:
         if self.budget == "full" and budget == "quick":
             return self._verdict("not attempted", note="needs the full budget")
         try:
-            values = np.atleast_1d(np.asarray(self.quantity(result), dtype=float))
+            quantity = self.quantity(result)
+            values = np.atleast_1d(np.asarray(quantity, dtype=float))
         except LookupError as error:
             return self._verdict("not attempted", note=str(error.args[0] if error.args else error))
         except (ArithmeticError, ValueError, TypeError) as error:
             return self._verdict("not attempted", note=f"{type(error).__name__}: {error}")
         if values.size == 0:
             return self._verdict("not attempted", note="nothing to measure in this configuration")
+        return replace(self._decided(values, result), over=_counted(quantity, values.size, result))
+
+    def _decided(self, values: Any, result: Result) -> Verdict:
+        """What follows from the values of the quantity."""
         if not np.all(np.isfinite(values)):
             lost = int(np.sum(~np.isfinite(values)))
             return self._verdict("not reproduced", values, f"{lost} of {values.size} values are not finite")
@@ -111,6 +116,20 @@ class Claim:
         )
 
 
+def _counted(quantity: Any, count: int, result: Result) -> str:
+    """How many values of what a quantity has, as in `3 depths`; without names of its own it has values, or runs."""
+    sizes = getattr(quantity, "sizes", None)
+    if sizes is None:
+        runs = getattr(getattr(result, "data", None), "sizes", {}).get("run", 0)
+        sizes = {"run" if count == runs else "value": count}
+    return " and ".join(f"{size} {_plural(str(name))}" for name, size in sizes.items() if size > 1)
+
+
+def _plural(name: str) -> str:
+    word = name.replace("_", " ")
+    return f"{word}es" if word.endswith("s") else f"{word}s"
+
+
 def result_failures(result: Any) -> list[str]:
     """Why runs failed: no claim is reproduced on the runs that happen to be left."""
     return list(getattr(result, "failures", []))
@@ -130,13 +149,14 @@ class Verdict:
     worst: list[float] | None
     outcome: Outcome
     note: str = ""
+    over: str = ""
 
     @property
     def measurement(self) -> str:
-        """Mean ± standard deviation over runs."""
+        """Mean ± standard deviation, and over what: runs differ by chance, the depths of networks do not."""
         if self.measured is None:
             return "—"
-        spread = f" ± {self.spread:.2g}" if self.spread else ""
+        spread = f" ± {self.spread:.2g} over {self.over}" if self.spread else ""
         return f"{self.measured:.4g}{spread}"
 
     @property

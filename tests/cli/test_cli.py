@@ -138,7 +138,7 @@ def test_a_run_prints_its_claims_and_where_everything_is(first_run: Any) -> None
     assert first_run.returncode == 0, first_run.stderr
     assert first_run.stderr == ""
     text = first_run.stdout
-    assert re.search(r"exact +< 1e-08, every run +\S+ ± \S+ +reproduced\n", text)
+    assert re.search(r"exact +< 1e-08, every run +\S+ ± \S+ over 4 depths +reproduced\n", text)
     assert re.search(r"\d+ of \d+ claims reproduced|All \d+ claims were reproduced", text)
     assert ESCAPE not in text and "✓" not in text
     assert max(map(len, text.splitlines()[2:])) <= 100

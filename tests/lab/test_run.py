@@ -126,6 +126,21 @@ def test_claims_judge_numbers():
     json.dumps(claim.judge([1.0], "quick").as_dict())
 
 
+def test_a_spread_says_over_what():
+    """Runs differ by chance, units by design: a reader must see which it was."""
+    result = fs.run(Toy(), budget="quick", seeds=3)
+    wanted = {
+        "runs": (lambda r: r["final"].values * np.arange(r.data.sizes["run"]), " over 3 runs"),
+        "units": (lambda r: r["rest"].isel(run=0) * [1.0, 2.0], " over 2 units"),
+        "both": (lambda r: r["rest"] * [1.0, 2.0], " over 3 runs and 2 units"),
+        "unnamed": (lambda r: np.arange(7.0), " over 7 values"),
+        "one": (lambda r: r["final"][0], "0.2707"),
+    }
+    for name, (quantity, end) in wanted.items():
+        verdict = Claim(name, Toy.sources[0], "s", quantity=quantity, expect=below(1e9)).judge(result, "quick")
+        assert verdict.measurement.endswith(end), verdict
+
+
 def test_a_disk_that_fills_up_costs_nothing_computed(tmp_path, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")

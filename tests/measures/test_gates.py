@@ -106,6 +106,18 @@ def test_the_figure_draws_without_a_warning():
     assert "mixed" in repr(found)
 
 
+def test_an_ordinary_rectified_layer_can_be_drawn():
+    """Shares that hardly any shuffle has: their mean is above the interval that holds 95 % of them."""
+    random = np.random.default_rng(0)
+    contexts = np.repeat(np.arange(4), 25)
+    layer = np.maximum(random.normal(size=(100, 12)) - 0.8 + 0.9 * random.normal(size=(4, 12))[contexts], 0)
+    found = fs.measures.gates(layer, contexts)
+    assert np.any(found.null.mean(axis=0) > np.percentile(found.null, 97.5, axis=0))
+    (bars,) = [bar for bar in found.figure().axes[1].collections if bar.get_segments()]
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+    np.testing.assert_allclose(ends.T, np.percentile(found.null, [2.5, 97.5], axis=0), atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

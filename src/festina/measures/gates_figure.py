@@ -54,9 +54,8 @@ def _draw_raster(axis: Any, found: "Gates") -> None:
 
 def _draw_sizes(axis: Any, found: "Gates") -> None:
     sizes = np.arange(len(found.by_size))
-    low, high = np.percentile(found.null, [2.5, 97.5], axis=0)
+    low, middle, high = np.percentile(found.null, [2.5, 50, 97.5], axis=0)  # a mean need not lie within
     axis.bar(sizes, found.by_size, color=BLUE, width=0.62, label="found")
-    middle = found.null.mean(axis=0)
     axis.errorbar(
         sizes, middle, yerr=[middle - low, high - middle], fmt="_", color=ORANGE, capsize=3, label="shuffled, 95 %"
     )

@@ -141,14 +141,14 @@ class Chain(Experiment):
             "plateau",
             LECTURE.at("depth introduces a saddle point"),
             "A deep chain waits and then jumps: (t90 − t10)/t10 is a small share of the shallow chain's.",
-            quantity=lambda result: _stage_indices(result)[1:] / _stage_indices(result, needs=1.0)[0],
+            quantity=lambda result: _stage_indices(result)[1:] / _stage_indices(result, needs=1.0)[0].item(),
             expect=below(0.2),
         ),
         Claim(
             "sharper",
             SAXE_2013,
             "The deeper the chain, the more abrupt its transition: the stage index falls with depth.",
-            quantity=lambda result: np.diff(_stage_indices(result)),
+            quantity=lambda result: _stage_indices(result).diff("depth"),
             expect=below(0.0),
         ),
         Claim(
@@ -199,7 +199,7 @@ def _final(result: Any) -> float:
 
 def _relative_errors(result: Any) -> Any:
     """Largest |simulation − theory| of each depth, relative to the final value."""
-    return abs(result["product"] - result.theory["product"]).max(["run", "time"], skipna=False).values / _final(result)
+    return abs(result["product"] - result.theory["product"]).max(["run", "time"], skipna=False) / _final(result)
 
 
 def _stage_indices(result: Any, needs: float | None = None) -> Any:
@@ -207,8 +207,9 @@ def _stage_indices(result: Any, needs: float | None = None) -> Any:
     product = result["product"].isel(run=0).sortby("depth").transpose("depth", "time")
     if needs is not None:
         _at_depth(product, needs)
-    return fs.measures.stage_index(
-        product["time"].values, product.values, np.full(product.sizes["depth"], _final(result))
+    finals = np.full(product.sizes["depth"], _final(result))
+    return product.isel(time=-1, drop=True).copy(
+        data=fs.measures.stage_index(product["time"].values, product.values, finals)
     )
 
 
