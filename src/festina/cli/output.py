@@ -63,13 +63,18 @@ def wrapped(text: str, indent: str = "") -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
     """Rows in columns; the last column is wrapped to what is left of the width."""
-    sizes = [max(length(row[k]) for row in [head, *rows]) for k in range(len(head) - 1)]
+    sizes = [max(length(cells[k]) for cells in [head, *rows]) for k in range(len(head) - 1)]
+    return "\n".join([heading(head, sizes, indent), *(row(cells, sizes, indent) for cells in rows)])
+
+
+def heading(head: Sequence[str], sizes: Sequence[int], indent: str = "  ") -> str:
+    """The first row of a table whose rows come one by one."""
+    return paint(row(head, sizes, indent), "dim")
+
+
+def row(cells: Sequence[str], sizes: Sequence[int], indent: str = "  ") -> str:
+    """A row of such a table; ``sizes`` are those of all columns but the last, which is wrapped to what is left."""
     margin = len(indent) + sum(sizes) + 2 * len(sizes)
-    lines = [paint(_row(head, sizes, indent, margin), "dim")]
-    return "\n".join(lines + [_row(row, sizes, indent, margin) for row in rows])
-
-
-def _row(cells: Sequence[str], sizes: Sequence[int], indent: str, margin: int) -> str:
     start = indent + "".join(pad(cell, size + 2) for cell, size in zip(cells, sizes, strict=False))
     room = max(24, width() - margin)
     lines = textwrap.wrap(cells[-1], room, break_long_words=False) or [""]
