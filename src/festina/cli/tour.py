@@ -4,19 +4,20 @@ import shutil
 import sys
 import webbrowser
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from festina.cli import arguments, machine
 from festina.cli.arguments import Parser
 from festina.cli.explore import has_screen, missing_for_page
-from festina.cli.output import heading, paint, print_json, row
+from festina.cli.output import paint, print_json, row
 from festina.cli.work import entry_json
 from festina.lab import tour as lab
 from festina.lab.reproduce import Entry
 from festina.lab.tables import duration
 
+Say = Callable[..., None]
 HEAD = ("experiment", "claims", "time", "what it shows")
 
 
@@ -32,40 +33,26 @@ def tour(words: list[str]) -> int:
     parser.add_argument("--no-browser", action="store_true", help="say where the report is, and do not open it")
     arguments.add_output(parser)
     found = parser.read(words)
-    return _go(Path(found.out), fresh=found.fresh, as_json=found.json, browser=not found.no_browser)
-
-
-def _go(store: Path, *, fresh: bool, as_json: bool, browser: bool) -> int:
     machine.prepare()
+    return _travel(Path(found.out), fresh=found.fresh, as_json=found.json, browser=not found.no_browser)
+
+
+def _travel(store: Path, *, fresh: bool, as_json: bool, browser: bool) -> int:
+    """Visit all stops, and tell of each as soon as it is done; the exit code says whether any of them failed."""
     from festina.lab.report import totals, write_report
+    from festina.lab.store import check_writable
 
-    shows = {stop.name: stop.shows for stop in lab.STOPS}
-    sizes = [max(map(len, [*shows, lab.OWN])), len("12 of 12"), len("12.3 s")]
-
-    def say(*cells: str) -> None:
-        machine.passing("")
-        if not as_json:
-            print(row(cells, sizes), flush=True)
-
-    def tell(entry: Entry) -> None:
-        if entry.problem:
-            machine.warn(f"{entry.name}: {entry.problem}")
-        say(entry.name, _held(entry), duration(entry.seconds), shows[entry.name])
-        for sentence in _reservations(entry):
-            say("", "", "", sentence)
-
-    if not as_json:
-        print(heading(HEAD, sizes), flush=True)
-    done, own = lab.visit(store=store, fresh=fresh, begin=_begin, tell=tell)
-    if own.error:
-        machine.warn(f"{lab.OWN}: {own.error}")
-    say(lab.OWN, "failed" if own.error else "–", duration(own.seconds), own.shows)
+    check_writable(store)
+    say = _silent if as_json else _tell_row
+    say(*HEAD)
+    done, own = lab.visit(store=store, fresh=fresh, begin=_begin, tell=lambda entry: _tell_entry(entry, say))
+    _tell_own(own, say)
     path = write_report(done, store / "tour.html", title=lab.TITLE, further=[lab.section(own)])
     if as_json:
         seen = {"errors": own.comparison.errors if own.comparison else None, "error": own.error or None}
         print_json({"report": path, "experiments": [entry_json(entry) for entry in done], "own_network": seen})
     else:
-        print(f"\n{totals(done)}\n\n  report  {path}\n\n{_next()}")
+        print(f"\n{totals(done)}\n\n  report  {path}\n\n{_next()}", flush=True)
         if browser and has_screen():
             with suppress(webbrowser.Error):
                 webbrowser.open(path.resolve().as_uri())
@@ -74,6 +61,30 @@ def _go(store: Path, *, fresh: bool, as_json: bool, browser: bool) -> int:
 
 def _begin(name: str) -> None:
     machine.passing(f"{name} …")
+
+
+def _tell_row(*cells: str) -> None:
+    """One row of the table; the columns are as wide as all that may come needs."""
+    machine.passing("")
+    sizes = [max(len(name) for name in [*lab.shows(), lab.OWN]), len("12 of 12"), len("12.3 s")]
+    line = row(cells, sizes)
+    print(paint(line, "dim") if cells == HEAD else line, flush=True)
+
+
+def _silent(*cells: str) -> None:
+    machine.passing("")
+
+
+def _tell_entry(entry: Entry, say: Say) -> None:
+    say(entry.name, _held(entry), duration(entry.seconds), lab.shows()[entry.name])
+    for sentence in _reservations(entry):
+        say("", "", "", sentence)
+
+
+def _tell_own(own: lab.OwnNetwork, say: Say) -> None:
+    say(lab.OWN, "failed" if own.error else "–", duration(own.seconds), own.shows)
+    if own.error:
+        say("", "", "", f"It failed: {own.error}.")
 
 
 def _held(entry: Entry) -> str:
@@ -87,13 +98,12 @@ def _held(entry: Entry) -> str:
 
 
 def _reservations(entry: Entry) -> list[str]:
-    """Sentences about the claims that did not hold, and about those that were not put to the test."""
-    if entry.result is None:
-        return [f"It failed: {entry.error}."]
-    verdicts = entry.result.verdicts
+    """Sentences about what failed, about claims that did not hold, and about those that were not put to the test."""
+    failed = [f"It failed: {entry.problem}."] if entry.problem else []
+    verdicts = entry.result.verdicts if entry.result else ()
     missed = [f"Not reproduced: {verdict.statement}" for verdict in verdicts if verdict.outcome == "not reproduced"]
     notes = Counter(verdict.note for verdict in verdicts if verdict.outcome == "not attempted")
-    return missed + [_untried(count, note) for note, count in notes.items()]
+    return failed + missed + [_untried(count, note) for note, count in notes.items()]
 
 
 def _untried(count: int, note: str) -> str:
@@ -110,7 +120,7 @@ def _next() -> str:
     sweep = (f"{command} sweep linear/chain --over initial=log:1e-3:0.1:9", "a grid")
     tries = [
         (f"{command} show race/margin", "its fields and claims"),
-        (f"{command} run linear/chain --depth 1,3,5", "other depths"),
+        (f"{command} run linear/chain --depth 1,3,5,inf", "other depths"),
         sweep if missing_for_page() else page,
     ]
     longest = max(len(words) for words, _ in tries)

@@ -53,6 +53,11 @@ STOPS = (
 )
 
 
+def shows() -> dict[str, str]:
+    """What each experiment of the tour shows, by its name."""
+    return {stop.name: stop.shows for stop in STOPS}
+
+
 @dataclass(frozen=True)
 class OwnNetwork:
     """A network that no paper is about, beside its theory, or why there is nothing to see."""
@@ -63,18 +68,17 @@ class OwnNetwork:
 
     @property
     def shows(self) -> str:
-        """What came out, in a sentence."""
+        """What came out, in a few words."""
         if self.comparison is None:
             return "Ten lines of Python, with theory beside them."
-        size = float(abs(self.comparison.run["map"]).max())
-        missed = self.comparison.errors["map"] / size
-        return f"Ten lines of Python; theory within {missed:.1%} of the run."
+        largest = float(abs(self.comparison.run["map"]).max())
+        return f"Ten lines of Python; theory within {self.comparison.errors['map'] / largest:.1%} of it."
 
 
 def visit(
     *, store: Path, fresh: bool, begin: Callable[[str], None], tell: Callable[[Entry], None]
 ) -> tuple[list[Entry], OwnNetwork]:
-    """Run all stops at the `quick` budget, those that the store holds excepted; one that fails does not stop the others.
+    """Run all stops at the `quick` budget, unless the store holds them; one that fails does not stop the others.
 
     Args:
         store: a folder of results.
@@ -113,7 +117,7 @@ def section(own: OwnNetwork) -> Section:
     else:
         shown = picture("png", _drawn(own.comparison), "Simulation and theory of a network that learns a tree.")
     code = f"<h4>The Python</h4><pre>{escape(getsource(own_network))}</pre>"
-    return Section(OWN, own.shows, shown + code)
+    return Section(OWN, f"A tree of concepts, learned by two linear layers. {own.shows}", shown + code)
 
 
 def _drawn(comparison: Comparison) -> bytes:
@@ -121,7 +125,7 @@ def _drawn(comparison: Comparison) -> bytes:
     from festina.lab.style import encoded, style
 
     with style():
-        figure = comparison.plot()
+        figure = comparison.plot(most=12)
         try:
             return encoded(figure, "png")
         finally:
