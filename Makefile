@@ -1,6 +1,6 @@
 # festina: everything from a fresh checkout, with only python3 (3.11 to 3.13), pip and make.
 #
-#   make demo    install, run the first experiments, print where the report is
+#   make demo    install, take a tour of half a minute, print where the report is
 #   make test    install with the test extras; lint, types, tests
 #
 # Nothing has to be activated: every recipe calls the environment in .venv by its path. Stamps inside .venv
@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # What each target runs; override on the command line, as in: make demo DEMO="run linear/chain"
-DEMO ?= reproduce linear/chain linear/depth linear/semantics --budget quick --out runs
+DEMO ?= tour --out runs
 WORKERS ?= 2
 TESTS ?= tests
 BENCH ?= benchmarks
@@ -42,7 +42,7 @@ $(VENV)/.stamp-venv: rebuild
 endif
 
 help:
-	@echo 'make demo    install and run the first experiments; prints where the report is'
+	@echo 'make demo    install and take a tour of half a minute; prints where the report is'
 	@echo 'make test    install the test extras; lint, types and the whole test suite'
 	@echo 'make lint    only ruff and pyright'
 	@echo 'make format  let ruff rewrite the source'

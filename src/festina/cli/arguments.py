@@ -87,10 +87,20 @@ def add_work(parser: Parser, *, first_seed: bool = True, fresh: bool = True) -> 
     group.add_argument("--seeds", metavar="N", help="how many independent runs [default: the experiment's own]")
     if first_seed:
         group.add_argument("--first-seed", metavar="N", default="0", help="seed of the first run [default 0]")
-    group.add_argument("--out", metavar="DIR", default="runs", help="folder of results [default runs]")
+    add_folder(group)
     if fresh:
-        group.add_argument("--fresh", action="store_true", help="compute even what the folder already holds")
+        add_fresh(group)
     return group
+
+
+def add_folder(group: Any) -> None:
+    """Where results are kept."""
+    group.add_argument("--out", metavar="DIR", default="runs", help="folder of results [default runs]")
+
+
+def add_fresh(group: Any) -> None:
+    """Whether the folder may answer."""
+    group.add_argument("--fresh", action="store_true", help="compute even what the folder already holds")
 
 
 def add_fields(parser: Parser, experiment: Experiment | None) -> None:

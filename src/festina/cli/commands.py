@@ -12,6 +12,7 @@ from festina.cli.explore import explore
 from festina.cli.export import export
 from festina.cli.output import print_json
 from festina.cli.sweeping import sweep
+from festina.cli.tour import tour
 from festina.errors import UnknownName
 from festina.lab import registry
 from festina.lab.reproduce import load_all, select
@@ -22,6 +23,7 @@ usage: festina COMMAND ...
 A laboratory for the theory of learning: simulate it, solve it exactly where mathematics can, see which claims hold.
 
 commands:
+  tour                  the first half minute: one experiment from each body of work, and a network of one's own
   list                  every experiment, one line each, grouped by source
   show NAME             what an experiment asks, its fields, its claims
   run NAME              simulate, put theory beside it, judge the claims, draw the figure
@@ -131,6 +133,7 @@ def version(words: list[str]) -> int:
 
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "tour": tour,
     "list": list_experiments,
     "show": show,
     "run": run,

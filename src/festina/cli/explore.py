@@ -24,7 +24,7 @@ def explore(words: list[str]) -> int:
     port = arguments.whole_number("port", found.port) or 0
     if not 0 <= port <= 65535:
         raise ArgumentError(f"Argument `port` must be from 0 to 65535, but is {port}.")
-    missing = [name for name in NEEDED if find_spec(name) is None]
+    missing = missing_for_page()
     if missing:
         raise FestinaError(f"the page needs {' and '.join(missing)}; install it with: pip install 'festina[page]'")
     machine.prepare()
@@ -33,6 +33,11 @@ def explore(words: list[str]) -> int:
 
     serve(found.host, port, browser=not found.no_browser and has_screen())
     return 0
+
+
+def missing_for_page() -> list[str]:
+    """The packages that the page needs and that are not installed."""
+    return [name for name in NEEDED if find_spec(name) is None]
 
 
 def has_screen() -> bool:

@@ -38,6 +38,12 @@ def warn(message: str) -> None:
         print(line, file=sys.stderr)
 
 
+def passing(words: str) -> None:
+    """A line on standard error that stays until the next one, or until what comes after it; only on a terminal."""
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        print(f"\r\x1b[K{words}", end="", file=sys.stderr, flush=True)
+
+
 def cache_folder() -> Path | None:
     """Where compiled programs are kept; None if nowhere (FESTINA_CACHE is set and empty, or there is no home)."""
     chosen = os.environ.get("FESTINA_CACHE")

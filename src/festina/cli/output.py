@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -14,6 +15,7 @@ from festina.lab.tables import MARKS, as_json, expectation
 
 WIDEST = 100
 COLOURS = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31"}
+COLOURING = re.compile(r"\x1b\[\d*m")
 OUTCOME_COLOURS = {
     "reproduced": "green",
     "reproduced qualitatively": "yellow",
@@ -42,8 +44,8 @@ def print_json(value: Any) -> None:
 
 
 def length(text: str) -> int:
-    """How many columns a text takes; accents set over a letter take none."""
-    return sum(not unicodedata.combining(letter) for letter in text)
+    """How many columns a text takes; accents set over a letter, and colours, take none."""
+    return sum(not unicodedata.combining(letter) for letter in COLOURING.sub("", text))
 
 
 def pad(text: str, columns: int) -> str:
@@ -63,13 +65,13 @@ def wrapped(text: str, indent: str = "") -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
     """Rows in columns; the last column is wrapped to what is left of the width."""
-    sizes = [max(length(row[k]) for row in [head, *rows]) for k in range(len(head) - 1)]
+    sizes = [max(length(cells[k]) for cells in [head, *rows]) for k in range(len(head) - 1)]
+    return "\n".join([paint(row(head, sizes, indent), "dim"), *(row(cells, sizes, indent) for cells in rows)])
+
+
+def row(cells: Sequence[str], sizes: Sequence[int], indent: str = "  ") -> str:
+    """One row of a table; ``sizes`` are those of all columns but the last, which is wrapped to what is left."""
     margin = len(indent) + sum(sizes) + 2 * len(sizes)
-    lines = [paint(_row(head, sizes, indent, margin), "dim")]
-    return "\n".join(lines + [_row(row, sizes, indent, margin) for row in rows])
-
-
-def _row(cells: Sequence[str], sizes: Sequence[int], indent: str, margin: int) -> str:
     start = indent + "".join(pad(cell, size + 2) for cell, size in zip(cells, sizes, strict=False))
     room = max(24, width() - margin)
     lines = textwrap.wrap(cells[-1], room, break_long_words=False) or [""]

@@ -96,12 +96,13 @@ def run_all(entries: list[Entry], *, as_json: bool, store: Path, **question: Any
     done = reproduce(entries, store=store, tell=tell, **question)
     path = write_report(done, store / "report.html")
     if as_json:
-        print_json({"report": path, "experiments": [_entry_json(entry) for entry in done]})
+        print_json({"report": path, "experiments": [entry_json(entry) for entry in done]})
     else:
         print(f"\n{totals(done)}\n\n  report  {path}")
     return 1 if any(entry.problem for entry in done) else 0
 
 
-def _entry_json(entry: Entry) -> dict[str, Any]:
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """An experiment of a report without its data, for machines."""
     known = {"experiment": entry.name} if entry.result is None else result_json(entry.result)
     return known | {"error": entry.problem or None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from inspect import cleandoc
@@ -26,23 +27,39 @@ SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]?\d+)\b")
 STYLE_SHEET = Path(__file__).with_name("report.css")
 
 
+@dataclass(frozen=True)
+class Section:
+    """A part of a report that is no experiment: its name, what it shows in a sentence, and what it is, as HTML."""
+
+    name: str
+    summary: str
+    body: str
+
+
 def result_section(result: Result) -> str:
     """A result as a piece of HTML that brings its own style, as notebooks show it."""
     body = _heading(result.experiment, "h3") + _body(result)
     return f'<style>{_style_sheet()}</style><section class="festina">{body}</section>'
 
 
-def write_report(entries: Sequence[Entry], path: Path, *, title: str = "What held, and what did not") -> Path:
+def write_report(
+    entries: Sequence[Entry],
+    path: Path,
+    *,
+    title: str = "What held, and what did not",
+    further: Sequence[Section] = (),
+) -> Path:
     """Write the report of many experiments as one self-contained file.
 
     Args:
         entries: results and failures, as `festina.lab.reproduce.reproduce` gives them.
         path: the file to write; it appears whole or not at all.
         title: the heading.
+        further: what comes after the experiments.
     """
     from festina.learning.checkpoint import write_atomically
 
-    page = report_page(entries, title)
+    page = report_page(entries, title, further)
 
     def write(temporary: Path) -> None:
         temporary.write_text(page, encoding="utf-8")
@@ -51,9 +68,9 @@ def write_report(entries: Sequence[Entry], path: Path, *, title: str = "What hel
     return path
 
 
-def report_page(entries: Sequence[Entry], title: str) -> str:
+def report_page(entries: Sequence[Entry], title: str, further: Sequence[Section] = ()) -> str:
     """The whole page as text."""
-    sections = "\n".join(_section(entry) for entry in entries)
+    sections = "\n".join([*map(_section, entries), *map(_further_section, further)])
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -69,7 +86,7 @@ def report_page(entries: Sequence[Entry], title: str) -> str:
 <p class="kicker">festina {escape(__version__)} · {_moment(datetime.now(UTC).isoformat())}</p>
 <h1>{escape(title)}</h1>
 <p class="lead">{escape(totals(entries))}</p>
-{_contents(entries)}
+{_contents(entries, further)}
 </header>
 {sections}
 {_references(entries)}
@@ -95,6 +112,11 @@ def _section(entry: Entry) -> str:
         heading += f'<p class="trouble"><strong>Failed.</strong> {escape(entry.error)}</p>'
     body = _body(entry.result) if entry.result is not None else _without_result(entry)
     return f'<section id="{_anchor(entry.name)}">{heading}{body}</section>'
+
+
+def _further_section(section: Section) -> str:
+    heading = f'<p class="kicker">{escape(section.name)}</p><h2 class="summary">{_inline(section.summary)}</h2>'
+    return f'<section id="{_anchor(section.name)}">{heading}{section.body}</section>'
 
 
 def _without_result(entry: Entry) -> str:
@@ -164,9 +186,13 @@ def _figure(result: Result) -> str:
         kind, content = _picture(result)
     except Exception as error:  # the numbers are worth showing without the picture
         return f'<p class="trouble">The figure could not be drawn: {escape(f"{type(error).__name__}: {error}")}</p>'
-    described = escape(f"Figure of {result.experiment.name}: {result.experiment.summary()}", quote=True)
+    return picture(kind, content, f"Figure of {result.experiment.name}: {result.experiment.summary()}")
+
+
+def picture(kind: str, content: bytes, described: str) -> str:
+    """A picture with its bytes in it, and in words for those who cannot see it."""
     encoded = b64encode(content).decode()
-    return f'<figure><img alt="{described}" src="data:image/{kind};base64,{encoded}"></figure>'
+    return f'<figure><img alt="{escape(described, quote=True)}" src="data:image/{kind};base64,{encoded}"></figure>'
 
 
 def _picture(result: Result) -> tuple[str, bytes]:
@@ -262,11 +288,11 @@ def _span(seeds: list[int]) -> str:
     return f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else ", ".join(map(str, seeds))
 
 
-def _contents(entries: Sequence[Entry]) -> str:
+def _contents(entries: Sequence[Entry], further: Sequence[Section]) -> str:
     """What the report holds, with a mark for each claim; a single experiment needs no such list."""
-    if len(entries) < 2:
+    if len(entries) + len(further) < 2:
         return ""
-    rows = "".join(_content(entry) for entry in entries)
+    rows = "".join([*map(_content, entries), *(_row(part.name, _inline(part.summary), "") for part in further)])
     legend = " · ".join(f"{mark} {outcome}" for outcome, mark in MARKS.items())
     return f'<table class="contents"><tbody>{rows}</tbody></table><p class="small">{legend}</p>'
 
@@ -275,10 +301,12 @@ def _content(entry: Entry) -> str:
     summary = _inline(entry.experiment.summary()) if entry.experiment else ""
     counts = [f"{mark} {entry.outcomes.count(outcome)}" for outcome, mark in MARKS.items() if outcome in entry.outcomes]
     marks = "failed" if entry.result is None else "&ensp;".join(counts)
-    return (
-        f'<tr><td><a href="#{_anchor(entry.name)}">{escape(entry.name)}</a></td><td>{summary}</td>'
-        f'<td class="marks">{marks}</td></tr>'
-    )
+    return _row(entry.name, summary, marks)
+
+
+def _row(name: str, summary: str, marks: str) -> str:
+    link = f'<a href="#{_anchor(name)}">{escape(name)}</a>'
+    return f'<tr><td>{link}</td><td>{summary}</td><td class="marks">{marks}</td></tr>'
 
 
 def _references(entries: Sequence[Entry]) -> str:

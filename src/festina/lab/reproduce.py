@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -15,10 +15,12 @@ from festina.lab import registry
 
 @dataclass(frozen=True)
 class Entry:
-    """One experiment in a report: its result, or why there is none."""
+    """One experiment in a report: what differs from its defaults, and its result, or why there is none."""
 
     name: str
     experiment: Experiment | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Of its configuration, and ``seeds``; all others are the budget's."""
     result: Result | None = None
     error: str = ""
     figure_error: str = ""
@@ -39,13 +41,15 @@ class Entry:
 
 def load_all() -> list[Entry]:
     """Every experiment by name; one that cannot be loaded stands there with its error."""
-    entries = []
-    for name in registry.names():
-        try:
-            entries.append(Entry(name, registry.find(name)))
-        except Exception as error:  # a broken module must not hide the sound ones
-            entries.append(Entry(name, error=one_line(error)))
-    return entries
+    return [load(name) for name in registry.names()]
+
+
+def load(name: str, fields: Mapping[str, Any] | None = None) -> Entry:
+    """One experiment to run with these fields; one that cannot be loaded stands there with its error."""
+    try:
+        return Entry(name, registry.find(name), fields or {})
+    except Exception as error:  # a broken module must not hide the sound ones
+        return Entry(name, error=one_line(error))
 
 
 def select(*wanted: str) -> list[Entry]:
@@ -70,6 +74,7 @@ def reproduce(
     budget: Budget = "full",
     seeds: int | None = None,
     fresh: bool = False,
+    begin: Callable[[Entry], None] = lambda entry: None,
     tell: Callable[[Entry], None] = lambda entry: None,
 ) -> list[Entry]:
     """Run the chosen experiments and draw their figures.
@@ -80,6 +85,7 @@ def reproduce(
         budget: `full` for the sources' settings, `quick` for a look.
         seeds: how many independent runs of each.
         fresh: compute even what the store holds.
+        begin: called with each entry before its work.
         tell: called with each entry as soon as it is done.
     """
     from festina.lab.store import check_writable  # here, because only work needs JAX
@@ -87,6 +93,7 @@ def reproduce(
     check_writable(Path(store))
     done = []
     for entry in entries:
+        begin(entry)
         done.append(_attempt(entry, store=store, budget=budget, seeds=seeds, fresh=fresh))
         tell(done[-1])
     return done
@@ -100,17 +107,17 @@ def _attempt(entry: Entry, **options: Any) -> Entry:
         return entry
     began = monotonic()
     try:
-        result = run(entry.experiment, **options)
+        result = run(entry.experiment, **(options | dict(entry.fields)))
     except Interrupted:
         raise
     except Exception as error:  # whatever it is, the others go on and the report says it
-        return Entry(entry.name, entry.experiment, getattr(error, "result", None), error=one_line(error))
+        return replace(entry, result=getattr(error, "result", None), error=one_line(error))
     figure_error = ""
     try:
         ensure_figure(result)
     except Exception as error:
         figure_error = f"the figure could not be drawn: {one_line(error)}"
-    return Entry(entry.name, entry.experiment, result, figure_error=figure_error, seconds=monotonic() - began)
+    return replace(entry, result=result, figure_error=figure_error, seconds=monotonic() - began)
 
 
 def one_line(error: BaseException) -> str:

@@ -108,12 +108,13 @@ def draw(result: Result) -> dict[str, bytes]:
     with style():
         figure = result.figure()
         try:
-            return {name: _encoded(figure, name) for name in FORMATS}
+            return {name: encoded(figure, name) for name in FORMATS}
         finally:
             plt.close(figure)
 
 
-def _encoded(figure: Any, name: str) -> bytes:
+def encoded(figure: Any, name: str) -> bytes:
+    """The bytes of a figure in one of the formats."""
     stream = BytesIO()
     # Without a date in it, the same result gives the same file.
     figure.savefig(stream, format=name, dpi=DOTS_PER_INCH, metadata={"Date": None} if name == "svg" else None)
