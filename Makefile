@@ -1,7 +1,8 @@
 # festina: everything from a fresh checkout, with only python3 (3.11 to 3.13), pip and make.
 #
-#   make demo    install, take a tour of half a minute, print where the report is
-#   make test    install with the test extras; lint, types, tests
+#   make demo        install, take a tour of the four bodies of work, print where the report is
+#   make test        install with the test extras; lint, types, tests
+#   make test-all    the same, and then the tests that take long
 #
 # Nothing has to be activated: every recipe calls the environment in .venv by its path. Stamps inside .venv
 # remember what is installed, so the second time is quick; a broken, half-made or moved environment is rebuilt.
@@ -20,7 +21,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test browser lint format bench docs clean distclean rebuild
+.PHONY: help demo test test-all browser others lint format bench docs clean distclean rebuild
 
 # The caller's shell must not leak into the results.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
@@ -42,26 +43,40 @@ $(VENV)/.stamp-venv: rebuild
 endif
 
 help:
-	@echo 'make demo    install and take a tour of half a minute; prints where the report is'
-	@echo 'make test    install the test extras; lint, types and the whole test suite'
-	@echo 'make lint    only ruff and pyright'
-	@echo 'make format  let ruff rewrite the source'
-	@echo 'make bench   run the benchmarks'
-	@echo 'make docs    build the documentation into docs/_build/html, offline'
-	@echo 'make clean   remove caches and built files (distclean: the environment too)'
+	@echo 'make demo      install and take the tour; prints where the report is'
+	@echo 'make test      install the test extras; lint, types and tests, in a few minutes'
+	@echo 'make test-all  the same, and then the tests that take long'
+	@echo 'make lint      only ruff and pyright'
+	@echo 'make format    let ruff rewrite the source'
+	@echo 'make bench     run the benchmarks'
+	@echo 'make docs      build the documentation into docs/_build/html, offline'
+	@echo 'make clean     remove caches and built files (distclean: the environment too)'
 	@echo 'Another interpreter: make demo PYTHON=python3.12'
 
 demo: $(VENV)/.stamp-core
 	$(BIN)/festina $(DEMO)
 
-test: lint browser
-	JAX_PLATFORMS=cpu $(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+# All tests of a file go to one worker, so that what they share is made once. Most of their time is compiling: the quick
+# ones are compiled with half of XLA's optimisations, the others, and the extremes among them, as users have them.
+PYTEST := JAX_PLATFORMS=cpu $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+BRIEFLY := XLA_FLAGS='--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false'
 
-# The page is tested in a real browser: the system's, or else one that playwright can fetch; without, its tests skip.
+test: lint browser
+	$(BRIEFLY) $(PYTEST) -m 'not full' $(TESTS)
+
+test-all: test others
+	$(PYTEST) -m full $(TESTS)
+
+# Libraries whose networks festina takes in are tried where they are installed. PyTorch is large: it is installed for the
+# tests only where continuous integration says that it is at work, or on demand, as in: make others OTHERS=torch
+OTHERS ?= $(if $(CI),torch==2.13.0 flax)
+others: $(VENV)/.stamp-dev
+	@test -z '$(OTHERS)' || $(PIP_INSTALL) $(OTHERS) || echo 'Not to be had here, and not tried: $(OTHERS)'
+
+# The page is tested in a real browser: one that is there, or that the system's package manager has if it may be used
+# without a password, or that playwright can fetch; without any, its tests are skipped.
 browser: $(VENV)/.stamp-dev
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
-	  || timeout 300 $(BIN)/python -m playwright install chromium >/dev/null 2>&1 \
-	  || echo 'No Chromium here, and none to be had: the tests in the browser are skipped'
+	@sh tests/page/install_browser.sh $(BIN)/python
 
 lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check .

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 
 from jaxtyping import install_import_hook
 
@@ -15,10 +14,17 @@ os.environ["NPROC"] = "1"  # of XLA's threads: pytest has a worker for every cor
 import jax  # noqa: E402
 import pytest  # noqa: E402
 
+from shared import COMPILED, forget_other_code  # noqa: E402
+
 # Most of the suite's time is compiling: what one worker, or an earlier run, has compiled serves the others.
-CACHE = Path(__file__).resolve().parent.parent / ".cache" / "compiled"
-jax.config.update("jax_compilation_cache_dir", str(CACHE))
+jax.config.update("jax_compilation_cache_dir", str(COMPILED))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Results of other versions of the code are of no use; one process clears them away."""
+    if not hasattr(session.config, "workerinput"):
+        forget_other_code()
 
 
 @pytest.fixture(autouse=True)

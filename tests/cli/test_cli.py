@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from festina.cli import main
+
 FESTINA = Path(sys.executable).with_name("festina")
 NAME = "linear/chain"
 HEAVY = ("jax", "numpy", "xarray", "matplotlib", "zarr")
@@ -111,8 +113,13 @@ def test_help_comes_from_the_configuration(festina: Any) -> None:
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )
-def test_a_mistake_is_answered_in_one_line(festina: Any, words: list[str], says: str) -> None:
-    assert says in complaint(festina(*words))
+def test_a_mistake_is_answered_in_one_line(capsys: Any, words: list[str], says: str) -> None:
+    code, (out, err) = main(words), capsys.readouterr()
+    assert says in complaint(subprocess.CompletedProcess(words, code, out, err))
+
+
+def test_a_mistake_ends_the_process_with_its_code_and_one_line(festina: Any) -> None:
+    assert "unknown command 'rum'; did you mean 'run'?" in complaint(festina("rum"))
 
 
 def test_list_and_show(festina: Any) -> None:

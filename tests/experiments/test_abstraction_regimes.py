@@ -7,16 +7,16 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.abstraction.regimes import panel
 from festina.learning import loop
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 FAILING = {"slowest-gates", "short-blocks", "many-samples"}  # the last needs batches
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("abstraction/regimes", budget="quick")
+    return quick("abstraction/regimes")
 
 
 def test_quick_claims(result):

@@ -12,12 +12,12 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.linear.alignment import STARTS, curves_of, small_start, weights_of
 from festina.measures.kernels import empirical_kernel
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("linear/alignment", budget="quick")
+    return quick("linear/alignment")
 
 
 def test_quick_claims_hold(result):

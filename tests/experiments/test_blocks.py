@@ -3,12 +3,10 @@
 import warnings
 from dataclasses import replace
 
-import jax
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.abstraction.blocks import (
     BlockLength,
@@ -17,14 +15,14 @@ from festina.experiments.abstraction.blocks import (
     growth_rates,
     steps_of_alignment,
 )
+from shared import quick
 
 FAIL = {"without-limit", "second-order", "linear-onset"}  # what the docstring says does not hold
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/blocks", budget="quick", block_lengths=(0.25, 0.5, 1.0, 2.0, 4.0))
+    return quick("abstraction/blocks", block_lengths=(0.25, 0.5, 1.0, 2.0, 4.0))
 
 
 def test_claims_hold_but_for_those_that_the_docstring_names(result):

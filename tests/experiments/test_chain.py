@@ -7,14 +7,12 @@ from scipy.integrate import solve_ivp
 
 import festina as fs
 from festina.errors import ArgumentError
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("linear/chain", budget="quick")
+    return quick("linear/chain")
 
 
 def test_quick_claims_hold(result):

@@ -10,14 +10,12 @@ from festina.errors import ArgumentError
 from festina.experiments.coding import analog
 from festina.experiments.coding._common import between_classes, membership, readout_variance
 from festina.experiments.coding._comparison import settled, worth
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("coding/analog", budget="quick")
+    return quick("coding/analog")
 
 
 def test_quick_claims_hold(result):

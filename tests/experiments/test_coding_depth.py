@@ -2,7 +2,6 @@
 
 import warnings
 
-import jax
 import numpy as np
 import pytest
 
@@ -10,12 +9,14 @@ import festina as fs
 from festina.experiment import Result
 from festina.experiments.coding import _depth_measures as measures
 from festina.theory.coding import Blocks, blocks
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("coding/depth", budget="quick")
+    return quick("coding/depth")
 
 
 def test_quick_claims_hold(result):

@@ -12,12 +12,14 @@ import festina as fs
 from festina.experiments.coding._descent_measures import layer_like, least_loss
 from festina.experiments.coding._trained import noise, one_of
 from festina.experiments.coding.descent import Descent
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("coding/descent", budget="quick")
+    return quick("coding/descent")
 
 
 def test_quick_claims_hold_where_they_are_meant_to(result):

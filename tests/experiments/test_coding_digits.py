@@ -2,7 +2,6 @@
 
 import warnings
 
-import jax
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -12,12 +11,14 @@ import festina as fs
 from festina.errors import FestinaError
 from festina.experiments.coding import _digits_measures as measures
 from festina.experiments.coding.digits import KINDS, SCHEMES, Digits
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("coding/digits", budget="quick")
+    return quick("coding/digits")
 
 
 def test_quick_claims_hold_where_they_are_meant_to(result):

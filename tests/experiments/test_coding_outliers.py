@@ -20,14 +20,14 @@ from festina.experiments.coding._outliers_measures import (
     serving,
 )
 from festina.experiments.coding.outliers import Outliers
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("coding/outliers", budget="quick")
+    return quick("coding/outliers")
 
 
 def test_quick_claims_hold_where_they_are_meant_to(result):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-import festina as fs
 from festina.experiments.coding.predictor import (
     KINDS,
     LEVELS,
@@ -17,14 +16,14 @@ from festina.experiments.coding.predictor import (
     sampled,
     task,
 )
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("coding/predictor", budget="quick")
+    return quick("coding/predictor")
 
 
 def test_quick_claims_hold_where_they_are_meant_to(result):

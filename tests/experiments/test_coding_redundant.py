@@ -6,15 +6,16 @@ import jax
 import numpy as np
 import pytest
 
-import festina as fs
 from festina.experiments.coding import _redundant_measures as measures
 from festina.experiments.coding._comparison import kernel_difference
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("coding/redundant", budget="quick")
+    return quick("coding/redundant")
 
 
 def test_quick_claims_hold(result):

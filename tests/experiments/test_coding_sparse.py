@@ -9,12 +9,12 @@ import pytest
 import festina as fs
 from festina.experiment import Result
 from festina.experiments.coding import sparse
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("coding/sparse", budget="quick")
+    return quick("coding/sparse")
 
 
 def test_quick_claims_hold(result):

@@ -15,14 +15,14 @@ from festina.experiments.coding._temperature_measures import (
     kernel_differences,
     persistence,
 )
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("coding/temperature", budget="quick")
+    return quick("coding/temperature")
 
 
 def test_quick_claims_hold(result):

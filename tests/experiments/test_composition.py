@@ -11,12 +11,12 @@ from festina.experiments.abstraction._common import keys
 from festina.experiments.abstraction._composition_measures import change, gates_in_pairs
 from festina.experiments.abstraction._composition_rows import sort_rows
 from festina.experiments.abstraction.composition import Composition
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/composition", budget="quick")
+    return quick("abstraction/composition")
 
 
 def test_quick_claims_hold(result):

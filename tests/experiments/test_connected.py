@@ -11,14 +11,14 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.abstraction._connected_rows import initial
 from festina.experiments.abstraction.connected import Connected, sort_by_row
+from shared import quick
 
 FAILS = {"gates-closed", "no-gates", "task-specific"}
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/connected", budget="quick")
+    return quick("abstraction/connected")
 
 
 def test_quick_claims_hold_but_for_those_known_to_fail(result):

@@ -2,18 +2,17 @@
 
 import warnings
 
-import jax
 import numpy as np
 import pytest
 
 import festina as fs
 from festina.experiments.abstraction.connected_map import ConnectedMap, cells
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/connected_map", budget="quick")
+    return quick("abstraction/connected_map")
 
 
 def test_quick_claims_hold(result):

@@ -8,14 +8,12 @@ from scipy.integrate import solve_ivp
 import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.linear.continual import _drawn, shown_tasks, switches
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("linear/continual", budget="quick")
+    return quick("linear/continual")
 
 
 def test_quick_claims_hold(result):

@@ -11,6 +11,9 @@ from scipy.integrate import solve_ivp
 import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.linear import _depth_stack as stack
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 OUTCOMES = {
     "exact": "reproduced",
@@ -30,8 +33,7 @@ OUTCOMES = {
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
-        return fs.run("linear/depth", budget="quick")
+    return quick("linear/depth")
 
 
 def test_claims_come_out_as_documented(result):

@@ -11,14 +11,14 @@ import pytest
 import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.abstraction.dimension import Dimension, closed_form, gate_speed, over_closed_form, power
+from shared import quick
 
 RANKS = (1, 4, 15)
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/dimension", budget="quick", seeds=2, ranks=RANKS)
+    return quick("abstraction/dimension", seeds=2, ranks=RANKS)
 
 
 def test_quick_claims_hold(result):

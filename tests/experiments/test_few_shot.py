@@ -2,7 +2,6 @@
 
 import warnings
 
-import jax
 import numpy as np
 import pytest
 import xarray as xr
@@ -10,12 +9,12 @@ import xarray as xr
 import festina as fs
 from festina.experiment import Result
 from festina.experiments.abstraction.few_shot import FewShot, after_switches, late_loss
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/few_shot", budget="quick")
+    return quick("abstraction/few_shot")
 
 
 def test_quick_claims_hold(result):

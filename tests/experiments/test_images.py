@@ -14,6 +14,9 @@ from festina.experiment import Result
 from festina.experiments.abstraction import _images_process as process
 from festina.experiments.abstraction import _images_sets as sets
 from festina.experiments.abstraction.images import Images, recovery_times
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 LATER = {"pretrained", "original-accuracy", "shared-structure"}
 STUDENTS, GATES = 10.0, 0.005  # timescales
@@ -21,8 +24,7 @@ STUDENTS, GATES = 10.0, 0.005  # timescales
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/images", budget="quick")
+    return quick("abstraction/images")
 
 
 def test_quick_claims_hold(result):

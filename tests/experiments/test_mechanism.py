@@ -3,23 +3,21 @@
 import warnings
 from dataclasses import replace
 
-import jax
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.abstraction.mechanism import Mechanism, adapted_loss, adapting, error_of, last_block
+from shared import quick
 
 FAIL = {"adapted", "tabulated"}  # what the source says and the simulation does not
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/mechanism", budget="quick")
+    return quick("abstraction/mechanism")
 
 
 def flow(weights, gates, target, weight_timescale, gate_timescale, normalization):

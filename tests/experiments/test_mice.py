@@ -14,6 +14,9 @@ from festina.experiments.linear import mice
 from festina.lab.batch import Run, simulate
 from festina.measures import behaviour
 from festina.networks.tutor import SEEN
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 LOOSELY = {"accuracy-late", "near-saddles"}
 FAILS = {"growth-cohort"}
@@ -21,8 +24,7 @@ FAILS = {"growth-cohort"}
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("linear/mice", budget="quick")
+    return quick("linear/mice")
 
 
 def test_quick_claims_hold_but_for_those_known_to_hold_loosely_or_not_at_all(result):

@@ -2,21 +2,19 @@
 
 from types import SimpleNamespace
 
-import jax
 import numpy as np
 import pytest
 import xarray as xr
 from scipy.spatial.transform import Rotation
 
-import festina as fs
 from festina.experiments.abstraction._latent import PAIRS, gates_of_pairs
 from festina.experiments.abstraction.mixtures import Mixtures, preference, turn, turning
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/mixtures", budget="quick")
+    return quick("abstraction/mixtures")
 
 
 def test_quick_claims_hold(result):

@@ -8,12 +8,12 @@ import xarray as xr
 import festina as fs
 from festina.experiments.abstraction._common import keys
 from festina.experiments.abstraction.practice import Practice, after_switches, fifth_sample, late_over_early
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/practice", budget="quick")
+    return quick("abstraction/practice")
 
 
 def test_quick_claims_hold(result):

@@ -3,7 +3,6 @@
 import warnings
 from dataclasses import replace
 
-import jax
 import numpy as np
 import pytest
 
@@ -11,14 +10,14 @@ import festina as fs
 from festina.experiments.race.context import _gates, kept_contexts, shifted
 from festina.networks.rectified import Rectified
 from festina.worlds.decision import decision
+from shared import quick
 
 FAILS = "follows"  # rectified networks do not follow the gated one; the docstring says why
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("race/context", budget="quick")
+    return quick("race/context")
 
 
 def test_quick_claims_hold(result):

@@ -12,16 +12,14 @@ from festina.errors import ArgumentError
 from festina.experiments.race._margin_measures import CROSSING, crossings, final_share, from_smallest
 from festina.networks.rectified import Rectified
 from festina.worlds.logic import margin
+from shared import quick
 
 NAMES = ("nonlinear", "linear")
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("race/margin", budget="quick")
+    return quick("race/margin")
 
 
 def test_quick_claims_hold(result):

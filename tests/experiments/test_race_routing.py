@@ -13,12 +13,14 @@ from festina.experiments.race._routing_networks import decoupled, private, racin
 from festina.experiments.race.routing import race_errors, small_start_shares, speed_ups
 from festina.networks import Gated, Graph
 from festina.worlds.routing import Routing
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("race/routing", budget="quick")
+    return quick("race/routing")
 
 
 def test_quick_claims_hold(result):

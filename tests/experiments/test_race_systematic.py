@@ -12,14 +12,16 @@ from festina.errors import ArgumentError
 from festina.experiments.race._routing_networks import random_weights, shared_maps
 from festina.experiments.race.systematic import Systematic, fit_starts
 from festina.worlds.routing import Routing
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 ONE_START = "one-start-for-all"  # holds for these two seeds; not in the mean over ten, as the docstring says
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("race/systematic", budget="quick")
+    return quick("race/systematic")
 
 
 def claim_notes(result):

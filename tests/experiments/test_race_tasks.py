@@ -8,14 +8,14 @@ import pytest
 
 import festina as fs
 from festina.experiments.race.tasks import crossings
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("race/tasks", budget="quick")
+    return quick("race/tasks")
 
 
 def test_quick_claims_hold(result):

@@ -11,14 +11,16 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.race._views_networks import gated_networks, starts
 from festina.experiments.race.views import Views
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 REFUTED = {"never-a-race", "lotka-volterra"}
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("race/views", budget="quick")
+    return quick("race/views")
 
 
 def test_quick_claims_hold_but_for_two_readings_that_do_not(result):

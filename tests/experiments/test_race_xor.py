@@ -11,14 +11,12 @@ from festina.errors import ArgumentError
 from festina.experiments.race.xor import fits
 from festina.networks.rectified import Rectified
 from festina.worlds.logic import xor
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("race/xor", budget="quick")
+    return quick("race/xor")
 
 
 def test_quick_claims_hold_except_that_the_fastest_gating_wins(result):

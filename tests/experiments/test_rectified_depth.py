@@ -5,15 +5,12 @@ import warnings
 import numpy as np
 import pytest
 
-import festina as fs
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("rectified/depth", budget="quick")
+    return quick("rectified/depth")
 
 
 def test_quick_claims_hold_but_for_the_one_that_does_not(result):

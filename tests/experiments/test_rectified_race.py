@@ -13,12 +13,14 @@ from festina.experiments.rectified._pathways import path_gates, path_names, smal
 from festina.experiments.rectified.race import _energy, correlations
 from festina.theory.rectified import at_start, on_residual
 from festina.worlds.contexts import context_subsets, multitask
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("rectified/race", budget="quick")
+    return quick("rectified/race")
 
 
 def test_quick_claims_hold_but_for_the_one_that_does_not(result):

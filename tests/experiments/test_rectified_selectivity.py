@@ -9,16 +9,14 @@ import pytest
 import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.rectified._selectivity_measures import fitted, share_of_loss
+from shared import quick
 
 NOT_SO = {"race-winner", "constant-gates", "gates-of-contexts"}
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("rectified/selectivity", budget="quick")
+    return quick("rectified/selectivity")
 
 
 def test_quick_claims_hold_but_for_those_that_do_not(result):

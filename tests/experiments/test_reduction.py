@@ -3,7 +3,6 @@
 import warnings
 from types import SimpleNamespace
 
-import jax
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -12,14 +11,14 @@ import xarray as xr
 import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.abstraction.reduction import Reduction, gap, lead
+from shared import quick
 
 FAIL = {"exact", "captured-as-published", "on-time", "on-time-as-published"}  # of random starts
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/reduction", budget="quick")
+    return quick("abstraction/reduction")
 
 
 def test_exact_pairs_are_exact_and_random_starts_are_not(result):

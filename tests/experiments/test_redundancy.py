@@ -11,12 +11,12 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.experiment import Result
 from festina.experiments.abstraction.redundancy import ARMS, Redundancy, initial, silent_paths
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/redundancy", budget="quick")
+    return quick("abstraction/redundancy")
 
 
 def test_quick_claims_hold_but_for_the_cost_of_the_text(result):

@@ -8,14 +8,14 @@ from scipy.integrate import solve_ivp
 import festina as fs
 from festina.experiments.linear._regimes_networks import ARCHITECTURES, draw_arms
 from festina.experiments.linear.regimes import Regimes
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("linear/regimes", budget="quick")
+    return quick("linear/regimes")
 
 
 @pytest.fixture

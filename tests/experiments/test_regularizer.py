@@ -2,7 +2,6 @@
 
 import warnings
 
-import jax
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -10,14 +9,14 @@ from scipy.integrate import solve_ivp
 import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.abstraction.regularizer import RegularizerFlow, solution
+from shared import quick
 
 FAILS = {"nonnegative-l1"}
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/regularizer", budget="quick")
+    return quick("abstraction/regularizer")
 
 
 def test_quick_claims_hold_but_for_the_one_known_to_fail(result):

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-import festina as fs
 from festina.errors import FestinaWarning
 from festina.experiments.linear.reversal import AXES, ROTATED, _networks, crossing_times, escape_times, ladder_of
 from festina.theory.balanced import balanced
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("linear/reversal", budget="quick")
+    return quick("linear/reversal")
 
 
 def test_quick_claims_hold(result):

@@ -5,17 +5,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.linear import semantics
 from festina.experiments.linear.semantics import Semantics, build_world, steps_apart
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 STRUCTURES = ("tree", "partition", "ring", "grid")
 
 
 @pytest.fixture(scope="module")
 def result():
-    return fs.run("linear/semantics", budget="quick")
+    return quick("linear/semantics")
 
 
 def test_quick_claims_hold(result):

@@ -1,6 +1,5 @@
 """abstraction/similarity: its claims, and what they cannot check."""
 
-import jax
 import numpy as np
 import pytest
 import xarray as xr
@@ -8,14 +7,14 @@ import xarray as xr
 import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.abstraction.similarity import Similarity, published_specialisation, separation
+from shared import quick
 
 KNOWN = {"orthogonal": "reproduced qualitatively", "graceful": "not reproduced"}
 
 
 @pytest.fixture(scope="module")
 def result():
-    with jax.enable_x64(True):
-        return fs.run("abstraction/similarity", budget="quick")
+    return quick("abstraction/similarity")
 
 
 def test_quick_claims_hold_but_for_those_known_to_hold_loosely_or_not_at_all(result):

@@ -7,14 +7,12 @@ import pytest
 
 import festina as fs
 from festina.errors import ArgumentError
+from shared import quick
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("abstraction/specialization", budget="quick")
+    return quick("abstraction/specialization")
 
 
 def test_quick_claims_hold(result):

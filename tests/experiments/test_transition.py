@@ -7,14 +7,14 @@ from scipy.integrate import solve_ivp
 
 import festina as fs
 from festina.experiments.linear.transition import Transition, level_time
+from shared import quick
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
 def result():
-    import jax
-
-    with jax.enable_x64(True):
-        return fs.run("linear/transition", budget="quick")
+    return quick("linear/transition")
 
 
 def test_quick_claims_hold(result):

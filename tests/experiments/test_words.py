@@ -95,6 +95,7 @@ def test_formulas_can_be_set() -> None:
     assert refused == {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "preset"),
     [("linear/chain", "unit statistics"), ("linear/transition", "small start"), ("linear/continual", "similar tasks")],

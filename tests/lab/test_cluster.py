@@ -18,6 +18,7 @@ from patience import wait_for
 from toy import Toy
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.full
 
 QUESTION = {"over": {"strength": [1.0 + k / 10 for k in range(24)]}, "tile": 2, "budget": "quick"}
 

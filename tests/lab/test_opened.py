@@ -94,6 +94,7 @@ print(before, peak(), data["level"].nbytes / 2**20, int(last.notnull().sum()))
 """
 
 
+@pytest.mark.full
 def test_memory_is_bounded_for_a_sweep_that_would_not_fit(tmp_path):
     """733 MB of trajectories: the process that computes them, and then reads all their ends, grows by less than 250 MB.
 

@@ -167,6 +167,7 @@ with jax.enable_x64(True):
 """
 
 
+@pytest.mark.full
 def test_killed_at_any_moment_it_resumes_bit_identical(tmp_path):
     command = [sys.executable, "-c", KILLED.format(tests=str(Path(__file__).parent.parent), store=str(tmp_path / "k"))]
     for delay in (0.05, 0.6):

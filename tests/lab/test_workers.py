@@ -63,6 +63,7 @@ def kill_now_and_then(pids, times: int, until: threading.Event, seed: int) -> li
     return killed
 
 
+@pytest.mark.full
 def test_killed_workers_are_replaced_and_nothing_is_lost(tmp_path, undisturbed):
     folder, plan = begun(tmp_path)
     crew, over, heard = Crew(folder, 2), threading.Event(), []
@@ -106,6 +107,7 @@ def at_work_on(folder: Path) -> list[int]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for processes in /proc")
 def test_a_killed_driver_takes_its_workers_along_and_another_goes_on(tmp_path, undisturbed):
     folder, plan = begun(tmp_path)
@@ -123,6 +125,7 @@ def worker(folder: Path, *words: str) -> subprocess.Popen:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.full
 def test_workers_who_know_nothing_of_each_other_never_harm_the_store(tmp_path, undisturbed):
     """Four at once on one sweep, two of them killed on the way and started again: the stress test of the store."""
     folder, plan = begun(tmp_path)
@@ -136,6 +139,7 @@ def test_workers_who_know_nothing_of_each_other_never_harm_the_store(tmp_path, u
     assert_undamaged_and_same(folder, undisturbed)
 
 
+@pytest.mark.full
 def test_shards_run_at_once_and_together_they_are_the_sweep(tmp_path, undisturbed):
     folder, _ = begun(tmp_path)
     shards = [worker(folder, "--shard", f"{k}/3") for k in range(3)]
@@ -185,6 +189,7 @@ def test_a_sweep_goes_on_from_its_folder_alone(tmp_path, undisturbed):
         resume(tmp_path)
 
 
+@pytest.mark.full
 def test_bits_do_not_depend_on_cores(tmp_path):
     """Products long enough for XLA to share them out among threads, had it several."""
     question = {"over": {"scale": [0.01, 0.02]}, "tile": 1, "budget": "quick", "seeds": 1, "variables": ["similarity"]}

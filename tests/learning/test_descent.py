@@ -64,6 +64,7 @@ def final_losses(world, network, statistics, runs):
     return drive(build, {"seed": jnp.arange(runs)}).observed["loss"][:, -1]
 
 
+@pytest.mark.full
 def test_sampled_and_wishart_end_with_the_same_statistics(teacher):
     """Final loss over 1000 seeds: means within four standard errors, spreads within 15 %."""
     network = DeepLinear.init(jax.random.key(1), (4, 3), 0.5)

@@ -163,6 +163,7 @@ def test_the_closure_obeys_the_gram_form():
     np.testing.assert_allclose(observed["loss"][0, :, 0], losses, atol=1e-12)
 
 
+@pytest.mark.full
 def test_wishart_and_sampled_runs_end_alike():
     """Not the same numbers but the same law: final gates and losses over many seeds."""
     ends = [simulated(lambda s, rule=rule: _many(s, rule), 300) for rule in (Sampled(12), Wishart(12))]

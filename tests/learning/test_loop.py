@@ -104,6 +104,7 @@ print(done.resumed_from)
 """
 
 
+@pytest.mark.full
 def test_killed_in_the_middle_and_resumed_to_the_last_bit(tmp_path):
     """SIGKILL at whatever moment; the process started again ends with the same bits."""
     path = tmp_path / "state.npz"

@@ -70,6 +70,7 @@ def test_the_posterior_of_a_regression(sampler):
     assert abs(seen["acceptance"][:, 51:].mean() - sampler.target) < 0.15
 
 
+@pytest.mark.full
 def test_wrong_forces_cost_acceptance_and_nothing_else():
     """Forces of another posterior altogether: the law stays, because energies decide."""
 
@@ -134,6 +135,7 @@ class Calibration:
         )
 
 
+@pytest.mark.full
 def test_ranks_of_the_truth_among_draws_are_uniform():
     """Simulation-based calibration: data drawn from the prior's own networks, 200 times over."""
     runs = 200

@@ -1,6 +1,7 @@
 """What the tests of the page share: a client of the application, a real server, and how to read its events."""
 
 import json
+import os
 import shutil
 import socket
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import uvicorn
 
 from festina.page.app import make_app
@@ -58,6 +60,11 @@ def find_browser() -> str | None:
     with sync_playwright() as playwright:
         fetched = playwright.chromium.executable_path
     return fetched if Path(fetched).exists() else None
+
+
+BROWSER = find_browser()
+needs_browser = pytest.mark.skipif(BROWSER is None and "CI" not in os.environ, reason="needs Chromium or Chrome")
+"""Without a browser a test in one is skipped; not so in continuous integration, which must have one."""
 
 
 def wait_until(holds: Any, seconds: float = 10.0) -> float:

@@ -9,15 +9,15 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from serving import events, find_browser
+from serving import BROWSER, events, needs_browser
+
+from shared import COMPILED
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
 
-BROWSER = find_browser()
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")
+pytestmark = needs_browser
 
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
-CACHE = Path(__file__).resolve().parents[2] / ".cache" / "compiled"
 CHAIN = "#/linear/chain"
 CELLS = ".map-figure[data-level]"
 DONE = '.status[data-state="done"]'
@@ -29,7 +29,7 @@ PATIENCE = 30_000  # milliseconds
 def address() -> Iterator[str]:
     """Where a server is that runs as people run it, in a process of its own."""
     words = [sys.executable, "-m", "festina", "explore", "--port", "0"]
-    settings = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(CACHE), "PYTHONUNBUFFERED": "1"}
+    settings = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(COMPILED), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=settings) as process:
         assert process.stdout is not None
         try:

@@ -5,13 +5,12 @@ import re
 
 import numpy as np
 import pytest
-from serving import find_browser
+from serving import BROWSER, needs_browser
 
 import festina
 from festina.cli import main
 from festina.page.export import content_of, modules, page_of, write_page
 
-BROWSER = find_browser()
 OUTSIDE = re.compile(r"""(?:src|href)=["'](?!data:|#)|url\((?!["']?data:)|@import""")
 
 
@@ -73,7 +72,7 @@ def test_command_needs_a_format_and_good_fields(capsys):
     assert "`strength` must be greater than 0" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")
+@needs_browser
 def test_opens_from_a_disk(result, tmp_path):
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
     path = write_page(result, tmp_path / "chain.html")

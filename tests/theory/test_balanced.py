@@ -286,6 +286,7 @@ def test_gradients_at_degenerate_spectra(target, imbalance):
                 assert slope == pytest.approx(float(gradient[index]), abs=2e-8)
 
 
+@pytest.mark.full
 def test_second_derivatives():
     first, second, _ = problem((3, 3, 3), 1.0, scale=0.4)
     correlation, times = jnp.eye(3), jnp.array([0.3, 1.1])

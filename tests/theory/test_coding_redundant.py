@@ -99,6 +99,7 @@ def test_a_network_frozen_in_equilibrium_is_in_equilibrium(cold):
     np.testing.assert_allclose(own, [0.542, 0.215, 0.058], atol=0.01)  # as sampled, N = 200
 
 
+@pytest.mark.full
 def test_many_examples_have_codes_of_nearly_equal_energy(cold):
     limit = many_examples(cold)
     assert limit.gap < 1e-10 and np.ptp(limit.energies) < 0.02 < abs(limit.energies.mean())

@@ -21,6 +21,7 @@ def test_decoupled_networks_are_independent_chains(hidden):
     assert comparison.max_error < 1e-8, comparison
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("world", [fs.worlds.tree(features=60), fs.worlds.partition(3, 3, features=60)])
 def test_small_random_weights_follow_the_modes(world):
     """Degenerate spectra included; what is left is the coupling of modes through a hidden layer of finite width."""

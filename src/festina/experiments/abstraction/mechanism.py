@@ -231,7 +231,7 @@ def asymmetry(result: Any) -> Any:
 
 def _gap(result: Any) -> Any:
     """w̄ less what eq. 10 says of it."""
-    speeds = np.asarray(result.config.gate_timescales)
+    speeds = np.asarray(result.config.gate_timescales)[None, None, :]
     said = fs.theory.abstraction.protected(adapting(result, "separation"), speeds, result.config.adapting_timescale)
     return adapting(result, "overall") - np.asarray(said)
 

@@ -1,0 +1,102 @@
+"""Every command that a page shows ends well, as it is written; a command that would take hours is asked for a look."""
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from patience import PATIENCE
+from shared import COMPILED, results_store
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+HOURS = {"festina reproduce": "--budget quick", "festina run coding/sparse": "--budget quick"}
+"""Commands whose full budget takes long, and what is added to them here."""
+
+ELSEWHERE = {
+    "make": "tested by what the Makefile calls",
+    "dask": "tests/docs/test_cluster_page.py",
+    "festina sweep": "tests/docs/test_cluster_page.py, on smaller grids",
+    "festina explore": "its own test, below",
+    ".venv/bin/festina": "tests/docs/test_contributing.py: an experiment that the reader has yet to write",
+    ".venv/bin/python docs/tables.py": "tests/docs/test_readme.py",
+    "python benchmarks": "tests/docs/test_speed.py: benchmarks are measured, not tested",
+}
+"""Commands that are tried in another way, and where."""
+
+
+def shown() -> dict[str, str]:
+    """Every command of every page, without its comment, and the page that shows it first."""
+    found: dict[str, str] = {}
+    for page in PAGES:
+        if "_build" in page.parts or "gallery" in page.parts:
+            continue
+        for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+            for line in block.splitlines():
+                if line.startswith("$ "):
+                    found.setdefault(line.removeprefix("$ ").partition(" #")[0].strip(), page.name)
+    return found
+
+
+def elsewhere(command: str) -> bool:
+    return any(command == start or command.startswith(f"{start} ") for start in ELSEWHERE)
+
+
+OWN = [command for command in shown() if not elsewhere(command)]
+
+
+def call(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "festina", *words],
+        cwd=folder,
+        env={"JAX_COMPILATION_CACHE_DIR": str(COMPILED), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def test_the_pages_have_the_commands_they_are_about():
+    named = {" ".join(command.split()[:2]) for command in OWN}
+    assert {f"festina {word}" for word in ("list", "show", "run", "export", "reproduce", "tour")} <= named
+    assert all(command.startswith("festina ") for command in OWN), "a command that no test tries"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", OWN)
+def test_a_command_ends_well(command, tmp_path):
+    """Exit code 0, nothing on standard error, and no claim that fails, but for those of all experiments together."""
+    whole = f"{command} {HOURS.get(command, '')}"
+    words = shlex.split(whole)[1:]
+    if words[0] == "reproduce":
+        words += ["--out", str(results_store())]
+    done = call(words, tmp_path)
+    assert done.returncode == 0, done.stderr
+    if words[0] != "reproduce":
+        assert done.stderr == ""
+        assert "not reproduced" not in done.stdout, done.stdout
+
+
+@pytest.mark.full
+def test_the_page_is_served_until_it_is_stopped(tmp_path):
+    assert "festina explore" in shown()
+    with subprocess.Popen(
+        [sys.executable, "-m", "festina", "explore", "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert "http://127.0.0.1:" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+
+
+def test_make_knows_every_target_that_is_shown():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    wanted = {command.split()[1] for command in shown() if command.startswith("make ")}
+    assert wanted and wanted <= targets
+    assert "DEMO ?= tour" in (ROOT / "Makefile").read_text(encoding="utf-8")
