@@ -82,6 +82,9 @@ class Command:
     def has_said(self, words: str) -> bool:
         return words in self.said
 
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
     @property
     def said(self) -> str:
         """What it has printed so far."""
@@ -113,7 +116,7 @@ class Command:
 
 def at_work_on(folder: Path) -> list[int]:
     """The processes whose command names a folder."""
-    listed = subprocess.run(["ps", "-ax", "-o", "pid=,command="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-axww", "-o", "pid=,command="], capture_output=True, text=True, check=True).stdout
     return [int(line.split()[0]) for line in listed.splitlines() if str(folder) in line]
 
 

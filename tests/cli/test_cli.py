@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from patience import PATIENCE
+
 FESTINA = Path(sys.executable).with_name("festina")
 NAME = "linear/chain"
 HEAVY = ("jax", "numpy", "xarray", "matplotlib", "zarr")
@@ -37,7 +39,7 @@ def festina(environment: dict[str, str]) -> Any:
             capture_output=True,
             text=True,
             env=environment | more,
-            timeout=120,
+            timeout=PATIENCE,
             check=False,
         )
 

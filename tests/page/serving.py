@@ -4,7 +4,6 @@ import json
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -16,6 +15,7 @@ import uvicorn
 
 from festina.page.app import make_app
 from festina.page.jobs import Jobs
+from patience import PATIENCE
 
 HOST = "127.0.0.1"
 CHAIN = {"experiment": "linear/chain", "budget": "quick", "fields": {"records": 100}}
@@ -29,11 +29,11 @@ def real_server(jobs: Jobs | None = None) -> Iterator[httpx.Client]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
-        with httpx.Client(base_url=f"http://{HOST}:{listener.getsockname()[1]}", timeout=60) as client:
+        with httpx.Client(base_url=f"http://{HOST}:{listener.getsockname()[1]}", timeout=PATIENCE) as client:
             yield client
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(PATIENCE)
 
 
 def events(client: Any, path: str, **options: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -58,12 +58,3 @@ def find_browser() -> str | None:
     with sync_playwright() as playwright:
         fetched = playwright.chromium.executable_path
     return fetched if Path(fetched).exists() else None
-
-
-def wait_until(holds: Any, seconds: float = 10.0) -> float:
-    """How long it took until something held."""
-    began = time.monotonic()
-    while not holds():
-        assert time.monotonic() - began < seconds, "it did not happen in time"
-        time.sleep(0.01)
-    return time.monotonic() - began
