@@ -4,11 +4,10 @@ Describe a world, a network and a way of learning; festina simulates it, solves 
 and tells which claims held.
 """
 
-from typing import TYPE_CHECKING
-
 from festina._lazy import attributes
 from festina._version import __version__
 
+TYPE_CHECKING = False  # as type checkers know it; `typing` itself takes longer to import than all else here
 if TYPE_CHECKING:
     from festina import draws, experiment, lab, learning, measures, networks, theory, worlds
     from festina.experiment import Claim, Experiment, ExperimentConfig, Result

@@ -2,87 +2,126 @@
 
 A thread inside XLA that wakes up while the interpreter is torn down aborts the process, and so does, now and then, an
 interrupted clean-up at exit. Hence the process never tears the interpreter down: it prints what is left to print, and
-leaves. Nor does it wait for the main thread to hear of Ctrl-C, which may be compiling for a long time: a thread of its
-own listens for the signal. Results on disk are whole at every moment, so that leaving at once loses nothing that was
-finished; what can save more than that takes the signal over (`festina.interrupts.held`, the page) and is waited for,
-until a second Ctrl-C.
+leaves. Nor does Ctrl-C wait for the main thread, which may be compiling for a long time: a thread of its own listens
+for the signal, too. Results on disk are whole at every moment, so that leaving at once loses nothing that was finished;
+what can save more than that takes the signal over (`festina.interrupts.handled`) and is waited for, until a second
+Ctrl-C.
 """
 
+from __future__ import annotations
+
 import os
-import select
 import signal
-import socket
 import threading
 from contextlib import suppress
-from typing import NoReturn
 
 from festina import exit_codes
+
+TYPE_CHECKING = False  # `typing` takes longer to import than all else here, and Ctrl-C must be heard before
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import NoReturn
 
 PATIENCE = 2.0  # seconds after which a user is told what is being waited for
 
 
 class LastWord:
-    """The sentence that a process ends with: the first to speak is heard, and nobody after it."""
+    """The sentence that a process ends with: the first to speak is heard, and all others are kept waiting for the end.
+
+    A turn is never given back. Only the thread that has it can come again, when a signal finds it in the middle.
+    """
 
     def __init__(self) -> None:
-        self._lock, self._spoken = threading.Lock(), False
+        self._turn, self._spoken = threading.RLock(), False
 
-    def say(self, sentence: str) -> None:
-        with self._lock:
-            if not self._spoken:
-                self._spoken = True
-                _write(sentence)
+    def say(self, sentence: str) -> bool:
+        """Whether this was the last word; False if this very thread is saying another."""
+        self._turn.acquire()
+        if self._spoken:
+            return False
+        self._spoken = True
+        _write(sentence, to=_taken_over(2))
+        return True
+
+    def remark(self, sentence: str) -> None:
+        """Say something before the last word."""
+        with self._turn:
+            _write(sentence, to=2)
+
+    def leave(self, code: int) -> NoReturn:
+        """End the process, unless another thread has the last word and does so."""
+        self._turn.acquire()
+        os._exit(code)
 
 
 def run() -> NoReturn:
     """Carry out the command of this process, and leave it."""
+    _fill_in_streams()
     last = LastWord()
     if callable(signal.getsignal(signal.SIGINT)):  # not in a process that was started to ignore Ctrl-C
         _listen(last)
     from festina.cli import main  # takes a while, and Ctrl-C must be heard before
 
-    code = main(say=last.say)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said and done
-    os._exit(code)
+    last.leave(main(say=last.say))
+
+
+def _fill_in_streams() -> None:
+    """Where a standard stream was closed, put nothing in its place: no file of ours may come to stand there."""
+    for stream in (0, 1, 2):
+        try:
+            os.fstat(stream)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
 
 
 def _listen(last: LastWord) -> None:
-    """Hear of Ctrl-C in a thread, whatever the main thread is at."""
-    ears, mouth = socket.socketpair()
-    mouth.setblocking(False)
-    signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
-    signal.signal(signal.SIGINT, _leave_to_the_thread)
-    threading.Thread(target=_obey, args=(ears, mouth, last), name="interrupts", daemon=True).start()
+    """Leave on Ctrl-C: in the main thread if it gets to hear of it, or else in a thread that waits for nothing else."""
+
+    def leave(*_: object) -> None:
+        if last.say(exit_codes.INTERRUPTED_SENTENCE):
+            os._exit(exit_codes.INTERRUPTED)
+
+    signal.signal(signal.SIGINT, leave)
+    from festina.interrupts import answered
+
+    ears, mouth = os.pipe()
+    os.set_blocking(mouth, False)
+    threading.Thread(target=_obey, args=(ears, leave, answered, last), name="interrupts", daemon=True).start()
+    signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
 
 
-def _leave_to_the_thread(number: int, frame: object) -> None:
-    """What the main thread does on Ctrl-C: nothing; but without a handler Python would not wake the other thread."""
-
-
-def _obey(ears: socket.socket, mouth: socket.socket, last: LastWord) -> None:
-    """Wait for Ctrl-C, and leave; on the first only if nobody has taken the signal over. (``mouth`` is kept open.)"""
+def _obey(ears: int, leave: Callable[[], None], answered: Sequence[int], last: LastWord) -> None:
+    """Wait for Ctrl-C, and leave; on the first only if nobody has taken the signal over."""
     _wait_for_interrupt(ears)
-    if signal.getsignal(signal.SIGINT) is not _leave_to_the_thread and not _heard_within(ears, PATIENCE):
-        _write("stopping at the end of the step at hand; Ctrl-C again ends at once")
+    # In this order: who takes a signal over, and has heard it, has made a note of it before it gives it back.
+    if signal.getsignal(signal.SIGINT) is not leave or signal.SIGINT in answered:
+        about = "stopping at the end of the step at hand; Ctrl-C again ends at once"
+        threading.Timer(PATIENCE, last.remark, [about]).start()
         _wait_for_interrupt(ears)
-    last.say("interrupted; results that were finished are kept")
-    os._exit(exit_codes.INTERRUPTED)
+    leave()
 
 
-def _wait_for_interrupt(ears: socket.socket) -> None:
-    while signal.SIGINT not in ears.recv(64):
+def _wait_for_interrupt(ears: int) -> None:
+    while os.read(ears, 1) != bytes([signal.SIGINT]):
         pass
 
 
-def _heard_within(ears: socket.socket, seconds: float) -> bool:
-    return bool(select.select([ears], [], [], seconds)[0]) and signal.SIGINT in ears.recv(64)
+def _taken_over(stream: int) -> int:
+    """A stream under another number, after which nobody else can print any more; the same, if that cannot be."""
+    try:
+        own, nowhere = os.dup(stream), os.open(os.devnull, os.O_WRONLY)
+        for printed in (1, 2):
+            os.dup2(nowhere, printed)
+    except OSError:
+        return stream
+    return own
 
 
-def _write(sentence: str) -> None:
-    """One line on standard error, whoever holds Python's own streams; over a progress bar, if there is one."""
-    clear = "\r\x1b[K" if os.isatty(2) else ""
+def _write(sentence: str, to: int) -> None:
+    """One line, whoever holds Python's own streams; over a progress bar, if there is one."""
+    clear = "\r\x1b[K" if os.isatty(to) else ""
     with suppress(OSError):  # where nobody is there to read it
-        os.write(2, f"{clear}festina: {' '.join(sentence.split())}\n".encode(errors="replace"))
+        os.write(to, f"{clear}festina: {' '.join(sentence.split())}\n".encode(errors="replace"))
 
 
 if __name__ == "__main__":

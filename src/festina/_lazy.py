@@ -1,9 +1,14 @@
 """Modules that load when first used, so that asking for help costs no second of importing JAX."""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # as type checkers know it; `typing` itself takes longer to import than all else here
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 __all__ = ["LazyModule", "attributes", "jax", "jnp", "np", "plt", "xr"]
 

@@ -5,54 +5,67 @@ printed and lost, or leaves something half done. Work that goes in steps holds i
 """
 
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from threading import current_thread, main_thread
 from typing import Any
+
+answered: list[int] = []
+"""The signals of this process that came to a handler of `handled`: whoever that was sees to the end of the work."""
 
 
 @contextmanager
 def held() -> Iterator[Callable[[], bool]]:
     """Let Ctrl-C wait: within, it is only noted, and the function that is handed out tells whether it was pressed.
 
-    A second Ctrl-C does not wait. Other threads than the main one, and processes that ignore Ctrl-C, never hear of it.
+    If it was, `KeyboardInterrupt` is raised at the end, however that was reached. A second Ctrl-C does not wait. Other
+    threads than the main one, and processes that were started to ignore Ctrl-C, never hear of it.
 
     Example:
         >>> with held() as pressed:
         ...     steps = [step for step in range(3) if not pressed()]
     """
-    if not _hears():
-        yield lambda: False
-        return
     pressed: list[int] = []
-
-    def note(number: int, frame: object) -> None:
-        pressed.append(number)
-        if len(pressed) > 1:
+    try:
+        with handled(lambda number, frame: pressed.append(number)):
+            yield lambda: bool(pressed)
+    finally:
+        if pressed:
             raise KeyboardInterrupt
-
-    with handled(note):
-        yield lambda: bool(pressed)
 
 
 @contextmanager
 def raised() -> Iterator[None]:
     """Let Ctrl-C raise `KeyboardInterrupt` at once, for code that waits and has nothing to finish."""
-    with handled(signal.default_int_handler) if _hears() else nullcontext():
+    with handled(signal.default_int_handler):
         yield
 
 
 @contextmanager
 def handled(handler: Callable[[int, Any], Any], *signals: int) -> Iterator[None]:
-    """Let a function of one's own answer Ctrl-C, or other signals, for a while; in the main thread only."""
-    before = {number: signal.signal(number, handler) for number in signals or (signal.SIGINT,)}
+    """Let a function of one's own answer Ctrl-C, or other signals, for a while.
+
+    It answers each of them once: the next goes to whoever would have had the first.
+    """
+    before = _answerable(signals or (signal.SIGINT,))
+
+    def answer(number: int, frame: object) -> None:
+        answered.append(number)
+        signal.signal(number, before[number])
+        handler(number, frame)
+
     try:
+        for number in before:
+            signal.signal(number, answer)
         yield
     finally:
         for number, known in before.items():
             signal.signal(number, known)
 
 
-def _hears() -> bool:
-    """Whether Ctrl-C reaches this thread: only the main one, and not in a process that was started to ignore it."""
-    return current_thread() is main_thread() and callable(signal.getsignal(signal.SIGINT))
+def _answerable(signals: Iterable[int]) -> dict[int, Any]:
+    """Who answers signals now; none in other threads than the main one, and no signal that the process ignores."""
+    if current_thread() is not main_thread():
+        return {}
+    known = {number: signal.getsignal(number) for number in signals}
+    return {number: each for number, each in known.items() if callable(each) or each is signal.SIG_DFL}

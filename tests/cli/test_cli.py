@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from festina.cli import main
+from patience import PATIENCE
 
 FESTINA = Path(sys.executable).with_name("festina")
 NAME = "linear/chain"
@@ -39,7 +40,7 @@ def festina(environment: dict[str, str]) -> Any:
             capture_output=True,
             text=True,
             env=environment | more,
-            timeout=120,
+            timeout=PATIENCE,
             check=False,
         )
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE
+
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 SAYS = [
     (
@@ -37,7 +39,9 @@ def test_the_example_runs_as_written(page, mark, lines, tmp_path):
         pytest.skip(f"{mark} is not installed")
     (code,) = [example for example in examples(page) if mark in example]
     (tmp_path / "example.py").write_text(code, encoding="utf-8")
-    done = subprocess.run([sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr
     for line in lines:
         assert re.search(line, done.stdout), done.stdout

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from patience import PATIENCE
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -13,7 +15,7 @@ def test_the_example_runs_as_written(tmp_path):
     assert code is not None
     (tmp_path / "example.py").write_text(code[1], encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300
+        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert "Trajectory(flow" in done.stdout and "Comparison(max error" in done.stdout
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
@@ -26,7 +28,7 @@ def test_the_example_of_task_abstractions_runs_as_written(tmp_path):
     assert code is not None and len(code[1].strip().splitlines()) <= 13
     (tmp_path / "example.py").write_text(code[1], encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300
+        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert "3200 steps of 20 examples, 2 paths" in done.stdout
     assert "100% of switches detected" in done.stdout

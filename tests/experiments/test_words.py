@@ -12,6 +12,7 @@ import pytest
 import festina as fs
 from festina.experiment import Experiment
 from festina.lab import registry
+from patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 KATEX = ROOT / "src/festina/page/static/vendor/katex/katex.min.js"
@@ -135,7 +136,11 @@ def _count(command: str, tex: str) -> int:
 def _refused_by_katex(formulas: list[tuple[str, str]]) -> dict[str, str]:
     """Why KaTeX would not set a formula, by where it stands."""
     done = subprocess.run(
-        ["node", "-e", TYPESET, str(KATEX)], input=json.dumps(formulas), capture_output=True, text=True, timeout=60
+        ["node", "-e", TYPESET, str(KATEX)],
+        input=json.dumps(formulas),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

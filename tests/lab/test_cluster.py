@@ -10,11 +10,13 @@ import pytest
 
 import festina as fs
 from festina.errors import ArgumentError, FestinaError
+from festina.lab import tiles
 from festina.lab.cluster import Dask, compute_tile
 from festina.lab.executors import InProcess
 from festina.lab.folder import prepare, stored_plan, sweep_folder
+from festina.lab.locks import claimed
 from festina.lab.sweep import planned
-from patience import wait_for
+from patience import PATIENCE, wait_for
 from toy import Toy
 
 pytest.importorskip("distributed")
@@ -57,17 +59,19 @@ def assert_same(data, other):
 
 def test_a_driver_and_a_worker_are_killed_and_nothing_is_lost_or_doubled(tmp_path, cluster, alone):
     """The driver is killed in the middle, a worker under the next driver; the bits are those of one process."""
-    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), cluster.scheduler_address])
-    wait_for(lambda: done(tmp_path))
-    os.kill(driver.pid, signal.SIGKILL)
-    driver.wait()
+    folder = sweep_folder(tmp_path, planned("linear/chain", **QUESTION))
+    with claimed(tiles.claim_path(folder, 0, 22)):  # the last tile: it cannot be done before the driver is killed
+        driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), cluster.scheduler_address])
+        wait_for(lambda: done(tmp_path))
+        os.kill(driver.pid, signal.SIGKILL)
+        driver.wait()
     assert 0 < len(done(tmp_path)) < 12
     second = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), cluster.scheduler_address])
     before = len(done(tmp_path))
     wait_for(lambda: len(done(tmp_path)) > before or second.poll() is not None)
     victim = next(iter(cluster.workers.values())).process.pid
     os.kill(victim, signal.SIGKILL)
-    assert second.wait(timeout=120) == 0
+    assert second.wait(timeout=PATIENCE) == 0
     executor = Dask(scheduler=cluster.scheduler_address)
     assert_same(fs.sweep("linear/chain", store=tmp_path, executor=executor, **QUESTION), alone)
     cards = sorted(path.name for path in tmp_path.rglob("tiles/0-*.json"))

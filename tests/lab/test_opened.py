@@ -11,6 +11,7 @@ import zarr
 import festina as fs
 from festina.lab import open_sweep
 from festina.lab.opened import Part
+from patience import PATIENCE
 from toy import Toy
 
 OVER = {"units": [1, 3], "speed": [1.0, 2.0, 3.0, 4.0], "records": [10, 20]}
@@ -82,6 +83,7 @@ sys.path[:0] = [{tests!r}]
 import conftest, jax
 jax.config.update("jax_enable_x64", True)
 import festina as fs
+from patience import PATIENCE
 from toy import Toy
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -101,7 +103,7 @@ def test_memory_is_bounded_for_a_sweep_that_would_not_fit(tmp_path):
     The bound is about four tiles of 64 MB: recordings, their data set, what is being compressed.
     """
     code = MEMORY.format(tests=str(Path(__file__).parent.parent), store=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE)
     before, after, whole, ends = map(float, done.stdout.split())
     assert whole > 700 and ends == 2 * 600 * 40
     assert after - before < 250

@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import time
 
 import pytest
 
@@ -11,6 +10,7 @@ from festina.lab import slurm
 from festina.lab.executors import InProcess
 from festina.lab.folder import prepare, status, sweep_folder
 from festina.lab.sweep import planned, resume
+from patience import PATIENCE, wait_for
 
 
 def begun(store):
@@ -38,7 +38,7 @@ def test_a_task_of_the_script_computes_its_share(tmp_path):
     folder, plan = begun(tmp_path)
     path = slurm.write_script(folder, slurm.script(folder, plan, 4, time="10:00", memory="2G"))
     environment = {"SLURM_ARRAY_TASK_ID": "3", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    done = subprocess.run([str(path)], env=environment, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([str(path)], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert done.stdout.strip() == "linear/chain: 6 runs computed in 3 batches"
     assert status(folder).done == 6
 
@@ -52,7 +52,7 @@ def test_without_slurm_one_is_told_what_to_do(tmp_path, monkeypatch):
 def slurm_answers() -> bool:
     if shutil.which("sinfo") is None or shutil.which("sbatch") is None:
         return False
-    found = subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True, check=False, timeout=20)
+    found = subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True, check=False, timeout=PATIENCE)
     return found.returncode == 0 and any(word in found.stdout for word in ("idle", "mixed", "alloc"))
 
 
@@ -66,12 +66,9 @@ def test_a_real_array_job_with_a_task_cancelled(tmp_path):
     path = slurm.write_script(folder, slurm.script(folder, plan, 3, time="10:00", memory="2G"))
     job = slurm.submit(path).split()[-1]
     subprocess.run(["scancel", f"{job}_1"], check=True)
-    deadline = time.monotonic() + 120
-    while running(job) and time.monotonic() < deadline:
-        time.sleep(0.5)
+    wait_for(lambda: not running(job))
     assert status(folder).done == 16
     again = slurm.submit(path).split()[-1]
-    while running(again) and time.monotonic() < deadline:
-        time.sleep(0.5)
+    wait_for(lambda: not running(again))
     assert status(folder).done == 24
     assert resume(folder, executor=InProcess())["done"].all()

@@ -25,6 +25,7 @@ from festina.lab.axes import parse_axis
 from festina.lab.folder import status
 from festina.lab.locks import claimed, shared
 from festina.lab.plan import make_plan
+from patience import wait_for
 from toy import Toy
 
 
@@ -172,9 +173,7 @@ def test_killed_at_any_moment_it_resumes_bit_identical(tmp_path):
     command = [sys.executable, "-c", KILLED.format(tests=str(Path(__file__).parent.parent), store=str(tmp_path / "k"))]
     for delay in (0.05, 0.6):
         process = subprocess.Popen(command)
-        deadline = time.monotonic() + 120
-        while not list((tmp_path / "k").rglob("done/c/*")) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_for(lambda: list((tmp_path / "k").rglob("done/c/*")))
         time.sleep(delay)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()

@@ -6,21 +6,24 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import xarray as xr
 
 import festina as fs
-from festina.errors import ArgumentError, FestinaError, FestinaWarning, StoreError
+from festina.errors import ArgumentError, FestinaError, FestinaWarning, Interrupted, StoreError
 from festina.lab.crew import Crew, runs_done
 from festina.lab.executors import InProcess, Processes
 from festina.lab.folder import prepare, status, stored_plan, sweep_folder
 from festina.lab.plan import Plan
 from festina.lab.sweep import planned, resume
 from festina.lab.worker import Shard, work
-from patience import wait_for
+from interrupting import answering, at_work_on
+from patience import PATIENCE, wait_for
 
 QUESTION = {"over": {"strength": [1.0 + k / 10 for k in range(24)], "depth": ["1", "2"]}, "tile": 3, "budget": "quick"}
 
@@ -52,32 +55,28 @@ def assert_undamaged_and_same(folder: Path, undisturbed: xr.Dataset) -> None:
         assert data[name].equals(undisturbed[name]), name
 
 
-def kill_now_and_then(pids, times: int, until: threading.Event, seed: int) -> list[int]:
-    """Kill one of the processes that ``pids`` names, at random moments."""
-    killed, chance = [], random.Random(seed)
-    while len(killed) < times and not until.wait(chance.uniform(0.3, 1.2)):
-        alive = pids()
-        if alive:
-            killed.append(chance.choice(alive))
-            os.kill(killed[-1], signal.SIGKILL)
+def kill_now_and_then(processes: Callable[[], list[subprocess.Popen]], times: int, seed: int) -> int:
+    """Kill some of the processes, at random moments, as long as there are any; how many."""
+    killed, chance = 0, random.Random(seed)
+    while killed < times and (alive := [each for each in processes() if each.poll() is None]):
+        chance.choice(alive).kill()
+        killed += 1
+        time.sleep(chance.uniform(0.3, 1.2))
     return killed
 
 
 @pytest.mark.full
 def test_killed_workers_are_replaced_and_nothing_is_lost(tmp_path, undisturbed):
     folder, plan = begun(tmp_path)
-    crew, over, heard = Crew(folder, 2), threading.Event(), []
-    pids = lambda: [worker.process.pid for worker in list(crew._workers)]  # noqa: E731
+    crew, heard = Crew(folder, 2), []
 
-    def waits_for_the_first_tile():
-        while not runs_done(folder, plan) and not over.wait(0.02):
-            pass
-        kill_now_and_then(pids, 2, over, seed=1)
+    def wait_for_the_first_tile():
+        wait_for(lambda: runs_done(folder, plan))
+        kill_now_and_then(lambda: [worker.process for worker in list(crew._workers)], 2, seed=1)
 
-    killer = threading.Thread(target=waits_for_the_first_tile)
+    killer = threading.Thread(target=wait_for_the_first_tile)
     killer.start()
     crew.run(plan, heard.append)
-    over.set()
     killer.join()
     assert heard[-1] == plan.runs == 48 and heard == sorted(heard)
     assert status(folder).done == 48 and status(folder).at_work == 0
@@ -94,30 +93,29 @@ Crew(folder, 2).run(stored_plan(folder))
 """
 
 
-def at_work_on(folder: Path) -> list[int]:
-    """Processes whose command names the folder."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if "work\0" + str(folder) in words:
-            found.append(int(path.parent.name))
-    return found
-
-
 @pytest.mark.full
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for processes in /proc")
 def test_a_killed_driver_takes_its_workers_along_and_another_goes_on(tmp_path, undisturbed):
     folder, plan = begun(tmp_path)
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(folder)])
+    wait_for(lambda: len(at_work_on(folder)) > 2)
     wait_for(lambda: runs_done(folder, plan) > 0)
-    assert at_work_on(folder)
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
-    wait_for(lambda: not at_work_on(folder), 20)
+    wait_for(lambda: not at_work_on(folder))
     assert_undamaged_and_same(folder, undisturbed)
+
+
+def test_an_interrupted_driver_takes_its_workers_along(tmp_path):
+    folder, plan = begun(tmp_path)
+    crew, pids = Crew(folder, 2), []
+
+    def interrupt(runs: int) -> None:
+        pids.extend(worker.process.pid for worker in crew._workers)
+        signal.raise_signal(signal.SIGINT)
+
+    with answering(signal.default_int_handler), pytest.raises(Interrupted, match=r"sweep interrupted; .*ask again"):
+        crew.run(plan, interrupt)
+    assert len(pids) == 2 and crew._workers == [] and not at_work_on(folder)
 
 
 def worker(folder: Path, *words: str) -> subprocess.Popen:
@@ -131,9 +129,8 @@ def test_workers_who_know_nothing_of_each_other_never_harm_the_store(tmp_path, u
     folder, plan = begun(tmp_path)
     crowd = [worker(folder) for _ in range(4)]
     wait_for(lambda: runs_done(folder, plan) > 0)
-    killed = kill_now_and_then(lambda: [w.pid for w in crowd if w.poll() is None], 2, threading.Event(), seed=2)
-    crowd += [worker(folder) for _ in killed]
-    said = [each.communicate(timeout=120) for each in crowd]
+    crowd += [worker(folder) for _ in range(kill_now_and_then(lambda: crowd, 2, seed=2))]
+    said = [each.communicate(timeout=PATIENCE) for each in crowd]
     assert all(each.returncode in (0, -signal.SIGKILL) for each in crowd), said
     assert status(folder).done == 48
     assert_undamaged_and_same(folder, undisturbed)
@@ -143,7 +140,7 @@ def test_workers_who_know_nothing_of_each_other_never_harm_the_store(tmp_path, u
 def test_shards_run_at_once_and_together_they_are_the_sweep(tmp_path, undisturbed):
     folder, _ = begun(tmp_path)
     shards = [worker(folder, "--shard", f"{k}/3") for k in range(3)]
-    said = [each.communicate(timeout=120) for each in shards]
+    said = [each.communicate(timeout=PATIENCE) for each in shards]
     runs = [int(out.split(": ")[1].split()[0]) for out, _ in said]
     assert sum(runs) == 48 and min(runs) >= 15, said
     assert_undamaged_and_same(folder, undisturbed)
@@ -200,7 +197,7 @@ def test_bits_do_not_depend_on_cores(tmp_path):
         folder = sweep_folder(tmp_path / name, plan)
         prepare(folder, plan)
         command = [sys.executable, "-m", "festina", "sweep", "resume", str(folder)]
-        subprocess.run(command, check=True, capture_output=True, env=os.environ | {"NPROC": threads}, timeout=120)
+        subprocess.run(command, check=True, capture_output=True, env=os.environ | {"NPROC": threads}, timeout=PATIENCE)
         found.append(fs.lab.open_sweep(folder)["similarity"].load())
     assert found[0].equals(found[1])
 

@@ -5,7 +5,6 @@ import os
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ import uvicorn
 
 from festina.page.app import make_app
 from festina.page.jobs import Jobs
+from patience import PATIENCE
 
 HOST = "127.0.0.1"
 CHAIN = {"experiment": "linear/chain", "budget": "quick", "fields": {"records": 100}}
@@ -31,11 +31,11 @@ def real_server(jobs: Jobs | None = None) -> Iterator[httpx.Client]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
-        with httpx.Client(base_url=f"http://{HOST}:{listener.getsockname()[1]}", timeout=60) as client:
+        with httpx.Client(base_url=f"http://{HOST}:{listener.getsockname()[1]}", timeout=PATIENCE) as client:
             yield client
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(PATIENCE)
 
 
 def events(client: Any, path: str, **options: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -65,12 +65,3 @@ def find_browser() -> str | None:
 BROWSER = find_browser()
 needs_browser = pytest.mark.skipif(BROWSER is None and "CI" not in os.environ, reason="needs Chromium or Chrome")
 """Without a browser a test in one is skipped; not so in continuous integration, which must have one."""
-
-
-def wait_until(holds: Any, seconds: float = 10.0) -> float:
-    """How long it took until something held."""
-    began = time.monotonic()
-    while not holds():
-        assert time.monotonic() - began < seconds, "it did not happen in time"
-        time.sleep(0.01)
-    return time.monotonic() - began

@@ -2,8 +2,9 @@
 
 import io
 import json
-import time
+import threading
 import zipfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from types import SimpleNamespace
@@ -15,8 +16,10 @@ from serving import CHAIN, events, real_server
 
 import festina
 from festina.page import limits
+from festina.page.app import THEORIES_WAITING
 from festina.page.jobs import Jobs
 from festina.page.security import HEADERS, is_allowed
+from patience import PATIENCE, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -325,7 +328,7 @@ def test_bodies_that_are_too_large_are_refused(client):
     ],
 )
 def test_what_is_not_there_is_not_found(client, path):
-    connection = HTTPConnection(client.base_url.host, client.base_url.port, timeout=10)
+    connection = HTTPConnection(client.base_url.host, client.base_url.port, timeout=PATIENCE)
     connection.request("GET", path)  # as it stands, where a client would tidy up
     response = connection.getresponse()
     assert response.status == 404
@@ -424,10 +427,17 @@ def test_a_thousand_questions_are_answered(client):
 
 
 def test_questions_to_theory_wait_in_a_bounded_line(client, monkeypatch):
-    monkeypatch.setattr("festina.page.app.theory_of", lambda experiment, run: time.sleep(0.02))
+    answer = threading.Event()
+
+    def theory_of(experiment, run):
+        assert answer.wait(PATIENCE)
+
+    monkeypatch.setattr("festina.page.app.theory_of", theory_of)
     with ThreadPoolExecutor(90) as crowd:
-        statuses = list(crowd.map(lambda _: client.post("/api/theory", json=CHAIN).status_code, range(300)))
-    assert set(statuses) == {204, 429}
+        asked = [crowd.submit(client.post, "/api/theory", json=CHAIN) for _ in range(90)]
+        wait_for(lambda: sum(each.done() for each in asked) == 90 - THEORIES_WAITING)
+        answer.set()
+    assert Counter(each.result().status_code for each in asked) == {204: THEORIES_WAITING, 429: 90 - THEORIES_WAITING}
     assert client.post("/api/theory", json=CHAIN).status_code == 204
 
 

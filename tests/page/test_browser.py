@@ -13,6 +13,8 @@ from serving import BROWSER, events, needs_browser
 
 from shared import COMPILED
 
+from patience import PATIENCE
+
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
 
 pytestmark = needs_browser
@@ -21,8 +23,8 @@ AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 CHAIN = "#/linear/chain"
 CELLS = ".map-figure[data-level]"
 DONE = '.status[data-state="done"]'
+NEXT_FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-PATIENCE = 30_000  # milliseconds
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,7 @@ def address() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def server(address) -> Iterator[httpx.Client]:
     """The same server, asked directly."""
-    with httpx.Client(base_url=address, timeout=30) as client:
+    with httpx.Client(base_url=address, timeout=PATIENCE) as client:
         yield client
 
 
@@ -69,7 +71,7 @@ def page(browser, address) -> Iterator:
             complaints.append(message.text)
 
     opened = context.new_page()
-    opened.set_default_timeout(PATIENCE)
+    opened.set_default_timeout(1000 * PATIENCE)
     opened.on("request", watch)
     opened.on("console", hear)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
@@ -279,7 +281,7 @@ def test_accessible_at_every_width(page, address, view):
         page.emulate_media(color_scheme=theme)
         for width in (360, 720, 1440):
             page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_timeout(50)
+            page.evaluate(NEXT_FRAME)
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, f"overflows at {width}"
         found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
         grave = [rule for rule in found if rule["impact"] in ("serious", "critical")]

@@ -3,13 +3,13 @@
 import threading
 
 import pytest
-from serving import wait_until
 
 from festina.errors import ArgumentError
 from festina.page.jobs import Cancelled, Job, Jobs, QueueFull, UnknownJob
 from festina.page.limits import Timings
 from festina.page.questions import read_question
 from festina.page.runs import carry_out
+from patience import PATIENCE, wait_for
 
 
 class Gate:
@@ -20,7 +20,7 @@ class Gate:
         self.left = threading.Event()
 
     def __call__(self, job):
-        self.open.wait(10)
+        self.open.wait(PATIENCE)
         try:
             job.check()
             job.end("done", seconds=1.0)
@@ -38,11 +38,11 @@ def test_two_run_at_a_time_and_others_wait_in_order():
     assert jobs.counts == (2, 2, 0)
     assert [job.position for job in started] == [0, 0, 1, 2]
     gates[0].open.set()
-    wait_until(lambda: started[0].state == "done")
-    wait_until(lambda: started[2].position == 0 and started[3].position == 1)
+    wait_for(lambda: started[0].state == "done")
+    wait_for(lambda: started[2].position == 0 and started[3].position == 1)
     for gate in gates:
         gate.open.set()
-    wait_until(lambda: jobs.counts == (0, 0, 0))
+    wait_for(lambda: jobs.counts == (0, 0, 0))
     assert all(job.state == "done" for job in started)
 
 
@@ -63,8 +63,8 @@ def test_cancelling_gives_the_place_to_the_next_at_once():
     assert after.state == "compiling"
     assert jobs.counts == (1, 0, 1)
     stuck.open.set()
-    assert stuck.left.wait(5)
-    wait_until(lambda: jobs.counts == (1, 0, 0))
+    assert stuck.left.wait(PATIENCE)
+    wait_for(lambda: jobs.counts == (1, 0, 0))
     assert first.state == "cancelled"  # what the thread said afterwards was not heard
     assert "cancelled" in states(first)[-1]
     second.open.set()
@@ -96,13 +96,13 @@ def test_threads_that_cannot_be_stopped_are_bounded():
     assert third.state == "queued"
     assert "cancelled runs" in states(third)[-1]
     gate.open.set()
-    wait_until(lambda: third.state == "done")
+    wait_for(lambda: third.state == "done")
 
 
 def test_a_job_that_takes_too_long_is_cancelled():
     jobs, gate = Jobs(seconds=0.1), Gate()
     job = jobs.submit(gate)
-    wait_until(lambda: job.state == "cancelled")
+    wait_for(lambda: job.state == "cancelled")
     assert "longer than 0.1 seconds" in states(job)[-1]
     gate.open.set()
 
@@ -112,7 +112,7 @@ def test_trouble_is_told_in_a_sentence():
         raise ArgumentError("Argument `x` must be small, but is large.")
 
     job = Jobs().submit(work)
-    wait_until(lambda: job.state == "failed")
+    wait_for(lambda: job.state == "failed")
     assert "must be small" in states(job)[-1]
 
 
@@ -122,7 +122,7 @@ def test_finished_jobs_are_forgotten_in_time(monkeypatch):
     done = []
     for _ in range(5):
         done.append(jobs.submit(lambda job: job.end("done", seconds=0.0)))
-        wait_until(lambda: jobs.counts == (0, 0, 0))
+        wait_for(lambda: jobs.counts == (0, 0, 0))
     assert jobs.find("run", done[-1].id) is done[-1]
     with pytest.raises(UnknownJob, match="unknown run"):
         jobs.find("run", done[0].id)

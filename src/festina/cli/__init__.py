@@ -4,15 +4,16 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 
 from festina.cli.commands import dispatch
 from festina.errors import FestinaError, Interrupted
-from festina.exit_codes import BROKEN, BROKEN_PIPE, INTERRUPTED, WRONG
+from festina.exit_codes import BROKEN, BROKEN_PIPE, INTERRUPTED, INTERRUPTED_SENTENCE, WRONG
 
 __all__ = ["main"]
 
-Say = Callable[[str], None]
+Say = Callable[[str], object]
 
 
 def complain(sentence: str) -> None:
@@ -27,14 +28,14 @@ def main(arguments: Sequence[str] | None = None, say: Say = complain) -> int:
     _never_fail_to_print()
     try:
         code = _answer(words)
-        sys.stdout.flush()
+        _flush()
         return code
     except BrokenPipeError:
         # Whoever read has gone; the interpreter's own flush at exit must find somewhere to write.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt:
-        code, sentence = INTERRUPTED, "interrupted; results that were finished are kept"
+        code, sentence = INTERRUPTED, INTERRUPTED_SENTENCE
     except Interrupted as error:
         code, sentence = INTERRUPTED, str(error)
     except FestinaError as error:
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None, say: Say = complain) -> int:
         code, sentence = BROKEN, f"unexpected {type(error).__name__}: {error}{hint}"
         if debug:
             traceback.print_exc()
-    sys.stdout.flush()
+    with suppress(OSError):  # whoever read has gone, as all of a pipeline do on Ctrl-C, or the disk is full
+        _flush()
     say(sentence)
     return code
 
@@ -57,6 +59,11 @@ def _answer(words: list[str]) -> int:
         return dispatch(words)
     except SystemExit as leaving:  # argparse leaves this way after --help
         return int(leaving.code or 0)
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # as it is where standard output was closed
+        sys.stdout.flush()
 
 
 def _never_fail_to_print() -> None:

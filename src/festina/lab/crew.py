@@ -55,21 +55,23 @@ class Crew:
     def run(self, plan: Plan, tell: Callable[[int], None] = lambda runs: None) -> None:
         """Let the crew finish a sweep; ``tell`` hears how many runs are done so far."""
         require(self.size >= 1, "processes", "be at least 1", self.size)
-        with held() as interrupted:
-            try:
-                self._watch(plan, tell, interrupted)
-            finally:
-                self._stop()
+        try:
+            with held() as interrupted:
+                try:
+                    self._watch(plan, tell, interrupted)
+                finally:
+                    self._stop()
+        except KeyboardInterrupt:
+            message = f"sweep interrupted; finished batches are kept in {self.folder}, ask again to go on"
+            raise Interrupted(message) from None
         tell(runs_done(self.folder, plan))
 
     def _watch(self, plan: Plan, tell: Callable[[int], None], interrupted: Callable[[], bool]) -> None:
         deaths, before = 0, -1
         for number in range(self.size):
             self._workers.append(self._start(number / self.size))
-        while self._workers:
+        while self._workers and not interrupted():
             time.sleep(LOOK)
-            if interrupted():
-                raise Interrupted(f"sweep interrupted; finished batches are kept in {self.folder}, ask again to go on")
             now = runs_done(self.folder, plan)
             tell(now)
             deaths, before = (0 if now > before else deaths), now

@@ -46,6 +46,7 @@ def save(folder: Path, result: Result, card: dict[str, Any]) -> None:
     """Write a result; the card comes last, so that a kill in between leaves a half-written folder, not a lie."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / CARD).unlink(missing_ok=True)  # of a result that is computed afresh: its data is about to go
         shutil.rmtree(folder / DATA, ignore_errors=True)
         write_zarr(result.data, folder / DATA, "simulation")
         if result.theory is not None:

@@ -155,8 +155,6 @@ def drive(
                 with held() as interrupted:
                     while unfinished() and not interrupted():
                         next_chunk()
-                    if interrupted():
-                        raise KeyboardInterrupt
             except KeyboardInterrupt:
                 if checkpoint is not None:
                     _save(checkpoint.path, mark, journey)

@@ -77,7 +77,7 @@ class Page:
             async with self.theories:
                 if await request.is_disconnected():  # a slider has moved on: nobody reads this answer
                     return Response(status_code=204)
-                found = await run_in_threadpool(_theory, body)
+                found = await run_sync(_theory, body, abandon_on_cancel=True)
         finally:
             self.theories_waiting -= 1
         return Response(status_code=204) if found is None else answer(found)
@@ -145,7 +145,7 @@ class Page:
             return StreamingResponse(downloads.table(result), media_type=kind, headers=headers)
         if self.drawers.statistics().tasks_waiting >= limits.DOWNLOADS_WAITING:
             raise QueueFull(f"{limits.DOWNLOADS_WAITING} downloads are waiting; ask again in a moment.")
-        content = await run_sync(_content, result, name, limiter=self.drawers)
+        content = await run_sync(_content, result, name, limiter=self.drawers, abandon_on_cancel=True)
         return Response(content, media_type=kind, headers=headers)
 
     def _job(self, request: Request) -> Job:

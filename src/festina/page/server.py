@@ -1,5 +1,6 @@
 """Start the page: on this machine alone, unless another host is asked for."""
 
+import logging
 import signal
 import socket
 import sys
@@ -24,10 +25,32 @@ PATIENCE = 1  # seconds for open streams when the server stops
 
 
 class Server(uvicorn.Server):
-    """A server that leaves signals to who starts it."""
+    """A server that leaves signals to who starts it, ends jobs when it stops, and calls nothing an error from then on.
+
+    The streams of jobs end with them; the server itself would cut them, as it does all that is not answered in time.
+    """
+
+    def __init__(self, settings: uvicorn.Config, jobs: Jobs) -> None:
+        super().__init__(settings)
+        self.jobs = jobs
 
     def capture_signals(self) -> Any:
         return nullcontext()
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        log = logging.getLogger("uvicorn.error")
+        log.addFilter(self._is_serving)
+        try:
+            super().run(sockets)
+        finally:
+            log.removeFilter(self._is_serving)
+
+    def _is_serving(self, record: logging.LogRecord) -> bool:
+        return not self.should_exit
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.jobs.cancel_all()
+        await super().shutdown(sockets)
 
 
 def serve(host: str, port: int, *, browser: bool = False) -> None:
@@ -50,7 +73,7 @@ def serve(host: str, port: int, *, browser: bool = False) -> None:
         server_header=False,
         timeout_graceful_shutdown=PATIENCE,
     )
-    server = Server(settings)
+    server = Server(settings, jobs)
 
     def stop(number: int, frame: object) -> None:
         server.should_exit = True
@@ -60,10 +83,7 @@ def serve(host: str, port: int, *, browser: bool = False) -> None:
         if browser:
             webbrowser.open(address(host, listener))
         Thread(target=warm_up, name="warm up", daemon=True).start()
-        try:
-            server.run(sockets=[listener])
-        finally:
-            jobs.cancel_all()
+        server.run(sockets=[listener])
     print("festina has stopped", flush=True)
 
 

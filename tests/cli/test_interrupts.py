@@ -1,0 +1,280 @@
+"""Ctrl-C at any moment: one sentence, the right exit code, and results that are whole."""
+
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from textwrap import dedent, indent
+from typing import Any
+
+import pytest
+import xarray as xr
+
+import festina as fs
+from festina.exit_codes import INTERRUPTED_SENTENCE
+from festina.lab.executors import InProcess
+from festina.lab.folder import sweep_folder
+from festina.lab.sweep import planned
+from festina.lab.worker import computed, inspect
+from interrupting import REMARK, SERVES, Command, Ending, answering, at_work_on
+from patience import PATIENCE, wait_for
+
+KEPT = f"festina: {INTERRUPTED_SENTENCE}\n"
+
+
+# A process of its own, whose command is a few lines.
+
+PROGRAM = """
+import hashlib, os, signal, sys, threading, time, types
+from festina import __main__ as command
+
+def press():
+    signal.raise_signal(signal.SIGINT)
+
+def later(seconds):
+    threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGINT]).start()
+
+def compute_for_ever():
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+
+def main(say):
+    from festina.interrupts import held
+{body}
+
+sys.modules["festina.cli"] = types.SimpleNamespace(main=main)
+command.run()
+"""
+
+
+def ending(folder: Path, body: str, *, before: Any = signal.default_int_handler, shell: str = 'exec "$@"') -> Ending:
+    """How a command ends that does what ``body`` says, started where Ctrl-C does what it did ``before``."""
+    program = PROGRAM.format(body=indent(dedent(body), "    "))
+    paths = [folder / "out", folder / "err"]
+    with answering(before), paths[0].open("w") as out, paths[1].open("w") as err:
+        words = ["sh", "-c", shell, "sh", sys.executable, "-c", program]
+        done = subprocess.run(words, stdout=out, stderr=err, cwd=folder, timeout=PATIENCE, check=False)
+    return Ending(done.returncode, *(path.read_text() for path in paths))
+
+
+ENDINGS = {
+    "done": ("return 0", 0, ""),
+    "wrong": ("say('cannot be'); return 2", 2, "festina: cannot be\n"),
+    "at once": ("press(); return 0", 130, KEPT),
+    "while nobody looks up": (
+        """
+        later(0.1)
+        compute_for_ever()
+        """,
+        130,
+        KEPT,
+    ),
+    "after the last word": ("say('cannot be'); press(); time.sleep(0.1); return 2", 2, "festina: cannot be\n"),
+    "held, with time to save what can be saved": (
+        """
+        try:
+            with held():
+                press()
+        except KeyboardInterrupt:
+            time.sleep(0.3)
+            say("kept in a file")
+            return 130
+        """,
+        130,
+        "festina: kept in a file\n",
+    ),
+    "twice": (
+        """
+        with held():
+            press()
+            press()
+            time.sleep(3600)
+        """,
+        130,
+        KEPT,
+    ),
+    "twice while nobody looks up": (
+        """
+        with held():
+            later(0.1)
+            later(0.2)
+            compute_for_ever()
+        """,
+        130,
+        KEPT,
+    ),
+    "held for long": (
+        """
+        command.PATIENCE = 0.0
+        try:
+            with held():
+                press()
+                while os.fstat(2).st_size == 0:
+                    time.sleep(0.01)
+        except KeyboardInterrupt:
+            say("kept in a file")
+            return 130
+        """,
+        130,
+        f"{REMARK}\nfestina: kept in a file\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_a_command_ends_with_one_sentence(name, tmp_path):
+    body, code, err = ENDINGS[name]
+    found = ending(tmp_path, body)
+    assert (found.code, found.err) == (code, err)
+
+
+def test_nothing_comes_after_the_last_word(tmp_path):
+    body = """
+    def chatter():
+        while True:
+            os.write(2, b"noise\\n")
+
+    for _ in range(3):
+        threading.Thread(target=chatter, daemon=True).start()
+    time.sleep(0.05)
+    press()
+    """
+    found = ending(tmp_path, body)
+    assert found.code == 130
+    assert found.err.endswith(f"noise\n{KEPT}")
+
+
+def test_a_process_that_was_started_to_ignore_it_does(tmp_path):
+    assert ending(tmp_path, "press(); return 0", before=signal.SIG_IGN) == Ending(0, "", "")
+
+
+def test_the_sentence_goes_into_no_file_that_stands_where_standard_error_was(tmp_path):
+    found = ending(tmp_path, "data = open('data', 'w'); press()", shell='exec "$@" 2>&-')
+    assert found.code == 130
+    assert (tmp_path / "data").read_text() == ""
+
+
+# The commands themselves, cold.
+
+FIELDS = {"records": 20, "depth": "1", "budget": "quick"}
+FLAGS = [word for name, value in FIELDS.items() for word in (f"--{name}", value)]
+STRENGTHS = [1.0, 2.0, 3.0, 4.0]
+REPRODUCED = "abstraction/regularizer"
+
+
+def words(name: str, store: Path) -> list[object]:
+    """The cheapest form of a command."""
+    over = f"strength={','.join(map(str, STRENGTHS))}"
+    return {
+        "run": ["run", "linear/chain", *FLAGS, "--out", store],
+        "sweep": ["sweep", "linear/chain", *FLAGS, "--over", over, "--tile", 1, "--out", store],
+        "reproduce": ["reproduce", REPRODUCED, "--budget", "quick", "--out", store],
+        "export": ["export", "linear/chain", *FLAGS, "--html", store / "page.html", "--out", store],
+        "explore": ["explore", "--port", 0, "--no-browser"],
+    }[name]
+
+
+def asked_again(name: str, store: Path) -> xr.Dataset | None:
+    """What a store answers to the question of a command, after it was interrupted or not."""
+    if name == "sweep":
+        question: Any = {"over": {"strength": STRENGTHS}, "tile": 1, **FIELDS}
+        return fs.sweep("linear/chain", store=store, executor=InProcess(), **question).load()
+    if name == "explore":
+        return None
+    asked: Any = [REPRODUCED, {"budget": "quick"}] if name == "reproduce" else ["linear/chain", FIELDS]
+    return fs.run(asked[0], store=store, **asked[1]).data
+
+
+def assert_whole(name: str, store: Path, whole: xr.Dataset | None) -> None:
+    found = asked_again(name, store)
+    assert (found is None and whole is None) or (found is not None and whole is not None and found.equals(whole))
+    assert not [path for path in store.rglob("*") if "damaged" in path.name or "unusable" in path.name]
+    assert all(page.read_text().endswith("</html>\n") for page in store.glob("*.html"))
+
+
+def assert_orderly(found: Ending, *, served: bool) -> None:
+    """``served``: whether the page was announced before the only Ctrl-C, which then is the way to end it."""
+    assert found.kind != "disorderly", found
+    assert not served or found.kind == "stopped", found
+
+
+class Weather:
+    """Ctrl-C at moments that are drawn by chance, as shares of what the command takes in this very place."""
+
+    def __init__(self, name: str, folder: Path, seed: int) -> None:
+        self.name, self.folder, self.chance = name, folder, random.Random(f"{name} {seed}")
+        self.store = folder / f"{name}-whole"
+        command = Command(words(name, self.store), folder / f"{name}-whole-cache")
+        if name == "explore":
+            wait_for(lambda: command.has_said(SERVES))
+            self.seconds = 2 * command.seconds()  # while it warms up, it serves already
+            command.interrupt()
+        assert command.end().code == 0
+        if name != "explore":
+            self.seconds = command.seconds()
+        self.whole = asked_again(name, self.store)
+
+    def strike(self, number: int, *, second: bool, group: bool) -> str:
+        """Interrupt one cold start; how it ended."""
+        store = self.folder / f"{self.name}-{number}"
+        command = Command(words(self.name, store), self.folder / f"{self.name}-{number}-cache")
+        command.let_run(self.chance.random() ** 1.5 * self.seconds)  # the beginning is cheaper, and has more in it
+        served = command.has_said(SERVES)
+        command.interrupt(group=group)
+        if second:
+            command.let_run(self.chance.choice([0.0, self.chance.random() * self.seconds / 10]))
+            command.interrupt(group=group)
+        found = command.end()
+        assert_orderly(found, served=served and not second)
+        assert_whole(self.name, store, self.whole)
+        return found.kind
+
+
+def test_commands_end_orderly_at_any_moment(tmp_path):
+    sky = Weather("sweep", tmp_path, seed=1)
+    sky.strike(0, second=False, group=True)
+    sky.strike(1, second=True, group=False)
+    sky.name, sky.whole = "run", asked_again("run", tmp_path / "run")
+    assert sky.strike(2, second=False, group=False) == "interrupted"  # it takes longer than the sweep
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["run", "sweep", "reproduce", "export", "explore"])
+def test_a_storm_of_interrupts(name, tmp_path, record_property):
+    sky = Weather(name, tmp_path, seed=0)
+    tally = Counter(sky.strike(k, second=k % 2 == 1, group=k % 4 == 2) for k in range(20))
+    record_property("tally", dict(tally))
+    print(f"{name}, {sky.seconds:.1f} s if not interrupted: {dict(tally)}")
+    assert tally["interrupted"] + tally["stopped"] > 10
+
+
+MANY = {"over": {"strength": [1.0 + k / 1000 for k in range(3000)]}, "tile": 1, **FIELDS}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("number", range(6))
+def test_a_sweep_takes_its_workers_along(number, tmp_path):
+    """However it is interrupted, once or twice, while they import, compile or compute."""
+    plan = planned("linear/chain", **MANY)
+    folder = sweep_folder(tmp_path, plan)
+    over = f"strength=lin:1:{MANY['over']['strength'][-1]}:{plan.runs}"
+    command = Command(
+        ["sweep", "linear/chain", *FLAGS, "--over", over, "--tile", 1, "--processes", 2, "--out", tmp_path],
+        tmp_path / "cache",
+    )
+    wait_for(lambda: at_work_on(folder))
+    command.let_run(random.Random(number).random() * command.seconds())
+    command.interrupt(group=number % 2 == 0)
+    if number % 3 == 0:
+        command.interrupt(group=number % 2 == 0)
+    found = command.end()
+    assert found.kind == "interrupted" and (number % 3 == 0 or "ask again to go on" in found.err), found
+    wait_for(lambda: not at_work_on(folder))
+    inspect(folder, plan)  # what is damaged would be named, and is an error here
+    stored = fs.lab.open_sweep(folder)
+    done = [k for k, tile in enumerate(plan.tiles()) if stored["done"].values.ravel()[k]]
+    assert done
+    for k in (done[0], done[-1]):
+        _, data = computed(plan, plan.tiles()[k])
+        assert (stored["loss"][k] == data["loss"][0]).all()

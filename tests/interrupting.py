@@ -1,0 +1,124 @@
+"""Commands in processes of their own, Ctrl-C at a moment of one's choosing, and how they ended."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from patience import PATIENCE
+
+SENTENCE = re.compile(r"festina: .*interrupted.*")
+REMARK = "festina: stopping at the end of the step at hand; Ctrl-C again ends at once"
+SERVES, STOPPED = "festina is at http", "festina has stopped"
+OURS = re.compile(r'File "[^"]*/festina/')
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended: its exit code, and all that it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def kind(self) -> str:
+        """What happened, in a word or two; `disorderly` is what must not be."""
+        *before, last = self.err.splitlines() or [""]
+        remarks = [line for line in before if line != REMARK]
+        if self.code == 130 and SENTENCE.fullmatch(last) and not remarks and self.err.endswith("\n"):
+            return "interrupted"
+        if self.code == 0 and self.err.removesuffix("\n") in ("", REMARK):
+            return "stopped" if SERVES in self.out and self.out.endswith(f"{STOPPED}\n") else "finished"
+        if self.is_pythons:
+            return "before festina"
+        return "disorderly"
+
+    @property
+    def is_pythons(self) -> bool:
+        """Whether Python itself was interrupted, before it had come to the first line of festina."""
+        said = self.err == "" or "KeyboardInterrupt" in self.err
+        return self.code in (-signal.SIGINT, 1) and self.out == "" and said and not OURS.search(self.err)
+
+
+@contextmanager
+def answering(handler: Any) -> Iterator[None]:
+    """Let Ctrl-C do something in this process; one that is started meanwhile ignores it if this one does.
+
+    Tests that a shell runs in the background ignore it, and so would all that they start.
+    """
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class Command:
+    """A command that was started cold: with nothing compiled before, in a process group of its own."""
+
+    def __init__(self, words: Sequence[object], cache: Path) -> None:
+        self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115, read to the end
+        kept = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
+        self.began = time.monotonic()
+        with answering(signal.default_int_handler):
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "festina", *map(str, words)],
+                stdin=subprocess.DEVNULL,
+                stdout=self._out,
+                stderr=self._err,
+                env=kept | {"FESTINA_CACHE": str(cache), "JAX_PLATFORMS": "cpu"},
+                start_new_session=True,
+            )
+
+    def has_said(self, words: str) -> bool:
+        return words in self.said
+
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    @property
+    def said(self) -> str:
+        """What it has printed so far."""
+        return _content(self._out)
+
+    def let_run(self, seconds: float) -> None:
+        """Wait for so long, or until it ends."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+
+    def interrupt(self, *, group: bool = False) -> None:
+        """Ctrl-C, for the process alone or, as a terminal does it, for its group."""
+        with suppress(ProcessLookupError):  # it has ended before
+            (os.killpg if group else os.kill)(self.process.pid, signal.SIGINT)
+
+    def end(self) -> Ending:
+        """Wait for its end."""
+        try:
+            self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()
+            self.process.wait()
+        return Ending(self.process.returncode, self.said, _content(self._err))
+
+    def seconds(self) -> float:
+        """How long ago it was started."""
+        return time.monotonic() - self.began
+
+
+def at_work_on(folder: Path) -> list[int]:
+    """The processes whose command names a folder."""
+    listed = subprocess.run(["ps", "-axww", "-o", "pid=,command="], capture_output=True, text=True, check=True).stdout
+    return [int(line.split()[0]) for line in listed.splitlines() if str(folder) in line]
+
+
+def _content(stream: IO[bytes]) -> str:
+    return os.pread(stream.fileno(), 2**24, 0).decode(errors="replace")
