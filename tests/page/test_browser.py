@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from serving import BROWSER, events, needs_browser
 
-from shared import COMPILED
-
 from patience import PATIENCE
+from shared import COMPILED
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
 
