@@ -21,6 +21,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Strength
 from festina.experiments.linear import _depth_stack as stack
 from festina.experiments.linear._depth_stack import EXACT, PATIENCE, PRETRAINED, STARTS, TRAINED
 from festina.sources import BRAUN_2022, LECTURE, SAXE_2013
@@ -68,10 +69,10 @@ class Depth(Experiment):
     class Config(ExperimentConfig):
         depths: tuple[Layers, ...] = structural((2, 3, 4, 6, 8, 12, 16), help="numbers of layers D, one or several")
         width: int = structural(3, ge=1, le=64, help="inputs, outputs and neurons of every layer N")
-        strength: float = continuous(2.0, gt=0, help="input-output correlation s of every mode")
-        small: float = continuous(0.7, gt=0, lt=1, help="gain b of a layer with small weights")
-        large: float = continuous(1.0, gt=0, help="gain of a layer with aligned or random orthogonal weights")
-        readout: float = continuous(0.0, ge=0, help="gain of the last layer when pretraining ends")
+        strength: Strength = continuous(2.0, help="input-output correlation s of every mode")
+        small: float = continuous(0.7, ge=0.01, le=0.99, help="gain b of a layer with small weights")
+        large: float = continuous(1.0, ge=0.01, le=10, help="gain of a layer with aligned or random orthogonal weights")
+        readout: float = continuous(0.0, ge=0, le=10, help="gain of the last layer when pretraining ends")
         records: int = structural(160, ge=20, le=10_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:
