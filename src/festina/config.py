@@ -21,9 +21,9 @@ from festina.errors import ArgumentError, UnknownName
 STRUCTURE_ONLY = "structure only"  # pydantic's context where continuous fields do not have their values yet
 
 
-def structural(default: Any, *, help: str, unit: str = "", **bounds: Any) -> Any:
+def structural(default: Any, *, help: str, unit: str = "", scale: str = "linear", **bounds: Any) -> Any:
     """A field that changes array shapes or the program itself: each value is compiled anew."""
-    return _field(default, help, {"kind": "structural", "unit": unit}, bounds)
+    return _field(default, help, {"kind": "structural", "unit": unit, "scale": scale}, bounds)
 
 
 def continuous(default: float, *, help: str, unit: str = "", scale: str = "linear", **bounds: Any) -> Any:

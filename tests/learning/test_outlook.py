@@ -18,26 +18,6 @@ from festina.worlds import Teacher
 CHUNKS = 100
 
 
-class Time:
-    """A clock that is set by hand, or goes on by itself at every look."""
-
-    def __init__(self) -> None:
-        self.now, self.every_look, self.compiled = 1000.0, 0.0, -np.inf
-
-    def __call__(self) -> float:
-        self.now += self.every_look
-        return self.now
-
-
-@pytest.fixture
-def time(monkeypatch):
-    made_up = Time()
-    monkeypatch.setattr(outlook, "monotonic", made_up)
-    monkeypatch.setattr(outlook, "last_compiled", lambda: made_up.compiled)
-    monkeypatch.setattr(outlook, "LOOK", 1e6)  # the thread must not look at a clock that goes on by itself
-    return made_up
-
-
 def bowl(inputs):
     """A hundred chunks of one step."""
     rate = lambda weight, data, stage: -inputs["stiffness"] * weight  # noqa: E731
@@ -48,27 +28,27 @@ def runs(*stiffness):
     return {"stiffness": jnp.asarray(stiffness)}
 
 
-def test_a_run_of_hours_says_so_after_its_first_part(time):
-    time.every_look = 30.0  # and two looks for each chunk
+def test_a_run_of_hours_says_so_after_its_first_part(clock):
+    clock.every_look = 30.0  # and two looks for each chunk
     with pytest.warns(FestinaWarning, match=r"^bowl will take about 1 h 39 min more at this pace; Ctrl-C") as said:
         drive(bowl, runs(1.0), label="bowl")
     assert len(said) == 1
 
 
-def test_a_run_of_minutes_says_nothing(time):
-    time.every_look = 10.0
+def test_a_run_of_minutes_says_nothing(clock):
+    clock.every_look = 10.0
     drive(bowl, runs(1.0))
 
 
-def test_what_is_compiled_says_nothing_of_the_pace(time):
+def test_what_is_compiled_says_nothing_of_the_pace(clock):
     place = Outlook("work", Counted(0, 10), 10)
-    time.now += 4000.0
-    time.compiled = time.now - 6.0
+    clock.now += 4000.0
+    clock.compiled = clock.now - 6.0
     place.tick(lambda: Counted(1, 10), 9)
 
 
-def test_who_listens_tells_in_their_own_way(time):
-    time.every_look = 1e5
+def test_who_listens_tells_in_their_own_way(clock):
+    clock.every_look = 1e5
     drive(bowl, runs(1.0), listen=lambda records, observed: None)
 
 
@@ -102,39 +82,39 @@ def creeping(inputs):
     return flow_process(rate, jnp.ones(()), jnp.linspace(0.0, 100.0, 101), lambda state: {"level": state.parameters})
 
 
-def test_a_flow_that_was_given_up_is_no_reason_to_wait(time):
-    time.every_look = 50.0
+def test_a_flow_that_was_given_up_is_no_reason_to_wait(clock):
+    clock.every_look = 50.0
     assert len(drive(creeping, runs(2.0, 2.0)).failures) == 2
-    time.every_look = 60.0
+    clock.every_look = 60.0
     with pytest.warns(FestinaWarning, match="will take about"):
         drive(creeping, runs(2.0, -1.0))
 
 
-def test_a_part_that_does_not_end_is_seen_from_outside(time):
+def test_a_part_that_does_not_end_is_seen_from_outside(clock):
     work = Outlook("work", Counted(0, 100), 100)
-    time.now += 500.0
+    clock.now += 500.0
     work.look()  # may still be compiling
-    time.compiled = time.now
-    time.now += 30.0
+    clock.compiled = clock.now
+    clock.now += 30.0
     work.look()  # fifty minutes
-    time.now += 10.0
+    clock.now += 10.0
     with pytest.warns(FestinaWarning, match="^work will take about 1 h 6 min more"):
         work.look()
-    time.now += 1e6
+    clock.now += 1e6
     work.look()  # once is enough
 
 
-def test_a_part_that_nobody_can_judge_is_named_after_ten_minutes(time):
+def test_a_part_that_nobody_can_judge_is_named_after_ten_minutes(clock):
     work = Outlook("work", Counted(0, 1), 1)
-    time.now += 601.0
+    clock.now += 601.0
     with pytest.warns(FestinaWarning, match="^work may take hours: nothing of it was finished in the last 10 min 1 s"):
         work.look()
 
 
-def test_what_is_done_is_not_waited_for(time):
+def test_what_is_done_is_not_waited_for(clock):
     work = Outlook("work", Counted(0, 1), 1)
     work.tick(lambda: Counted(1, 1), 0)
-    time.now += 1e6
+    clock.now += 1e6
     work.look()
 
 

@@ -9,13 +9,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, ValidationInfo
 
 Duration = Annotated[float, Field(ge=1e-6, le=1e4)]
-"""When to stop, or how long something goes on, in fixed steps."""
+"""When to stop, or how long something goes on."""
 
-Horizon = Annotated[float, Field(ge=1e-6, le=1e5)]
-"""When to stop, for a flow, whose steps are as long as can be."""
-
-LogHorizon = Annotated[float, Field(ge=1e-2, le=1e5)]
-"""The same, where recordings begin before a hundredth and are evenly spaced in log time."""
+LogDuration = Annotated[float, Field(ge=1e-2, le=1e4)]
+"""The same, where recordings are evenly spaced in log time and begin before a hundredth."""
 
 Timescale = Annotated[float, Field(ge=1e-4, le=1e4)]
 """How slowly something learns."""

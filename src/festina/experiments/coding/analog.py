@@ -52,7 +52,7 @@ class Analog(Experiment):
 
     class Config(CodingConfig):
         width: int = structural(1000, ge=10, le=5000, help="neurons N of the hidden layer")
-        temperature: Temperature = structural(0.01, help="temperature T")
+        temperature: Temperature = structural(0.01, scale="log", help="temperature T")
         draws: int = structural(500, ge=8, le=1_000_000, help="draws after warming up")
         records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
 

@@ -98,8 +98,8 @@ class Outliers(Experiment):
             min_length=1,
             help="examples of each class; the first task at all widths, the others at the middle one",
         )
-        temperature: float = structural(0.1, ge=1e-3, le=0.5, help="final temperature T")
-        hottest: Hottest = structural(1.0, help="temperature from which networks are cooled")
+        temperature: float = structural(0.1, ge=1e-3, le=0.5, scale="log", help="final temperature T")
+        hottest: Hottest = structural(1.0, scale="log", help="temperature from which networks are cooled")
         anneal: int = structural(200, ge=10, le=100_000, help="draws while cooling, a multiple of 10")
         hold: int = structural(600, ge=40, le=1_000_000, help="draws at the final temperature, a multiple of 10")
 

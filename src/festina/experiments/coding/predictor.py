@@ -59,8 +59,8 @@ class Predictor(Experiment):
     class Config(ExperimentConfig):
         width: int = structural(300, ge=10, le=5000, help="neurons N of the hidden layer")
         counts: tuple[int, ...] = structural((50, 25, 25), min_length=2, max_length=3, help="examples of each class")
-        amplitude: Amplitude = structural(1.0, help="size σ_a of readouts; their prior variance is σ_a²/P")
-        temperature: Temperature = structural(0.01, help="temperature T, of lazy networks as well")
+        amplitude: Amplitude = structural(1.0, scale="log", help="size σ_a of readouts; their prior variance is σ_a²/P")
+        temperature: Temperature = structural(0.01, scale="log", help="temperature T, of lazy networks as well")
         noise: float = structural(0.3, ge=0, le=0.69, help="length of a test input's noise among training inputs")
         tests: int = structural(10, ge=1, le=1000, help="noisy test inputs of each class")
         warm_up: int = structural(100, ge=1, le=100_000, help="draws to warm up")

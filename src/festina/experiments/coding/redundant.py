@@ -78,8 +78,8 @@ class Redundant(Experiment):
     }
 
     class Config(CodingConfig):
-        temperature: Temperature = structural(0.2, help="temperature T of the chains in equilibrium")
-        cold: Temperature = structural(0.01, help="temperature of the planted and of the cooled chains")
+        temperature: Temperature = structural(0.2, scale="log", help="temperature T of the chains in equilibrium")
+        cold: Temperature = structural(0.01, scale="log", help="temperature of the planted and of the cooled chains")
         draws: int = structural(1700, ge=8, le=1_000_000, help="draws after warming up")
         records: int = structural(100, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
 

@@ -57,7 +57,7 @@ class Sparse(Experiment):
     quick = {"width": 100, "counts": (20, 10, 10), "temperature": 0.1, "draws": 200, "warm_up": 400, "records": 60}
 
     class Config(CodingConfig):
-        temperature: Temperature = structural(0.03, help="temperature T")
+        temperature: Temperature = structural(0.03, scale="log", help="temperature T")
         warm_up: int = structural(600, ge=1, le=100_000, help="draws to warm up")
         draws: int = structural(400, ge=8, le=1_000_000, help="draws after warming up")
         records: int = structural(200, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")

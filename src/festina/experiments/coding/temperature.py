@@ -86,7 +86,7 @@ class Temperature(Experiment):
     class Config(ExperimentConfig):
         width: int = structural(400, ge=10, le=5000, help="neurons N of the hidden layer")
         counts: tuple[int, ...] = structural((50, 25, 25), min_length=2, max_length=3, help="examples of each class")
-        amplitude: Amplitude = structural(1.0, help="size σ_a of readouts; their prior variance is σ_a²/P")
+        amplitude: Amplitude = structural(1.0, scale="log", help="size σ_a of readouts; their prior variance is σ_a²/P")
         ladder: tuple[Hottest, ...] = structural(LADDER, min_length=2, help="temperatures T, falling")
         stay: int = structural(40, ge=RECORDS, le=100_000, help=f"draws at each temperature, a multiple of {RECORDS}")
 

@@ -21,7 +21,6 @@ from festina.experiment import (
     near,
     structural,
 )
-from festina.experiments._fields import Strength
 from festina.experiments.linear import _depth_stack as stack
 from festina.experiments.linear._depth_stack import EXACT, PATIENCE, PRETRAINED, STARTS, TRAINED
 from festina.sources import BRAUN_2022, LECTURE, SAXE_2013
@@ -69,9 +68,9 @@ class Depth(Experiment):
     class Config(ExperimentConfig):
         depths: tuple[Layers, ...] = structural((2, 3, 4, 6, 8, 12, 16), help="numbers of layers D, one or several")
         width: int = structural(3, ge=1, le=64, help="inputs, outputs and neurons of every layer N")
-        strength: Strength = continuous(2.0, help="input-output correlation s of every mode")
-        small: float = continuous(0.7, ge=0.01, le=0.99, help="gain b of a layer with small weights")
-        large: float = continuous(1.0, ge=0.01, le=10, help="gain of a layer with aligned or random orthogonal weights")
+        strength: float = continuous(2.0, ge=0.01, le=30, help="input-output correlation s of every mode")
+        small: float = continuous(0.7, ge=0.2, le=0.99, help="gain b of a layer with small weights")
+        large: float = continuous(1.0, ge=0.1, le=10, help="gain of a layer with aligned or random orthogonal weights")
         readout: float = continuous(0.0, ge=0, le=10, help="gain of the last layer when pretraining ends")
         records: int = structural(160, ge=20, le=10_000, help="recordings, evenly spaced in log time")
 

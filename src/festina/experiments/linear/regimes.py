@@ -18,7 +18,7 @@ from festina.experiment import (
     near,
     structural,
 )
-from festina.experiments._fields import Imbalance, LogHorizon, Start, Strength
+from festina.experiments._fields import Imbalance, LogDuration, Start, Strength
 from festina.experiments.linear._regimes_networks import (
     ARCHITECTURES,
     compare_grams,
@@ -108,7 +108,7 @@ class Regimes(Experiment):
         weakest: Strength = continuous(1.0, help="smallest singular value s of the task")
         strongest: Strength = continuous(2.0, help="largest singular value s; the others lie evenly between")
         scale: Start = continuous(0.1, scale="log", help="standard deviation of the initial map W₂W₁")
-        until: LogHorizon = continuous(300.0, unit="τ", help="when to stop")
+        until: LogDuration = continuous(300.0, unit="τ", help="when to stop")
         records: int = structural(200, ge=10, le=100_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

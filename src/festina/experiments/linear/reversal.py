@@ -18,7 +18,7 @@ from festina.experiment import (
     near,
     structural,
 )
-from festina.experiments._fields import Horizon, Strength
+from festina.experiments._fields import Duration, Strength
 from festina.sources import BRAUN_2022, DOMINE_2025
 
 AXES, NUDGED, ROTATED, REORDERED, SINGLE, EXPANDED = ARITHMETICS = (
@@ -74,7 +74,7 @@ class Reversal(Experiment):
         imbalance: float = continuous(
             1e-2, ge=1e-6, le=100, scale="log", help="the largest λ; others are 10, 100, … times smaller"
         )
-        until: Horizon = continuous(45.0, unit="τ", help="when to stop")
+        until: Duration = continuous(45.0, unit="τ", help="when to stop")
         records: int = structural(900, ge=100, le=100_000, help="recordings after the first, evenly spaced in time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from festina.experiment import (
     continuous,
     structural,
 )
-from festina.experiments._fields import Horizon, Start
+from festina.experiments._fields import Duration, Start
 from festina.sources import SAXE_2019
 
 NETWORKS = ("deep", "deep from a tenth", "decoupled", "shallow")
@@ -70,7 +70,7 @@ class Semantics(Experiment):
         correlation: float = continuous(0.5, ge=1e-3, le=0.999, help="partition: correlation of items in one class")
         length: float = continuous(1.0, ge=0.01, le=100, unit="items", help="ring and grid: how far correlations reach")
         scale: Start = continuous(0.01, scale="log", help="size of the initial weights")
-        until: Horizon = continuous(60.0, unit="τ", help="when to stop")
+        until: Duration = continuous(60.0, unit="τ", help="when to stop")
         records: int = structural(300, ge=10, le=100_000, help="recordings after the first, evenly spaced in time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from festina.experiment import (
     near,
     structural,
 )
-from festina.experiments._fields import Imbalance, LogHorizon, Share, Start, Strength
+from festina.experiments._fields import Imbalance, LogDuration, Share, Start, Strength
 from festina.experiments.linear._regimes_networks import draw_arm, loss_of, maps_of, split
 from festina.sources import DOMINE_2025, LECTURE
 
@@ -63,7 +63,7 @@ class Transition(Experiment):
             1e-3, scale="log", help="product of the weights at t = 0; s.d. of the network's map"
         )
         modes: int = structural(3, ge=1, le=64, help="inputs, hidden units and outputs of the network")
-        until: LogHorizon = continuous(40.0, unit="τ", help="when to stop")
+        until: LogDuration = continuous(40.0, unit="τ", help="when to stop")
         records: int = structural(800, ge=10, le=100_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from festina._lazy import jnp
 
 FIRST = 1.0  # time of the first recording after the start
 
-LateHorizon = Annotated[float, Field(ge=2 * FIRST, le=1e4)]
+LateDuration = Annotated[float, Field(ge=2 * FIRST, le=1e4)]
 """When to stop: well after the first recording."""
 
 

@@ -18,7 +18,7 @@ from festina.experiment import (
     continuous,
     structural,
 )
-from festina.experiments._fields import Distinct, Horizon
+from festina.experiments._fields import Distinct, Duration
 from festina.experiments.race._routing_networks import (
     Arm,
     decoupled,
@@ -78,7 +78,7 @@ class Routing(Experiment):
         race_initial: Annotated[tuple[Product, ...], Distinct] = structural(
             (1e-3, 1e-2, 0.1, 0.5), min_length=1, help="products of the layers at t = 0 of each racing pathway"
         )
-        until: Horizon = continuous(50.0, unit="τ", help="when to stop")
+        until: Duration = continuous(50.0, unit="τ", help="when to stop")
         records: int = structural(300, ge=10, le=100_000, help="recordings, evenly spaced in log time")
 
         @field_validator("trained")

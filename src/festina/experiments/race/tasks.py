@@ -20,7 +20,7 @@ from festina.experiment import (
     structural,
 )
 from festina.experiments._fields import Distinct, Start
-from festina.experiments.race._log_time import LateHorizon, log_time_flow
+from festina.experiments.race._log_time import LateDuration, log_time_flow
 from festina.experiments.race._settled import require_settled
 from festina.experiments.race._tasks_networks import (
     cosine_at,
@@ -87,7 +87,7 @@ class Tasks(Experiment):
         )
         points: int = structural(25, ge=3, le=400, help="cosines, from the smallest possible to 1, evenly in |ȳ|")
         width: int = structural(16, ge=1, le=1024, help="hidden units of every pathway")
-        until: LateHorizon = continuous(200.0, unit="τ", help="when to stop")
+        until: LateDuration = continuous(200.0, unit="τ", help="when to stop")
         records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

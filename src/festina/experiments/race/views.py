@@ -19,7 +19,7 @@ from festina.experiment import (
     structural,
 )
 from festina.experiments._fields import Distinct
-from festina.experiments.race._log_time import LateHorizon, log_time_flow
+from festina.experiments.race._log_time import LateDuration, log_time_flow
 from festina.experiments.race._views_networks import (
     gated_networks,
     gated_worlds,
@@ -111,7 +111,7 @@ class Views(Experiment):
         weakest: float = continuous(
             0.5, ge=1e-3, le=0.999, help="amplitude of the weakest slot; that of the strongest is 1"
         )
-        until: LateHorizon = continuous(2000.0, unit="τ", help="when to stop")
+        until: LateDuration = continuous(2000.0, unit="τ", help="when to stop")
         records: int = structural(120, ge=10, le=10_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:
