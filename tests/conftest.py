@@ -14,6 +14,7 @@ os.environ["NPROC"] = "1"  # of XLA's threads: pytest has a worker for every cor
 import jax  # noqa: E402
 import pytest  # noqa: E402
 
+from made_up_time import Time  # noqa: E402
 from shared import COMPILED, forget_other_code  # noqa: E402
 
 # Most of the suite's time is compiling: what one worker, or an earlier run, has compiled serves the others.
@@ -32,6 +33,18 @@ def strict_arithmetic():
     """Float64 and no silent promotion; a mixed-precision bug is an error, not a rounding."""
     with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
         yield
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A made-up clock by which work is foreseen; no thread looks at it."""
+    from festina.learning import outlook
+
+    time = Time()
+    monkeypatch.setattr(outlook, "monotonic", time)
+    monkeypatch.setattr(outlook, "last_compiled", lambda: time.compiled)
+    monkeypatch.setattr(outlook, "LOOK", 1e6)
+    return time
 
 
 @pytest.fixture(autouse=True)

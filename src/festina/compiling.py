@@ -5,25 +5,49 @@ into machine code on a CPU; the older one compiles in two thirds of the time, an
 as fast. A program that runs once, as the start of a run does, is not worth optimising at all.
 """
 
+import math
 from collections.abc import Callable
 from functools import cached_property, lru_cache
+from time import monotonic
 from typing import Any
 
 import jax
 
 QUICK = {"xla_cpu_use_fusion_emitters": False}
 BRIEF = QUICK | {"xla_backend_optimization_level": 0}
+COMPILED = "/jax/core/compile/backend_compile_duration"  # what JAX calls the event
 
 
 @lru_cache
 def known_options(brief: bool) -> dict[str, Any] | None:
     """The options that compile quickly, or none if this version of XLA does not know them."""
     options = BRIEF if brief else QUICK
+    if not brief and known_options(True) is not None:  # which are more, so that there is nothing to try
+        return options
     try:
         jax.jit(lambda x: x, compiler_options=options).lower(0.0).compile()
     except Exception:  # whatever XLA says to an option it has dropped
         return None
     return options
+
+
+class _LastCompiled:
+    """When XLA last finished a program in this process; JAX tells, also of one that it found in its cache."""
+
+    moment = -math.inf
+
+    @classmethod
+    def note(cls, event: str, duration_secs: float, **kwargs: str | int) -> None:
+        if event == COMPILED:
+            cls.moment = monotonic()
+
+
+jax.monitoring.register_event_duration_secs_listener(_LastCompiled.note)
+
+
+def last_compiled() -> float:
+    """When a program was last compiled in this process, by the monotonic clock; never is minus infinity."""
+    return _LastCompiled.moment
 
 
 class quick_jit:
@@ -40,6 +64,10 @@ class quick_jit:
 
     def __call__(self, *arguments: Any) -> Any:
         return self.compiled(*arguments)
+
+    def shapes(self, *arguments: Any) -> Any:
+        """The shapes of what would come back; nothing is compiled, and a later call does not trace again."""
+        return self.compiled.eval_shape(*arguments)
 
 
 class brief_jit(quick_jit):

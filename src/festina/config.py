@@ -1,24 +1,50 @@
 """What an experiment can be asked: fields with units, bounds and one line of help, checked before anything runs."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import CoreSchema, core_schema
 
 from festina.errors import ArgumentError, UnknownName
 
 STRUCTURE_ONLY = "structure only"  # pydantic's context where continuous fields do not have their values yet
 
 
-def structural(default: Any, *, help: str, unit: str = "", **bounds: Any) -> Any:
+def structural(default: Any, *, help: str, unit: str = "", scale: str = "linear", **bounds: Any) -> Any:
     """A field that changes array shapes or the program itself: each value is compiled anew."""
-    return _field(default, help, {"kind": "structural", "unit": unit}, bounds)
+    return _field(default, help, {"kind": "structural", "unit": unit, "scale": scale}, bounds)
 
 
 def continuous(default: float, *, help: str, unit: str = "", scale: str = "linear", **bounds: Any) -> Any:
     """A real number the compiled program takes as data: sweeps over it are batched into one compiled call."""
     notes = {"kind": "continuous", "unit": unit, "scale": scale}
     return _field(default, help, notes, {"allow_inf_nan": False} | bounds)
+
+
+@dataclass(frozen=True)
+class OrInfinite:
+    """The upper bound of a number that may also be infinite: ``Annotated[float, Field(ge=1), OrInfinite(le=10)]``."""
+
+    le: float
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def _check(self, value: float) -> float:
+        if self.le < value < math.inf:
+            raise ValueError(f"be less than or equal to {self.le:g}, or inf")
+        return value
 
 
 def _field(default: Any, help: str, notes: dict[str, Any], bounds: dict[str, Any]) -> Any:

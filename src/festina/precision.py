@@ -55,6 +55,11 @@ def to_double(tree: T) -> T:
     return jax.tree.map(convert, tree)
 
 
+def bytes_of(tree: Any) -> int:
+    """How much memory the arrays of a tree take, or would take: their shapes are enough."""
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
+
+
 def is_traced(tree: Any) -> bool:
     """Whether any leaf is being traced by JAX (``jit``, ``grad``, ``vmap``)."""
     return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))

@@ -102,7 +102,7 @@ def test_help_comes_from_the_configuration(festina: Any) -> None:
         (["reproduce", "sax2013"], "did you mean 'saxe2013'"),
         (["run", NAME, "--dept", "3"], "'--dept'; did you mean '--depth'"),
         (["run", NAME, "--set", "dept=3"], "unknown field of linear/chain 'dept'; did you mean 'depth'?"),
-        (["run", NAME, "--strength", "-1e-3"], "`strength` must be greater than 0, but is '-1e-3'"),
+        (["run", NAME, "--strength", "-1e-3"], "`strength` must be greater than or equal to 0.001, but is '-1e-3'"),
         (["run", NAME, "--strength"], "--strength: expected one argument"),
         (["run", NAME, "--strength", "1", "--set", "strength=2"], "`strength` must be given once"),
         (["run", NAME, "--set", "strength"], "`set` must look like field=value, but is 'strength'"),

@@ -47,7 +47,7 @@ def test_what_is_printed_can_be_typed(field: str, value: Any) -> None:
 
 
 def test_show_speaks_of_numbers_and_not_of_types() -> None:
-    assert fact(registry.find("linear/chain"), "depth").allowed == "numbers with commas, each ≥ 1"
+    assert fact(registry.find("linear/chain"), "depth").allowed == "numbers with commas, each ≥ 1, ≤ 1000 or inf"
 
 
 @pytest.mark.parametrize("name", registry.names())

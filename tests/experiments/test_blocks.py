@@ -65,7 +65,7 @@ def test_a_round_may_end_at_a_recording_though_its_first_block_does_not():
     assert BlockLength().configure(block_lengths=(0.275, 0.3)).block_lengths == (0.275, 0.3)
 
 
-@pytest.mark.parametrize(("lengths", "must"), [((1.0, 0.5), "rise"), ((1.0, 1.0), "rise"), ((0.0, 1.0), "be positive")])
+@pytest.mark.parametrize(("lengths", "must"), [((1.0, 0.5), "rise"), ((1.0, 1.0), "rise"), ((0.0, 1.0), "be greater")])
 def test_block_lengths_must_rise(lengths, must):
     with pytest.raises(ArgumentError, match=f"`block_lengths` must {must}"):
         BlockLength().configure(block_lengths=lengths)

@@ -20,7 +20,7 @@ from festina.lab import registry
 from festina.lab.report import result_section, totals, write_report
 from festina.lab.reproduce import Entry, reproduce, select
 from festina.lab.style import THEORY, save_figure
-from festina.lab.tables import as_json, duration, rerun_command, run_command, value_text, verdict_sentence
+from festina.lab.tables import as_json, rerun_command, run_command, value_text, verdict_sentence
 from festina.sources import LECTURE, SAXE_2013
 
 

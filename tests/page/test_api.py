@@ -172,7 +172,7 @@ def test_a_map_is_refined_and_its_cells_are_the_runs(client):
 @pytest.mark.parametrize(
     ("change", "field", "says"),
     [
-        ({"fields": {"initial": -1}}, "initial", "greater than 0"),
+        ({"fields": {"initial": -1}}, "initial", "greater than or equal to 1e-09"),
         ({"fields": {"initial": "NaN"}}, "initial", "finite"),
         ({"fields": {"initial": "inf"}}, "initial", "finite"),
         ({"fields": {"initial": 10**400}}, "initial", "must"),

@@ -225,7 +225,7 @@ def test_bad_input_is_explained_beside_its_field(page, address):
     box.fill("-1")
     box.press("Enter")
     field.locator(".field-error:not(:empty)").wait_for()
-    assert "greater than 0" in field.locator(".field-error").inner_text()
+    assert "greater than or equal to 0.001" in field.locator(".field-error").inner_text()
     assert box.get_attribute("aria-invalid") == "true"
     box.fill("2")
     box.press("Enter")

@@ -20,7 +20,8 @@ class Sample(Experiment):
         free: float = continuous(2.0, help="no bounds")
         share: float = continuous(0.25, gt=0, lt=1, help="between two ends")
         small: float = continuous(1e-3, gt=0, scale="log", help="a start")
-        decades: float = continuous(5.0, ge=1e-3, le=1e3, help="spans decades")
+        far: float = continuous(5.0, ge=1e-3, le=1e3, help="may go far")
+        decades: int = structural(5, ge=1, le=1000, help="spans decades")
         zero: float = continuous(0.0, ge=0, help="off")
         units: int = structural(20, ge=1, le=50, help="how many")
         several: tuple[float, ...] = structural((1.0, 2.0), help="some")
@@ -38,7 +39,8 @@ def test_sliders():
     assert 0 < share["from"] < 1e-3
     assert 0.99 < share["to"] < 1
     assert slider_of("small") == {"from": pytest.approx(1e-5), "to": pytest.approx(0.1), "scale": "log"}
-    assert slider_of("decades") == {"from": pytest.approx(0.05), "to": pytest.approx(500.0), "scale": "log"}
+    assert slider_of("far") == {"from": 1e-3, "to": 15.0, "scale": "lin"}
+    assert slider_of("decades") == {"from": 1, "to": 500, "scale": "log"}
     assert slider_of("zero") == {"from": 0.0, "to": 1.0, "scale": "lin"}
     assert slider_of("units") == {"from": 1, "to": 50, "scale": "lin"}
     assert slider_of("several") is None

@@ -69,7 +69,7 @@ def test_command_needs_a_format_and_good_fields(capsys):
     assert main(["export", "linear/chain"]) == 2
     assert "--html" in capsys.readouterr().err
     assert main(["export", "linear/chain", "--html", "--strength", "-1"]) == 2
-    assert "`strength` must be greater than 0" in capsys.readouterr().err
+    assert "`strength` must be greater than or equal to 0.001" in capsys.readouterr().err
 
 
 @needs_browser

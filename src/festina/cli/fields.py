@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from festina.config import notes
+from festina.config import OrInfinite, notes
 from festina.experiment import Experiment
 from festina.lab.tables import value_text
 
@@ -64,7 +64,7 @@ def _bounds(rules: Iterable[Any]) -> str:
     """The bounds among the rules of a type, as in `> 0, ≤ 10`; rules may hold others, as pydantic's `Field` does."""
     flat = [each for rule in rules for each in getattr(rule, "metadata", None) or [rule]]
     return ", ".join(
-        f"{sign} {value_text(getattr(rule, name))}"
+        f"{sign} {value_text(getattr(rule, name))}{' or inf' if isinstance(rule, OrInfinite) else ''}"
         for rule in flat
         for name, sign in SIGNS.items()
         if getattr(rule, name, None) is not None

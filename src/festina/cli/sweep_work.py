@@ -13,7 +13,7 @@ from festina.cli.output import paint, print_json
 from festina.errors import StoreError
 from festina.lab import cores
 from festina.lab.tables import as_json as to_json
-from festina.lab.tables import duration
+from festina.wording import duration, size
 
 MOST_REASONS = 10
 
@@ -102,8 +102,8 @@ def estimate_sweep(question: dict[str, Any], *, processes: int, as_json: bool) -
     print(f"  points    {found.points}, each with {seeds} {'seed' if seeds == 1 else 'seeds'}: {found.runs} runs")
     print(f"  compiles  {found.compiles}, one for each combination of structural values")
     print(f"  batches   {found.batches}, of {found.largest_batch} runs at most")
-    print(f"  memory    {_size(found.memory)} for each of {found.processes} processes (measured on the first batch)")
-    print(f"  disk      {_size(found.disk)} before compression")
+    print(f"  memory    {size(found.memory)} for each of {found.processes} processes (measured on the first batch)")
+    print(f"  disk      {size(found.disk)} before compression")
     print(
         f"  time      about {duration(found.seconds)} (the first batch took {duration(found.first_seconds)}, "
         f"{duration(found.warm_seconds)} without compiling)"
@@ -199,12 +199,3 @@ def _print_sweep(data: Any, seconds: float, as_json: bool) -> None:
     print(f"  time       {duration(seconds)}")
     print(f"  data       {attrs['store']}")
     print(f"  in Python  festina.lab.open_sweep({attrs['store']!r})")
-
-
-def _size(count: float) -> str:
-    """Bytes as people write them."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} TB"

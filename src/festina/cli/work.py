@@ -12,7 +12,8 @@ from festina.errors import StoreError
 from festina.experiment import Experiment, Result
 from festina.lab.reproduce import Entry, one_line
 from festina.lab.tables import as_json as to_json
-from festina.lab.tables import duration, result_json, verdict_sentence
+from festina.lab.tables import result_json, verdict_sentence
+from festina.wording import duration
 
 
 def run_one(experiment: Experiment, *, as_json: bool, figure: bool, **question: Any) -> int:

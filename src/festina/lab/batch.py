@@ -14,8 +14,9 @@ from festina.config import STRUCTURE_ONLY
 from festina.errors import FestinaError
 from festina.experiment import Experiment
 from festina.learning.loop import Checkpoint, Outcome, drive
+from festina.learning.outlook import Counted, Outlook
 from festina.learning.process import Process
-from festina.precision import double
+from festina.precision import bytes_of, double
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,12 @@ def bytes_per_run(experiment: Experiment, run: Run) -> int:
         return process.observe(process.initial), process.conclude(process.initial), process.times
 
     seen, last, times = _shapes(experiment, run, recordings)
-    return _size(seen) * times.shape[0] + _size(last)
+    return bytes_of(seen) * times.shape[0] + bytes_of(last)
 
 
 def bytes_of_state(experiment: Experiment, run: Run) -> int:
     """How much memory the state of one run takes, found without computing it."""
-    return _size(_shapes(experiment, run, lambda process: process.initial))
+    return bytes_of(_shapes(experiment, run, lambda process: process.initial))
 
 
 def _shapes(experiment: Experiment, run: Run, look: Callable[[Process], Any]) -> Any:
@@ -80,10 +81,6 @@ def _shapes(experiment: Experiment, run: Run, look: Callable[[Process], Any]) ->
     with double():
         alone = jax.tree.map(lambda leaf: leaf[0], inputs_of([run]))
         return jax.eval_shape(lambda inputs: look(builder(inputs)), alone)
-
-
-def _size(tree: Any) -> int:
-    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
 
 
 def dataset(experiment: Experiment, runs: Sequence[Run], outcome: Outcome) -> xr.Dataset:
@@ -105,12 +102,14 @@ def on_own_clocks(experiment: Experiment, data: xr.Dataset, times: np.ndarray) -
 def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr.Dataset | None:
     """What theory says of each run, at the recordings' times."""
     answers: list[Mapping[str, Any]] = []
-    with double():
+    outlook = Outlook(f"the theory of {experiment.name}", Counted(0, len(runs)), len(runs))
+    with double(), outlook.watched():
         for run, grid in zip(runs, times, strict=True):
             solution = experiment.theory(run.config, jax.random.key(run.seed))
             if solution is None:
                 return None
             answers.append({name: np.asarray(values) for name, values in solution(grid).items()})
+            outlook.tick(lambda: Counted(len(answers), len(runs)), len(runs) - len(answers))
     variables = {
         name: _labelled(
             experiment, name, np.stack([answer[name][-1] if kind.final else answer[name] for answer in answers])

@@ -4,18 +4,20 @@ The one who calls starts them, watches the store for progress, replaces those th
 is interrupted. Workers notice when it is killed, and stop too: at most the tiles at hand are lost.
 """
 
+import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from festina.errors import FestinaError, Interrupted, require
+from festina.errors import FestinaError, FestinaWarning, Interrupted, require
 from festina.interrupts import held
 from festina.lab import tiles
 from festina.lab.plan import Plan
@@ -23,6 +25,8 @@ from festina.lab.plan import Plan
 LOOK = 0.2  # seconds between two looks at the store
 PATIENCE = 5.0  # seconds for a worker to end when asked to
 MOST_DEATHS = 3  # in a row, with no tile done in between
+MOST_WORDS = 2**16  # bytes of a worker's words, at one look
+WARNING = "festina: warning: "  # how a worker begins a warning
 
 
 @dataclass
@@ -31,12 +35,21 @@ class _Worker:
 
     process: subprocess.Popen[bytes]
     words: IO[bytes]
+    heard: int = 0  # bytes of its words
 
     @property
     def last_words(self) -> str:
         self.words.seek(0)
         lines = self.words.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
+
+    def new_warnings(self) -> list[str]:
+        """What it has warned of since last asked, line by line."""
+        said = os.pread(self.words.fileno(), MOST_WORDS, self.heard)  # leaves the worker's own place in the file alone
+        whole, _, _ = said.rpartition(b"\n")
+        self.heard += len(whole)
+        lines = whole.decode(errors="replace").splitlines()
+        return [line.removeprefix(WARNING) for line in lines if line.startswith(WARNING)]
 
 
 @dataclass
@@ -51,6 +64,7 @@ class Crew:
     folder: Path
     size: int
     _workers: list[_Worker] = field(default_factory=list)
+    _passed_on: set[str] = field(default_factory=set)
 
     def run(self, plan: Plan, tell: Callable[[int], None] = lambda runs: None) -> None:
         """Let the crew finish a sweep; ``tell`` hears how many runs are done so far."""
@@ -74,12 +88,20 @@ class Crew:
             time.sleep(LOOK)
             now = runs_done(self.folder, plan)
             tell(now)
+            self._pass_on_warnings()
             deaths, before = (0 if now > before else deaths), now
             for worker in [each for each in self._workers if each.process.poll() is not None]:
                 self._workers.remove(worker)
                 if worker.process.returncode != 0:
                     deaths += 1
                     self._replace(worker, deaths)
+
+    def _pass_on_warnings(self) -> None:
+        """What workers warn of, each sentence once."""
+        for warning in (each for worker in self._workers for each in worker.new_warnings()):
+            if warning not in self._passed_on:
+                self._passed_on.add(warning)
+                warnings.warn(warning, FestinaWarning, stacklevel=2)
 
     def _start(self, begin: float) -> _Worker:
         words = tempfile.TemporaryFile()  # noqa: SIM115, closed with its worker

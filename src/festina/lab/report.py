@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from festina._version import __version__
 from festina.lab.style import FORMATS, draw, figure_paths
-from festina.lab.tables import MARKS, duration, rerun_command, seeds_of, value_text, verdict_sentence
+from festina.lab.tables import MARKS, rerun_command, seeds_of, value_text, verdict_sentence
+from festina.wording import duration
 
 if TYPE_CHECKING:
     from festina.claims import Verdict

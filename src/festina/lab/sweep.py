@@ -17,6 +17,7 @@ from festina.lab.opened import open_sweep
 from festina.lab.plan import Plan, make_plan
 from festina.lab.registry import find
 from festina.lab.worker import check_names, inspect
+from festina.learning.outlook import Counted, Outlook
 from festina.learning.progress import Progress
 
 MOST_SEEDS = 1_000_000
@@ -109,15 +110,36 @@ def planned(
 def finish(folder: Path, plan: Plan, executor: Executor | None = None) -> xr.Dataset:
     """Compute every tile that is not done yet, or that cannot be trusted; wait for those that others compute."""
     inspect(folder, plan)
-    with Progress(f"sweep {plan.experiment.name}", total=plan.runs, unit="run") as progress:
-        progress.reach(runs_done(folder, plan))
+    label = f"sweep {plan.experiment.name}"
+    with Progress(label, total=plan.runs, unit="run") as progress:
+        course = _Course(label, plan.runs, runs_done(folder, plan), progress)
         while any(unmarked(folder, plan)):
-            (executor or Processes()).finish(folder, plan, progress.reach)
+            (executor or Processes()).finish(folder, plan, course.reach)
             if any(unmarked(folder, plan)):
                 progress.say("others are at work")
                 sleep(WAIT)
-                progress.reach(runs_done(folder, plan))
+                course.reach(runs_done(folder, plan))
     return open_sweep(folder, plan.experiment)
+
+
+class _Course:
+    """How far a sweep is, for the eye, and where that will lead; its first batch, which is compiled, does not count."""
+
+    def __init__(self, label: str, runs: int, done: int, progress: Progress) -> None:
+        self._label, self._runs, self._done, self._progress = label, runs, done, progress
+        self._outlook: Outlook | None = None
+        progress.reach(done)
+
+    def reach(self, done: int) -> None:
+        """So many runs are done by now, perhaps no more than the last time."""
+        self._progress.reach(done)
+        if done == self._done:
+            return
+        self._done, left = done, self._runs - done
+        if self._outlook is None:
+            self._outlook = Outlook(self._label, Counted(done, self._runs), left)
+        else:
+            self._outlook.tick(lambda: Counted(done, self._runs), left)
 
 
 def _axes(over: Over) -> list[Axis]:

@@ -125,17 +125,6 @@ def seeds_of(result: Result) -> list[int]:
     return [int(seed) for seed in result.data["seed"].values]
 
 
-def duration(seconds: float) -> str:
-    """A wall time as people say it."""
-    if not math.isfinite(seconds):
-        return "unknown"
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
-
-
 def as_json(value: Any) -> Any:
     """Anything as what JSON can say: NaN is null, infinities are texts."""
     if isinstance(value, Mapping):

@@ -14,6 +14,7 @@ from festina.learning.process import Observed, Process, State
 Update = Callable[[Any, Any, Any], Any]
 
 BULK = 128  # steps whose data are drawn together: random numbers are cheaper by the thousand
+LONGEST = 2**20  # steps that are numbered together
 
 
 def descent_process(
@@ -68,7 +69,7 @@ def descent_process(
         done = state.step + steps
         return State(done.astype(step_size.dtype) * step_size, done, parameters, state.memory)
 
-    bulk = steps_per_record if draw in (None, no_data) else _largest_divisor(steps_per_record, BULK)
+    bulk = _largest_divisor(steps_per_record, LONGEST if draw in (None, no_data) else BULK)
     pieces = steps_per_record // bulk
 
     def advance(state: State, index: Int[Array, ""]) -> State:
@@ -78,7 +79,7 @@ def descent_process(
 
     times = jnp.arange(records + 1).astype(step_size.dtype) * (steps_per_record * step_size)
     start = State.start(parameters, times[0], memory)
-    return Process(start, advance, observe, times, lambda state: many(state, 1))
+    return Process(start, advance, observe, times, lambda state: many(state, 1), steps=records * steps_per_record)
 
 
 def no_data(key: Array) -> None:
@@ -100,4 +101,4 @@ def scaled_by(timescale: Any, gradient: Any) -> Any:
 
 
 def _largest_divisor(number: int, most: int) -> int:
-    return max(divisor for divisor in range(1, min(number, most) + 1) if number % divisor == 0)
+    return next(divisor for divisor in range(min(number, most), 0, -1) if number % divisor == 0)

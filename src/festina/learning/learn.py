@@ -25,6 +25,7 @@ from festina.worlds.gated import GatedDataset
 from festina.worlds.statistics import Population, Statistics
 
 RECORDS = 200
+MOST_STEPS = 1e15  # that can still be counted in a float
 SNAPSHOT = "snapshot:"
 
 Observe = Callable[[Any, Any], Observed]
@@ -177,6 +178,7 @@ def descent(
     require(step_size > 0, "step_size", "be positive", step_size)
     require(0 < until < np.inf, "until", "be positive and finite", until)
     require(records >= 1, "records", "be at least 1", records)
+    require(until / step_size < MOST_STEPS, "until", f"hold fewer than {MOST_STEPS:.0e} steps of {step_size}", until)
     steps = round(until / step_size)
     require(steps >= 1, "until", f"hold at least one step of {step_size}", until)
     count, per_record = _recordings(steps, records)
@@ -251,7 +253,7 @@ def split(network: Any) -> tuple[Any, Any]:
 def _recordings(steps: int, records: int) -> tuple[int, int]:
     """How many recordings to make and how many steps apart: exactly ``steps`` in all, if that costs few recordings."""
     apart = -(-steps // records)
-    even = next(count for count in range(apart, steps + 1) if steps % count == 0)
+    even = next(steps // count for count in range(min(records, steps), 0, -1) if steps % count == 0)
     apart = even if even <= 2 * apart else apart
     return -(-steps // apart), apart
 

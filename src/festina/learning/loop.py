@@ -22,9 +22,10 @@ from festina.errors import FestinaWarning, StoreError
 from festina.interrupts import held
 from festina.learning import checkpoint as checkpoints
 from festina.learning.failure import Build, Failure, diagnose, finite
+from festina.learning.outlook import Clock, Outlook, Recorded, check_memory, check_steps
 from festina.learning.process import Process, State
 from festina.learning.progress import Progress
-from festina.precision import double, to_numpy
+from festina.precision import bytes_of, double, to_numpy
 
 CHUNKS = 100
 TILE_BYTES = 2**19  # of parameters that go through a chunk together: with all that is computed, a core's second cache
@@ -63,21 +64,13 @@ class Checkpoint:
     mark: Hashable = ""
 
 
-class _Clock:
-    """How long recordings take once everything is compiled: the first chunk does not count."""
+@jax.tree_util.register_static
+@dataclass(frozen=True)
+class _Ahead:
+    """What a process is known to have ahead of it: whether there is something to conclude, and its steps."""
 
-    def __init__(self) -> None:
-        self.marks: list[tuple[float, int]] = []
-
-    def tick(self, count: int) -> None:
-        self.marks.append((monotonic(), count))
-
-    def seconds_for(self, records: int, otherwise: float) -> float:
-        """What so many recordings would take; a single chunk cannot tell."""
-        if len(self.marks) < 2:
-            return otherwise
-        seen = sum(count for _, count in self.marks[1:])
-        return (self.marks[-1][0] - self.marks[0][0]) / seen * records
+    concludes: bool
+    steps: int | None
 
 
 @dataclass
@@ -120,15 +113,17 @@ def drive(
     """
     began = monotonic()
     with double():
-        state, first, times, last = _start(build, inputs)
+        ahead = _look_ahead(build, inputs, label)
+        state, first, times, _ = _start(build, inputs)
         times = np.asarray(times)
         runs, records = times.shape
         journey = _Journey(state, _allocate(first, records), 1)
         mark = "" if checkpoint is None else checkpoints.fingerprint(checkpoint.mark, inputs, times, first)
         resumed = 0 if checkpoint is None else _resume(checkpoint.path, mark, journey)
-        length = chunk_length(records - 1)
-        clock = _Clock()
-        with Progress(label, total=runs * (records - 1), silent=listen is not None) as progress:
+        length, alone = chunk_length(records - 1), listen is not None
+        clock = Clock()
+        outlook = Outlook(label, _place(journey, times), (records - journey.records) / length, silent=alone)
+        with outlook.watched(), Progress(label, total=runs * (records - 1), silent=alone) as progress:
             progress.advance(runs * (journey.records - 1))
             progress.say("compiling")
             saved = monotonic()
@@ -141,6 +136,7 @@ def drive(
                 count = min(length, records - journey.records)
                 _advance_journey(build, inputs, journey, count, times[:, journey.records + count - 1])
                 clock.tick(count)
+                outlook.tick(lambda: _place(journey, times), (records - journey.records) / length)
                 progress.advance(runs * count)
                 progress.say("")
                 if listen is not None:
@@ -160,7 +156,7 @@ def drive(
                     _save(checkpoint.path, mark, journey)
                 if not unfinished():
                     raise
-        concluded = _conclude(build, inputs, journey) if last and not unfinished() else {}
+        concluded = _conclude(build, inputs, journey) if ahead.concludes and not unfinished() else {}
     finished = records if len(journey.failures) == runs else journey.records
     failures = [journey.failures[run] for run in sorted(journey.failures)]
     seconds = monotonic() - began
@@ -175,6 +171,24 @@ def drive(
         concluded,
         clock.seconds_for(records - 1, seconds),
     )
+
+
+def _look_ahead(build: Build, inputs: Any, label: str) -> _Ahead:
+    """What a batch of runs has ahead of it, before anything is compiled; refused if there is no room for it."""
+    state, first, times, ahead = _start.shapes(build, inputs)
+    runs, records = times.shape
+    owner = "a run" if runs == 1 else f"{runs} runs"
+    check_memory(f"The recordings of {owner}", bytes_of(first) * records)
+    check_memory(f"The weights of {owner}", bytes_of(state))
+    check_steps(label, ahead.steps)
+    return ahead
+
+
+def _place(journey: _Journey, times: np.ndarray) -> Recorded:
+    """Where the runs of a journey are; one that does not get to its recordings was given up."""
+    steps, reached = np.asarray(journey.state.step), np.asarray(journey.state.time)
+    arrived = _arrived(reached, times[:, journey.records - 1])
+    return Recorded(journey.records, times.shape[1], steps, reached, np.where(arrived, times[:, -1], reached))
 
 
 def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int, until: np.ndarray) -> None:
@@ -206,13 +220,14 @@ def _arrived(time: Any, until: Any) -> Any:
 
 
 @partial(brief_jit, static_argnums=0)
-def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, dict[str, None]]:
-    """The first state, what is observed of it, when recordings are made, and the names of what the end will have."""
+def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, _Ahead]:
+    """The first state, what is observed of it, when recordings are made, and what is known to be ahead."""
 
-    def one(inputs: Any) -> tuple[State, dict[str, Array], Array, dict[str, None]]:
+    def one(inputs: Any) -> tuple[State, dict[str, Array], Array, _Ahead]:
         process = build(inputs)
         initial = jax.tree.map(jnp.asarray, process.initial)
-        return initial, process.observe(initial), process.times, dict.fromkeys(process.conclude(initial))
+        ahead = _Ahead(bool(process.conclude(initial)), process.steps)
+        return initial, process.observe(initial), process.times, ahead
 
     return jax.vmap(one)(inputs)
 
@@ -271,7 +286,7 @@ def _concluded(build: Build, inputs: Any, state: State) -> dict[str, Array]:
 def _in_tiles(one: Callable[[Any, State], Any], inputs: Any, state: State) -> Any:
     """`vmap` over runs, or over as many of them at once as fit the cache, tile after tile."""
     runs = state.step.shape[0]
-    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state.parameters)) // runs
+    size = bytes_of(state.parameters) // runs
     tile = max(
         count for count in range(1, runs + 1) if runs % count == 0 and (count == 1 or count * size <= TILE_BYTES)
     )

@@ -139,8 +139,8 @@ def posterior_process(
     means = jax.tree.map(jnp.zeros_like, jax.eval_shape(average, parameters))
     chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), jnp.asarray(0), jnp.asarray(0), means)
     times = jnp.arange(records + 1).astype(float) * draws_per_record
-    start = State.start(parameters, times[0], chain)
-    return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude)
+    start, steps = State.start(parameters, times[0], chain), records * draws_per_record
+    return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps)
 
 
 def _at(energy: Tempered, data: Any, temperature: Any) -> Callable[[Any], Float[Array, ""]]:

@@ -35,6 +35,7 @@ class Process:
         times: when it is recorded; the first is the start.
         step: one step of a dynamics that has steps of its own, so that a failure can be dated to the step.
         conclude: what is recorded of the last state only, by name: for what is too large to be kept at every recording.
+        steps: how many there are up to the last recording, if that is known beforehand.
     """
 
     initial: State
@@ -43,3 +44,4 @@ class Process:
     times: Float[Array, " records"]
     step: Callable[[State], State] | None = None
     conclude: Callable[[State], Observed] = lambda state: {}
+    steps: int | None = None

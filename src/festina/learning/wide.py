@@ -177,4 +177,4 @@ def _in_tiles(alone: Callable[[Arm], Process], arms: Arm, outputs: int, most: in
         return jax.tree.map(lambda leaf: leaf.reshape(tiles * width, *leaf.shape[2:])[:count], seen)
 
     memory = (_repeated(cut, outputs, axis=1), *start.memory[1:])
-    return Process(State(start.time, start.step, many, memory), advance, observe, tile.times)
+    return Process(State(start.time, start.step, many, memory), advance, observe, tile.times, steps=tile.steps)

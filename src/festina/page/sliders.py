@@ -7,6 +7,7 @@ from festina.config import notes
 
 WIDE = 100.0  # a range of such a ratio, or a value so far below its end, is seen better in logarithms
 AROUND = 100.0  # how far a logarithmic slider goes, up and down, where nothing bounds it
+NARROW = 5.0  # times the reach of a linear slider: a range of real numbers that is seen whole
 NUDGE = 1e-3  # of the range, to stay clear of an end that is excluded
 
 
@@ -43,6 +44,8 @@ def slider(field: Any, value: Any) -> dict[str, Any] | None:
         scale = "log"
     else:
         first, last = _linear_ends(low, high, float(value))
+        if not whole:
+            first, last = _near(first, last, float(value))
         scale = "lin"
     if whole:
         first, last = max(round(first), int(low.value) if low.value is not None else round(first)), round(last)
@@ -54,16 +57,27 @@ def _is_wide(field: Any, low: Bound, high: Bound, value: float) -> bool:
         return False
     if notes(field).get("scale") == "log":
         return True
-    if high.value is None:
+    if high.value is None or field.annotation is float:
         return False
     return value * WIDE < high.value or (low.value > 0 and high.value / low.value > WIDE)
 
 
 def _linear_ends(low: Bound, high: Bound, value: float) -> tuple[float, float]:
-    reach = 2 * abs(value) or 1.0
-    first = value - reach if low.value is None else _inner(low, value, 1)
-    last = value + reach if high.value is None else _inner(high, value, -1)
+    first = value - _reach(value) if low.value is None else _inner(low, value, 1)
+    last = value + _reach(value) if high.value is None else _inner(high, value, -1)
     return first, last
+
+
+def _near(first: float, last: float, value: float) -> tuple[float, float]:
+    """The part of a range around a value; all of it, if it does not go much further."""
+    reach = _reach(value)
+    if last - first <= NARROW * reach:
+        return first, last
+    return max(first, value - reach), min(last, value + reach)
+
+
+def _reach(value: float) -> float:
+    return 2 * abs(value) or 1.0
 
 
 def _inner(bound: Bound, value: float, direction: int) -> float:

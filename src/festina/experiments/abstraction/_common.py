@@ -9,6 +9,7 @@ from festina._lazy import np, xr
 from festina.config import knows_numbers
 from festina.errors import ArgumentError
 from festina.experiment import ExperimentConfig, Variable, continuous, structural
+from festina.experiments._fields import Coefficient, Duration, Start, StepSize, Timescale, countable
 
 ARMS = ("flexible", "forgetful")
 
@@ -27,24 +28,26 @@ VARIABLES = {
 class BlockConfig(ExperimentConfig):
     """Joint descent on students and gates through blocks of tasks, with the values of the paper's first simulation."""
 
-    weight_timescale: float = continuous(1.3, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
-    gate_timescale: float = continuous(0.03, gt=0, scale="log", unit="t", help="timescale τ_c of the gates")
-    nonnegativity: float = continuous(1 / 11, ge=0, help="coefficient of Σ max(0, −c)")
-    normalization: float = continuous(5 / 11, ge=0, help="coefficient of (‖c‖ − 1)²")
-    block_length: float = continuous(1.0, gt=0, unit="t", help="how long one task is shown, τ_B")
-    until: float = structural(20.0, gt=0, unit="t", help="when to stop")
-    step_size: float = structural(0.001, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
+    weight_timescale: Timescale = continuous(1.3, scale="log", unit="t", help="timescale τ_w of the students")
+    gate_timescale: Timescale = continuous(0.03, scale="log", unit="t", help="timescale τ_c of the gates")
+    nonnegativity: Coefficient = continuous(1 / 11, help="coefficient of Σ max(0, −c)")
+    normalization: Coefficient = continuous(5 / 11, help="coefficient of (‖c‖ − 1)²")
+    block_length: Duration = continuous(1.0, unit="t", help="how long one task is shown, τ_B")
+    until: Duration = structural(20.0, unit="t", help="when to stop")
+    step_size: StepSize = structural(0.001, unit="t", help="length dt of the simultaneous Euler steps")
     records: int = structural(2000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
-    scale: float = continuous(0.01, gt=0, scale="log", help="s.d. of initial weights, times √inputs")
+    scale: Start = continuous(0.01, scale="log", help="s.d. of initial weights, times √inputs")
 
     @field_validator("records")
     @classmethod
     def _whole(cls, records: int, info: ValidationInfo) -> int:
         steps = round(info.data.get("until", 0) / info.data.get("step_size", 1))
-        if steps and steps % records:
+        if steps % records:
             fit = max(count for count in range(1, min(records, steps) + 1) if steps % count == 0)
             raise ValueError(f"divide the {steps} steps there are (until/step_size), as {fit} does")
         return records
+
+    _countable = field_validator("step_size")(countable)
 
     @field_validator("step_size")
     @classmethod

@@ -7,6 +7,7 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jnp, np
 from festina.experiment import Variable, structural
+from festina.experiments._fields import StepSize
 from festina.experiments.abstraction._common import AbstractionConfig, keys
 
 TASKS = 2
@@ -24,7 +25,7 @@ class ConnectedConfig(AbstractionConfig):
     """The fields of both experiments."""
 
     hidden: int = structural(20, ge=1, le=1000, help="hidden units; at least one for each row of the two teachers")
-    step_size: float = structural(0.01, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
+    step_size: StepSize = structural(0.01, unit="t", help="length dt of the simultaneous Euler steps")
 
     @field_validator("hidden")
     @classmethod

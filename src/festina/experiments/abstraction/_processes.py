@@ -29,4 +29,5 @@ def alongside(*processes: Any) -> Any:
         lambda state: each(first.observe, state),
         first.times,
         lambda state: moved(each(first.step, state)),
+        steps=first.steps,
     )

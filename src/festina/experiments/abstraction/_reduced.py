@@ -7,25 +7,28 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jnp
 from festina.experiment import ExperimentConfig, Variable, continuous, structural
+from festina.experiments._fields import Coefficient, Duration, Start, StepSize, Timescale, countable
 
 
 class ReducedConfig(ExperimentConfig):
     """The fields of a model of two paths and two teachers that has no inputs any more."""
 
-    weight_timescale: float = continuous(1.3, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
-    gate_timescale: float = continuous(0.06, gt=0, scale="log", unit="t", help="timescale τ_c of the gates")
-    nonnegativity: float = continuous(1 / 11, ge=0, help="coefficient of Σ max(0, −c)")
-    normalization: float = continuous(5 / 11, ge=0, help="coefficient of (‖c‖₁ − 1)²")
-    scale: float = continuous(0.01, gt=0, scale="log", help="s.d. of initial weights")
-    until: float = structural(20.0, gt=0, unit="t", help="when to stop")
-    step_size: float = structural(0.001, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
+    weight_timescale: Timescale = continuous(1.3, scale="log", unit="t", help="timescale τ_w of the students")
+    gate_timescale: Timescale = continuous(0.06, scale="log", unit="t", help="timescale τ_c of the gates")
+    nonnegativity: Coefficient = continuous(1 / 11, help="coefficient of Σ max(0, −c)")
+    normalization: Coefficient = continuous(5 / 11, help="coefficient of (‖c‖₁ − 1)²")
+    scale: Start = continuous(0.01, scale="log", help="s.d. of initial weights")
+    until: Duration = structural(20.0, unit="t", help="when to stop")
+    step_size: StepSize = structural(0.001, unit="t", help="length dt of the simultaneous Euler steps")
     steps_per_record: int = structural(10, ge=1, le=100_000, help="steps between recordings; must divide all steps")
+
+    _countable = field_validator("step_size")(countable)
 
     @field_validator("steps_per_record")
     @classmethod
     def _whole(cls, steps_per_record: int, info: ValidationInfo) -> int:
         steps = round(info.data.get("until", 0) / info.data.get("step_size", 1))
-        if not steps or steps % steps_per_record:
+        if steps % steps_per_record:
             raise ValueError(f"divide the {steps} steps there are (until/step_size)")
         return steps_per_record
 

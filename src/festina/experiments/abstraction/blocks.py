@@ -10,6 +10,7 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jax, jnp, np, xr
 from festina.experiment import Claim, Equation, Experiment, Preset, above, below, continuous, near, structural
+from festina.experiments._fields import Coefficient, Duration
 from festina.experiments.abstraction._common import keys, rule
 from festina.experiments.abstraction._equations import REDUCED
 from festina.experiments.abstraction._reduced import ReducedConfig, paths, process, variables
@@ -56,18 +57,18 @@ class BlockLength(Experiment):
     quick = {"seeds": 2, "step_size": 0.002, "steps_per_record": 25}
 
     class Config(ReducedConfig):
-        nonnegativity: float = continuous(2 / 11, ge=0, help="coefficient of Σ max(0, −c)")
-        normalization: float = continuous(10 / 11, ge=0, help="coefficient of (‖c‖₁ − 1)²")
-        block_lengths: tuple[float, ...] = structural(
+        nonnegativity: Coefficient = continuous(2 / 11, help="coefficient of Σ max(0, −c)")
+        normalization: Coefficient = continuous(10 / 11, help="coefficient of (‖c‖₁ − 1)²")
+        block_lengths: tuple[Duration, ...] = structural(
             (0.25, 0.5, 1.0, 2.0, 3.0, 4.0),
             min_length=1,
             unit="t",
             help="block lengths τ_B, rising; rounds of two end at recordings",
         )
         difference: float = continuous(
-            1e-9, gt=0, scale="log", help="how much the weights or gates of twins differ at the start"
+            1e-9, ge=1e-12, le=1, scale="log", help="how much the weights or gates of twins differ at the start"
         )
-        until: float = structural(48.0, gt=0, unit="t", help="when to stop")
+        until: Duration = structural(48.0, unit="t", help="when to stop")
         steps_per_record: int = structural(50, ge=1, le=100_000, help="steps between recordings; must divide all steps")
 
         _rising = field_validator("block_lengths")(rising)

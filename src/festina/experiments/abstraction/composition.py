@@ -19,6 +19,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Coefficient, Duration, StepSize, Timescale, countable
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -84,19 +85,21 @@ class Composition(Experiment):
 
     class Config(AbstractionConfig):
         outputs: int = structural(6, ge=1, le=1000, help="outputs d_out of the tasks")
-        weight_timescale: float = continuous(0.2, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
-        nonnegativity: float = continuous(0.5, ge=0, help="coefficient of Σ max(0, −c), task composition")
-        normalization: float = continuous(1.25, ge=0, help="coefficient of (‖c‖₁ − 1)², task composition")
-        until: float = structural(30.0, gt=0, unit="t", help="when to stop")
+        weight_timescale: Timescale = continuous(0.2, scale="log", unit="t", help="timescale τ_w of the students")
+        nonnegativity: Coefficient = continuous(0.5, help="coefficient of Σ max(0, −c), task composition")
+        normalization: Coefficient = continuous(1.25, help="coefficient of (‖c‖₁ − 1)², task composition")
+        until: Duration = structural(30.0, unit="t", help="when to stop")
         records: int = structural(3000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
         training_blocks: int = structural(23, ge=1, le=1000, help="blocks of single teachers before new tasks begin")
         novel_blocks: int = structural(7, ge=1, le=1000, help="blocks of new tasks")
-        subtask_gate_timescale: float = continuous(
-            0.005, gt=0, scale="log", unit="t", help="timescale τ_c of the gates, subtask composition"
+        subtask_gate_timescale: Timescale = continuous(
+            0.005, scale="log", unit="t", help="timescale τ_c of the gates, subtask composition"
         )
-        subtask_nonnegativity: float = continuous(1 / 44, ge=0, help="coefficient of Σ max(0, −c), subtask composition")
-        subtask_normalization: float = continuous(1 / 88, ge=0, help="coefficient of (‖c‖₂ − 1)², subtask composition")
-        subtask_step_size: float = structural(0.01, gt=0, unit="t", help="length dt of steps, subtask composition")
+        subtask_nonnegativity: Coefficient = continuous(1 / 44, help="coefficient of Σ max(0, −c), subtask composition")
+        subtask_normalization: Coefficient = continuous(1 / 88, help="coefficient of (‖c‖₂ − 1)², subtask composition")
+        subtask_step_size: StepSize = structural(0.01, unit="t", help="length dt of steps, subtask composition")
+
+        _countable_too = field_validator("subtask_step_size")(countable)
 
         @field_validator("subtask_step_size")
         @classmethod

@@ -5,6 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np, xr
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiments._fields import Coefficient, Duration, Timescale
 from festina.experiments.abstraction._common import (
     ARMS,
     adaptation_times,
@@ -67,11 +68,11 @@ class Connected(Experiment):
     quick = {"seeds": 4}
 
     class Config(ConnectedConfig):
-        weight_timescale: float = continuous(0.06, gt=0, scale="log", unit="t", help="timescale τ₁ of the first layer")
-        gate_timescale: float = continuous(0.01, gt=0, scale="log", unit="t", help="timescale τ₂ of the second layer")
-        nonnegativity: float = continuous(0.2, ge=0, help="coefficient of Σ max(0, −C)")
-        normalization: float = continuous(0.1, ge=0, help="coefficient of (‖C‖₂ − 1)²")
-        until: float = structural(30.0, gt=0, unit="t", help="when to stop")
+        weight_timescale: Timescale = continuous(0.06, scale="log", unit="t", help="timescale τ₁ of the first layer")
+        gate_timescale: Timescale = continuous(0.01, scale="log", unit="t", help="timescale τ₂ of the second layer")
+        nonnegativity: Coefficient = continuous(0.2, help="coefficient of Σ max(0, −C)")
+        normalization: Coefficient = continuous(0.1, help="coefficient of (‖C‖₂ − 1)²")
+        until: Duration = structural(30.0, unit="t", help="when to stop")
         records: int = structural(600, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import festina as fs
 from festina._lazy import jax, jnp, np, xr
 from festina.experiment import Claim, Equation, Experiment, Preset, above, below, continuous, structural
+from festina.experiments._fields import Coefficient, Duration, Share, Timescale
 from festina.experiments.abstraction._common import process
 from festina.experiments.abstraction._connected_rows import (
     AXES,
@@ -52,22 +53,22 @@ class ConnectedMap(Experiment):
     }
 
     class Config(ConnectedConfig):
-        block_shares: tuple[float, ...] = structural(
+        block_shares: tuple[Share, ...] = structural(
             (1.0, 0.75, 0.5, 0.25, 0.125), min_length=1, help="block lengths of both maps, as shares of the longest"
         )
-        second_timescales: tuple[float, ...] = structural(
+        second_timescales: tuple[Timescale, ...] = structural(
             (0.0075, 0.01, 0.0125, 0.015, 0.02), min_length=1, unit="t", help="timescales τ₂ of the first map"
         )
-        strengths: tuple[float, ...] = structural(
+        strengths: tuple[Coefficient, ...] = structural(
             (0.0, 0.2, 0.25, 0.3, 0.35), min_length=1, help="strengths s of the bounds in the second map"
         )
-        strength: float = continuous(0.25, ge=0, help="strength s of the bounds in the first map")
-        block_length: float = continuous(0.8, gt=0, unit="t", help="the longest block τ_B")
-        weight_timescale: float = continuous(0.04, gt=0, scale="log", unit="t", help="timescale τ₁ of the first layer")
-        gate_timescale: float = continuous(0.01, gt=0, scale="log", unit="t", help="timescale τ₂ in the second map")
-        nonnegativity: float = continuous(10 / 11, ge=0, help="coefficient of Σ max(0, −C), for a strength of 1")
-        normalization: float = continuous(5 / 11, ge=0, help="coefficient of (‖C‖₂ − 1)², for a strength of 1")
-        until: float = structural(20.0, gt=0, unit="t", help="when to stop")
+        strength: Coefficient = continuous(0.25, help="strength s of the bounds in the first map")
+        block_length: Duration = continuous(0.8, unit="t", help="the longest block τ_B")
+        weight_timescale: Timescale = continuous(0.04, scale="log", unit="t", help="timescale τ₁ of the first layer")
+        gate_timescale: Timescale = continuous(0.01, scale="log", unit="t", help="timescale τ₂ in the second map")
+        nonnegativity: Coefficient = continuous(10 / 11, help="coefficient of Σ max(0, −C), for a strength of 1")
+        normalization: Coefficient = continuous(5 / 11, help="coefficient of (‖C‖₂ − 1)², for a strength of 1")
+        until: Duration = structural(20.0, unit="t", help="when to stop")
         records: int = structural(40, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
         convention: Literal["sum", "mean"] = structural(
             "mean", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"

@@ -1,12 +1,13 @@
 """Teachers of many dimensions drive gates harder, and spare networks the need for fast gates."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 import festina as fs
 from festina._lazy import np, xr
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiments._fields import Timescale
 from festina.experiments.abstraction._common import AbstractionConfig, Data, block_edges, keys, process, rule
 from festina.experiments.abstraction._processes import alongside
 from festina.experiments.abstraction._reduced import arms_of
@@ -15,6 +16,7 @@ from festina.sources import SANDBRINK_2024
 
 CONDITIONS = ("fast gates", "equal timescales", "equal, unbounded")
 LAST = 4  # switches at the end over which speeds are averaged
+Rank = Annotated[int, Field(ge=1, le=1000)]
 SPECIALISED = 0.99  # total alignment from which the closed form for complete specialisation is compared
 
 
@@ -51,9 +53,9 @@ class Dimension(Experiment):
     class Config(AbstractionConfig):
         inputs: int = structural(30, ge=2, le=1000, help="inputs d_in of the tasks")
         outputs: int = structural(30, ge=1, le=1000, help="outputs d_out of the tasks")
-        weight_timescale: float = continuous(0.5, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
-        gate_timescale: float = continuous(0.1, gt=0, scale="log", unit="t", help="timescale τ_c of fast gates")
-        ranks: tuple[int, ...] = structural(
+        weight_timescale: Timescale = continuous(0.5, scale="log", unit="t", help="timescale τ_w of the students")
+        gate_timescale: Timescale = continuous(0.1, scale="log", unit="t", help="timescale τ_c of fast gates")
+        ranks: tuple[Rank, ...] = structural(
             (1, 2, 4, 8, 12, 15),
             min_length=1,
             help="ranks of the teachers, rising; at most half the inputs for orthogonality",

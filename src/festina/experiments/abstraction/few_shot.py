@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 import festina as fs
 from festina.experiment import Claim, Experiment, Preset, above, between, continuous, near, structural
+from festina.experiments._fields import Duration, StepSize
 from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -57,9 +58,9 @@ class FewShot(Experiment):
 
     class Config(AbstractionConfig):
         order: Literal[1, 2] = structural(1, help="order of the norm of the gates: ‖c‖₁ or ‖c‖₂")
-        block_length: float = continuous(0.99, gt=0, unit="t", help="how long one task is shown, τ_B")
-        step_size: float = structural(0.03, gt=0, unit="t", help="length dt of a step, in which one batch is seen")
-        until: float = structural(19.8, gt=0, unit="t", help="when to stop")
+        block_length: Duration = continuous(0.99, unit="t", help="how long one task is shown, τ_B")
+        step_size: StepSize = structural(0.03, unit="t", help="length dt of a step, in which one batch is seen")
+        until: Duration = structural(19.8, unit="t", help="when to stop")
         records: int = structural(660, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
         batch: int = structural(1, ge=1, le=1_000_000, help="inputs B seen in one step (sampled and wishart)")
         data: Data = structural(

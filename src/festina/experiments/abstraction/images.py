@@ -5,6 +5,7 @@ from typing import Any, Literal
 import festina as fs
 from festina._lazy import jax, np, xr
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiments._fields import Coefficient, Duration, Start, Timescale
 from festina.experiments.abstraction._common import ARMS, BlockConfig, arms, block_edges, by_block, clock, keys, rule
 from festina.experiments.abstraction._equations import BOUNDS
 from festina.experiments.abstraction._images_sets import PAIRS, at_hand
@@ -56,12 +57,12 @@ class Images(Experiment):
         instead_of: Literal["nothing", Names] = structural(
             "nothing", help="set by festina itself: images that were asked for and are not there"
         )
-        weight_timescale: float = continuous(10.0, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
-        gate_timescale: float = continuous(0.005, gt=0, scale="log", unit="t", help="timescale τ_c of flexible gates")
-        nonnegativity: float = continuous(0.5, ge=0, help="coefficient of Σ max(0, −c)")
-        normalization: float = continuous(0.25, ge=0, help="coefficient of (‖c‖ − 1)²; L1 for digits, L2 for clothes")
-        until: float = structural(10.0, gt=0, unit="t", help="when to stop")
-        scale: float = continuous(1e-4, gt=0, scale="log", help="s.d. of initial weights, times √(number of features)")
+        weight_timescale: Timescale = continuous(10.0, scale="log", unit="t", help="timescale τ_w of the students")
+        gate_timescale: Timescale = continuous(0.005, scale="log", unit="t", help="timescale τ_c of flexible gates")
+        nonnegativity: Coefficient = continuous(0.5, help="coefficient of Σ max(0, −c)")
+        normalization: Coefficient = continuous(0.25, help="coefficient of (‖c‖ − 1)²; L1 for digits, L2 for clothes")
+        until: Duration = structural(10.0, unit="t", help="when to stop")
+        scale: Start = continuous(1e-4, scale="log", help="s.d. of initial weights, times √(number of features)")
         batch: int = structural(100, ge=1, le=10_000, help="images seen in one step")
         pretraining: int = structural(
             0, ge=0, le=100_000, help="steps of AdamW, 512 images each, that shape the features; 0: up to about 90 %"

@@ -7,6 +7,7 @@ from pydantic import field_validator
 import festina as fs
 from festina._lazy import jnp, np, xr
 from festina.experiment import Claim, Equation, Experiment, Preset, above, below, continuous, structural
+from festina.experiments._fields import Duration, StepSize, Timescale
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import block_edges, keys, rule
 from festina.experiments.abstraction._equations import REDUCED
@@ -48,28 +49,26 @@ class Mechanism(Experiment):
     quick = {"seeds": 2, "step_size": 0.0005, "steps_per_record": 20}
 
     class Config(ReducedConfig):
-        block_length: float = continuous(1.0, gt=0, unit="t", help="how long one task is shown, τ_B")
-        until: float = structural(17.0, gt=0, unit="t", help="when to stop")
-        step_size: float = structural(0.0001, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
+        block_length: Duration = continuous(1.0, unit="t", help="how long one task is shown, τ_B")
+        until: Duration = structural(17.0, unit="t", help="when to stop")
+        step_size: StepSize = structural(0.0001, unit="t", help="length dt of the simultaneous Euler steps")
         steps_per_record: int = structural(
             100, ge=1, le=100_000, help="steps between recordings; must divide all steps"
         )
-        gate_timescales: tuple[float, ...] = structural(
+        gate_timescales: tuple[Timescale, ...] = structural(
             (0.1, 0.18, 0.32, 0.56, 1.0),
             min_length=1,
             unit="t",
             help="timescales τ_c of the gates that adapt, positive and rising",
         )
-        adapting_timescale: float = continuous(
-            1.0, gt=0, scale="log", unit="t", help="timescale τ_w of students that adapt"
+        adapting_timescale: Timescale = continuous(
+            1.0, scale="log", unit="t", help="timescale τ_w of students that adapt"
         )
-        adapting_until: float = structural(5.0, gt=0, unit="t", help="how long networks that adapt are watched")
-        tabulated_weights: float = continuous(
-            5.0, gt=0, scale="log", unit="t", help="timescale τ_w of students, third course"
+        adapting_until: Duration = structural(5.0, unit="t", help="how long networks that adapt are watched")
+        tabulated_weights: Timescale = continuous(
+            5.0, scale="log", unit="t", help="timescale τ_w of students, third course"
         )
-        tabulated_gates: float = continuous(
-            0.7, gt=0, scale="log", unit="t", help="timescale τ_c of gates, third course"
-        )
+        tabulated_gates: Timescale = continuous(0.7, scale="log", unit="t", help="timescale τ_c of gates, third course")
 
         _rising = field_validator("gate_timescales")(rising)
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import festina as fs
 from festina._lazy import np
 from festina.experiment import Claim, Equation, Experiment, Preset, above, below, between, continuous, near, structural
+from festina.experiments._fields import Coefficient, Duration, Timescale
 from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
@@ -57,10 +58,10 @@ class Mixtures(Experiment):
 
     class Config(AbstractionConfig):
         outputs: int = structural(6, ge=1, le=1000, help="outputs d_out of the tasks")
-        weight_timescale: float = continuous(0.05, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
-        nonnegativity: float = continuous(1 / 3, ge=0, help="coefficient of Σ max(0, −c)")
-        normalization: float = continuous(5 / 6, ge=0, help="coefficient of (‖c‖ − 1)²")
-        until: float = structural(50.0, gt=0, unit="t", help="when to stop")
+        weight_timescale: Timescale = continuous(0.05, scale="log", unit="t", help="timescale τ_w of the students")
+        nonnegativity: Coefficient = continuous(1 / 3, help="coefficient of Σ max(0, −c)")
+        normalization: Coefficient = continuous(5 / 6, help="coefficient of (‖c‖ − 1)²")
+        until: Duration = structural(50.0, unit="t", help="when to stop")
         records: int = structural(2500, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
         convention: Literal["sum", "mean"] = structural(
             "mean", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"

@@ -5,6 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np
 from festina.experiment import Claim, Experiment, Preset, above, below, continuous, near, structural
+from festina.experiments._fields import Coefficient, Duration, StepSize, Timescale
 from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -50,12 +51,12 @@ class Practice(Experiment):
     quick = {"seeds": 4}
 
     class Config(AbstractionConfig):
-        weight_timescale: float = continuous(0.07, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
-        gate_timescale: float = continuous(0.01, gt=0, scale="log", unit="t", help="timescale τ_c of the gates")
-        nonnegativity: float = continuous(0.18, ge=0, help="coefficient of Σ max(0, −c)")
-        normalization: float = continuous(0.36, ge=0, help="coefficient of (‖c‖ − 1)²")
-        until: float = structural(30.0, gt=0, unit="t", help="when to stop")
-        step_size: float = structural(0.01, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
+        weight_timescale: Timescale = continuous(0.07, scale="log", unit="t", help="timescale τ_w of the students")
+        gate_timescale: Timescale = continuous(0.01, scale="log", unit="t", help="timescale τ_c of the gates")
+        nonnegativity: Coefficient = continuous(0.18, help="coefficient of Σ max(0, −c)")
+        normalization: Coefficient = continuous(0.36, help="coefficient of (‖c‖ − 1)²")
+        until: Duration = structural(30.0, unit="t", help="when to stop")
+        step_size: StepSize = structural(0.01, unit="t", help="length dt of the simultaneous Euler steps")
         records: int = structural(3000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import festina as fs
 from festina._lazy import np, xr
 from festina.experiment import Claim, Equation, Experiment, Preset, above, below, between, continuous, near, structural
+from festina.experiments._fields import Coefficient
 from festina.experiments.abstraction._common import (
     VARIABLES,
     AbstractionConfig,
@@ -59,12 +60,12 @@ class Redundancy(Experiment):
 
     class Config(AbstractionConfig):
         paths: int = structural(4, ge=TASKS, le=20, help="paths P; there are two tasks")
-        nonnegativity: float = continuous(6 / 11, ge=0, help="coefficient of Σ max(0, −c) without a cost of weights")
-        normalization: float = continuous(30 / 11, ge=0, help="coefficient of (‖c‖₁ − 1)² without a cost of weights")
-        weak_nonnegativity: float = continuous(6 / 31, ge=0, help="coefficient of Σ max(0, −c) in the other arms")
-        weak_normalization: float = continuous(30 / 31, ge=0, help="coefficient of (‖c‖₁ − 1)² in the other arms")
-        column_cost: float = continuous(6 / 31, ge=0, help="coefficient of the mean norm of the students' columns")
-        square_cost: float = continuous(0.77, ge=0, help="coefficient λ_W of Σ W²/(2 P d_in)")
+        nonnegativity: Coefficient = continuous(6 / 11, help="coefficient of Σ max(0, −c) without a cost of weights")
+        normalization: Coefficient = continuous(30 / 11, help="coefficient of (‖c‖₁ − 1)² without a cost of weights")
+        weak_nonnegativity: Coefficient = continuous(6 / 31, help="coefficient of Σ max(0, −c) in the other arms")
+        weak_normalization: Coefficient = continuous(30 / 31, help="coefficient of (‖c‖₁ − 1)² in the other arms")
+        column_cost: Coefficient = continuous(6 / 31, help="coefficient of the mean norm of the students' columns")
+        square_cost: Coefficient = continuous(0.77, help="coefficient λ_W of Σ W²/(2 P d_in)")
         records: int = structural(1000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
         data: Literal["sampled", "wishart", "population"] = structural(
             "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`)"

@@ -7,6 +7,7 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiments._fields import Coefficient, Duration, Timescale
 from festina.experiments.abstraction._common import AbstractionConfig, clock, keys, statistics
 from festina.experiments.abstraction._equations import JOINT_DESCENT
 from festina.sources import SANDBRINK_2024
@@ -45,26 +46,26 @@ class Regimes(Experiment):
     quick = {"seeds": 3, "data": "closure"}
 
     class Config(AbstractionConfig):
-        block_lengths: tuple[float, ...] = structural(
+        block_lengths: tuple[Duration, ...] = structural(
             (1.0, 0.8, 0.6, 0.4, 0.1), min_length=1, unit="t", help="block lengths τ_B"
         )
-        gate_timescales: tuple[float, ...] = structural(
+        gate_timescales: tuple[Timescale, ...] = structural(
             (0.02, 0.04, 0.06, 0.08, 0.1),
             unit="t",
             help="timescales τ_c of the gates in the first map; none to leave it out",
         )
-        strengths: tuple[float, ...] = structural(
+        strengths: tuple[Coefficient, ...] = structural(
             (0.0, 0.05, 0.1, 0.15, 0.2), help="strengths s of the bounds in the second map; none to leave it out"
         )
-        nonnegativity: float = continuous(1 / 11, ge=0, help="not used: bounds are set by their strengths s")
-        normalization: float = continuous(5 / 11, ge=0, help="not used: bounds are set by their strengths s")
-        block_length: float = continuous(1.0, gt=0, unit="t", help="not used: see the block lengths τ_B")
-        strength: float = continuous(0.3, ge=0, help="strength s of the bounds in the first map")
-        gate_timescale: float = continuous(
-            0.005, gt=0, scale="log", unit="t", help="timescale τ_c of the gates in the second map"
+        nonnegativity: Coefficient = continuous(1 / 11, help="not used: bounds are set by their strengths s")
+        normalization: Coefficient = continuous(5 / 11, help="not used: bounds are set by their strengths s")
+        block_length: Duration = continuous(1.0, unit="t", help="not used: see the block lengths τ_B")
+        strength: Coefficient = continuous(0.3, help="strength s of the bounds in the first map")
+        gate_timescale: Timescale = continuous(
+            0.005, scale="log", unit="t", help="timescale τ_c of the gates in the second map"
         )
-        weight_timescale: float = continuous(0.1, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
-        until: float = structural(7.0, gt=0, unit="t", help="when to stop")
+        weight_timescale: Timescale = continuous(0.1, scale="log", unit="t", help="timescale τ_w of the students")
+        until: Duration = structural(7.0, unit="t", help="when to stop")
         records: int = structural(70, ge=1, le=100_000, help="recordings, evenly spaced; must divide the steps")
         convention: Literal["sum", "mean"] = structural(
             "mean", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"

@@ -20,6 +20,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Coefficient, Duration
 from festina.sources import SANDBRINK_2024
 
 NORMS = (1, 2)  # orders k of ‖c‖_k
@@ -59,14 +60,14 @@ class RegularizerFlow(Experiment):
     quick = {"records": 200}
 
     class Config(ExperimentConfig):
-        nonnegativity: float = continuous(1 / 11, ge=0, help="coefficient λ₁ of Σ max(0, −c)")
-        normalization: float = continuous(5 / 11, gt=0, help="coefficient λ₂ of (‖c‖ − 1)²")
-        lowest: float = continuous(-0.6, help="smallest gate among the starts")
-        highest: float = continuous(1.4, gt=0, help="largest gate among the starts")
+        nonnegativity: Coefficient = continuous(1 / 11, help="coefficient λ₁ of Σ max(0, −c)")
+        normalization: float = continuous(5 / 11, ge=1e-3, le=100, help="coefficient λ₂ of (‖c‖ − 1)²")
+        lowest: float = continuous(-0.6, ge=-10, le=10, help="smallest gate among the starts")
+        highest: float = continuous(1.4, ge=1e-3, le=10, help="largest gate among the starts")
         side: int = structural(
             12, ge=2, le=200, help="starts along each side of their square grid; (0, 0) cannot be one"
         )
-        until: float = structural(200.0, gt=0, unit="τ_c", help="when to stop")
+        until: Duration = structural(200.0, unit="τ_c", help="when to stop")
         steps: int = structural(200_000, ge=1, le=10_000_000, help="Euler steps; gates at zero tremble by one of them")
         records: int = structural(1000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
 

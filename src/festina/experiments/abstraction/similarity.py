@@ -8,6 +8,7 @@ from pydantic import field_validator
 import festina as fs
 from festina._lazy import np, xr
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiments._fields import Coefficient, Cosine, Duration, StepSize, Timescale
 from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
@@ -22,6 +23,7 @@ from festina.experiments.abstraction._common import (
 )
 from festina.experiments.abstraction._equations import JOINT_DESCENT
 from festina.experiments.abstraction._processes import alongside
+from festina.experiments.abstraction._rising import rising
 from festina.sources import SANDBRINK_2024
 
 TASKS = 2
@@ -61,27 +63,23 @@ class Similarity(Experiment):
     quick = {"seeds": 3}
 
     class Config(AbstractionConfig):
-        similarity: tuple[float, ...] = structural(
-            (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0), help="cosines ρ of corresponding rows, rising"
+        similarity: tuple[Cosine, ...] = structural(
+            (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0),
+            min_length=1,
+            help="cosines ρ of corresponding rows, rising",
         )
-        weight_timescale: float = continuous(1 / 60, gt=0, scale="log", unit="t", help="timescale τ_w of the students")
-        gate_timescale: float = continuous(1 / 60, gt=0, scale="log", unit="t", help="timescale τ_c of the gates")
-        nonnegativity: float = continuous(0.0, ge=0, help="coefficient of Σ max(0, −c)")
-        normalization: float = continuous(0.5, ge=0, help="coefficient of (‖c‖₂ − 1)²")
-        until: float = structural(10.0, gt=0, unit="t", help="when to stop")
-        step_size: float = structural(0.01, gt=0, unit="t", help="length dt of the simultaneous Euler steps")
+        weight_timescale: Timescale = continuous(1 / 60, scale="log", unit="t", help="timescale τ_w of the students")
+        gate_timescale: Timescale = continuous(1 / 60, scale="log", unit="t", help="timescale τ_c of the gates")
+        nonnegativity: Coefficient = continuous(0.0, help="coefficient of Σ max(0, −c)")
+        normalization: Coefficient = continuous(0.5, help="coefficient of (‖c‖₂ − 1)²")
+        until: Duration = structural(10.0, unit="t", help="when to stop")
+        step_size: StepSize = structural(0.01, unit="t", help="length dt of the simultaneous Euler steps")
         records: int = structural(1000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
         convention: Literal["sum", "mean"] = structural(
             "mean", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"
         )
 
-        @field_validator("similarity")
-        @classmethod
-        def _possible(cls, similarity: tuple[float, ...]) -> tuple[float, ...]:
-            rising = similarity == tuple(sorted(set(similarity)))
-            if not (similarity and rising and similarity[0] >= -1 and similarity[-1] <= 1):
-                raise ValueError("rise from no less than -1 to no more than 1")
-            return similarity
+        _rising = field_validator("similarity")(rising)
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {"similarity": list(config.similarity), "arm": list(ARMS)}

@@ -8,6 +8,7 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import ExperimentConfig, Variable, structural
+from festina.experiments._fields import Amplitude, Hottest, Temperature
 from festina.experiments.coding._sampled import class_activity, posterior
 
 VARIABLES = {
@@ -33,9 +34,11 @@ class CodingConfig(ExperimentConfig):
 
     width: int = structural(500, ge=10, le=5000, help="neurons N of a hidden layer")
     counts: tuple[int, ...] = structural((50, 25, 25), min_length=2, help="examples of each class")
-    amplitude: float = structural(1.0, gt=0, le=10, help="size σ_a of readouts; their prior variance is σ_a²/P^(1/L)")
-    temperature: float = structural(0.1, gt=0, le=10, help="temperature T")
-    hottest: float = structural(1.0, gt=0, le=100, help="temperature from which T falls while warming up")
+    amplitude: Amplitude = structural(
+        1.0, scale="log", help="size σ_a of readouts; their prior variance is σ_a²/P^(1/L)"
+    )
+    temperature: Temperature = structural(0.1, scale="log", help="temperature T")
+    hottest: Hottest = structural(1.0, scale="log", help="temperature from which T falls while warming up")
     warm_up: int = structural(300, ge=1, le=100_000, help="draws to warm up")
     draws: int = structural(300, ge=8, le=1_000_000, help="draws after warming up")
     records: int = structural(60, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")

@@ -6,6 +6,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np
 from festina.experiment import Claim, Equation, Experiment, Preset, below, between, near, structural
+from festina.experiments._fields import Temperature
 from festina.experiments.coding._common import (
     VARIABLES,
     CodingConfig,
@@ -51,7 +52,7 @@ class Analog(Experiment):
 
     class Config(CodingConfig):
         width: int = structural(1000, ge=10, le=5000, help="neurons N of the hidden layer")
-        temperature: float = structural(0.01, gt=0, le=10, help="temperature T")
+        temperature: Temperature = structural(0.01, scale="log", help="temperature T")
         draws: int = structural(500, ge=8, le=1_000_000, help="draws after warming up")
         records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
 

@@ -5,6 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, between, near, structural
+from festina.experiments._fields import Temperature
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import (
     VARIABLES,
@@ -103,17 +104,18 @@ class Depth(Experiment):
     class Config(CodingConfig):
         width: int = structural(200, ge=20, le=2000, help="neurons N of each hidden layer")
         counts: tuple[int, ...] = structural((20, 10, 10), min_length=2, max_length=3, help="examples of each class")
-        temperature: float = structural(0.03, gt=0, le=10, help="temperature T of linear and rectified chains")
-        warm: float = structural(0.5, gt=0, le=10, help="temperature of the warm sigmoidal chains")
-        mild: float = structural(
-            0.4, gt=0, le=10, help="temperature of the mild sigmoidal chains, below the warm ones'"
+        temperature: Temperature = structural(0.03, scale="log", help="temperature T of linear and rectified chains")
+        warm: Temperature = structural(0.5, scale="log", help="temperature of the warm sigmoidal chains")
+        mild: Temperature = structural(
+            0.4, scale="log", help="temperature of the mild sigmoidal chains, below the warm ones'"
         )
-        cold: float = structural(0.1, gt=0, le=10, help="temperature of the cold sigmoidal chains")
-        lowest: float = structural(0.35, gt=0, le=1, help="temperature down to which theory is solved from scratch")
-        lowest_given: float = structural(
+        cold: Temperature = structural(0.1, scale="log", help="temperature of the cold sigmoidal chains")
+        lowest: float = structural(
+            0.35, ge=1e-3, le=1, scale="log", help="temperature down to which theory is solved from scratch"
+        )
+        lowest_given: Temperature = structural(
             0.1,
-            gt=0,
-            le=10,
+            scale="log",
             help="temperature down to which the second layer is solved for on top of the measured first",
         )
         warm_up: int = structural(500, ge=1, le=100_000, help="draws to warm up")

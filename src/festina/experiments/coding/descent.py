@@ -5,6 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, below, continuous, near, structural
+from festina.experiments._fields import LearningRate
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import (
     VARIABLES,
@@ -103,9 +104,9 @@ class Descent(Experiment):
         draws: int = structural(900, ge=8, le=1_000_000, help="draws after warming up")
         records: int = structural(60, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
         steps: int = structural(10, ge=1, le=10_000, help="steps of descent for each draw")
-        step: float = continuous(0.01, gt=0, le=1, help="length η of a step, of all but Adam", scale="log")
-        momentum: float = continuous(0.9, ge=0, lt=1, help="momentum μ, what is left of a velocity after a step")
-        rate: float = continuous(0.003, gt=0, le=1, help="learning rate of Adam", scale="log")
+        step: LearningRate = continuous(0.01, help="length η of a step, of all but Adam", scale="log")
+        momentum: float = continuous(0.9, ge=0, le=0.999, help="momentum μ, what is left of a velocity after a step")
+        rate: LearningRate = continuous(0.003, help="learning rate of Adam", scale="log")
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         return {"nonlinearity": list(KINDS), "training": list(TRAININGS)} | coordinates(config)

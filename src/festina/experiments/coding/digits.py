@@ -8,6 +8,7 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import np
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, near, structural
+from festina.experiments._fields import Temperature
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._images_sets import at_hand
 from festina.experiments.coding._common import (
@@ -138,7 +139,7 @@ class Digits(Experiment):
         counts: tuple[int, ...] = structural((34, 33, 33), min_length=2, help="training images of each class")
         digits: tuple[int, ...] = structural((3, 5, 8), min_length=2, max_length=10, help="the digits to tell apart")
         tests: int = structural(30, ge=1, le=1000, help="test images of each class")
-        temperature: float = structural(0.03, gt=0, le=10, help="temperature T, of lazy networks as well")
+        temperature: Temperature = structural(0.03, scale="log", help="temperature T, of lazy networks as well")
         warm_up: int = structural(250, ge=1, le=100_000, help="draws to warm up")
         draws: int = structural(250, ge=8, le=1_000_000, help="draws after warming up")
         records: int = structural(250, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")

@@ -19,6 +19,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Hottest
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import between_classes, membership
 from festina.experiments.coding._comparison import sampling_claims, worth_of
@@ -97,8 +98,8 @@ class Outliers(Experiment):
             min_length=1,
             help="examples of each class; the first task at all widths, the others at the middle one",
         )
-        temperature: float = structural(0.1, gt=0, le=0.5, help="final temperature T")
-        hottest: float = structural(1.0, gt=0, le=100, help="temperature from which networks are cooled")
+        temperature: float = structural(0.1, ge=1e-3, le=0.5, scale="log", help="final temperature T")
+        hottest: Hottest = structural(1.0, scale="log", help="temperature from which networks are cooled")
         anneal: int = structural(200, ge=10, le=100_000, help="draws while cooling, a multiple of 10")
         hold: int = structural(600, ge=40, le=1_000_000, help="draws at the final temperature, a multiple of 10")
 

@@ -6,6 +6,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import jnp, np
 from festina.experiment import Claim, Equation, Experiment, ExperimentConfig, Preset, Variable, below, near, structural
+from festina.experiments._fields import Amplitude, Temperature
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import constant_in_time, planted, readout_variance
 from festina.experiments.coding._comparison import sampling_claims, worth_of
@@ -58,9 +59,9 @@ class Predictor(Experiment):
     class Config(ExperimentConfig):
         width: int = structural(300, ge=10, le=5000, help="neurons N of the hidden layer")
         counts: tuple[int, ...] = structural((50, 25, 25), min_length=2, max_length=3, help="examples of each class")
-        amplitude: float = structural(1.0, gt=0, le=10, help="size σ_a of readouts; their prior variance is σ_a²/P")
-        temperature: float = structural(0.01, gt=0, le=10, help="temperature T, of lazy networks as well")
-        noise: float = structural(0.3, ge=0, lt=0.7, help="length of a test input's noise among training inputs")
+        amplitude: Amplitude = structural(1.0, scale="log", help="size σ_a of readouts; their prior variance is σ_a²/P")
+        temperature: Temperature = structural(0.01, scale="log", help="temperature T, of lazy networks as well")
+        noise: float = structural(0.3, ge=0, le=0.69, help="length of a test input's noise among training inputs")
         tests: int = structural(10, ge=1, le=1000, help="noisy test inputs of each class")
         warm_up: int = structural(100, ge=1, le=100_000, help="draws to warm up")
         draws: int = structural(300, ge=8, le=1_000_000, help="draws after warming up")

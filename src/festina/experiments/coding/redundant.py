@@ -6,6 +6,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import Claim, Experiment, Preset, above, below, between, near, structural
+from festina.experiments._fields import Temperature
 from festina.experiments.coding._common import (
     VARIABLES,
     CodingConfig,
@@ -77,8 +78,8 @@ class Redundant(Experiment):
     }
 
     class Config(CodingConfig):
-        temperature: float = structural(0.2, gt=0, le=10, help="temperature T of the chains in equilibrium")
-        cold: float = structural(0.01, gt=0, le=10, help="temperature of the planted and of the cooled chains")
+        temperature: Temperature = structural(0.2, scale="log", help="temperature T of the chains in equilibrium")
+        cold: Temperature = structural(0.01, scale="log", help="temperature of the planted and of the cooled chains")
         draws: int = structural(1700, ge=8, le=1_000_000, help="draws after warming up")
         records: int = structural(100, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
 

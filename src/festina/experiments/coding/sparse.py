@@ -6,6 +6,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np
 from festina.experiment import Claim, Equation, Experiment, Preset, above, below, between, near, structural
+from festina.experiments._fields import Temperature
 from festina.experiments.coding import _sampled
 from festina.experiments.coding._common import (
     VARIABLES,
@@ -56,7 +57,7 @@ class Sparse(Experiment):
     quick = {"width": 100, "counts": (20, 10, 10), "temperature": 0.1, "draws": 200, "warm_up": 400, "records": 60}
 
     class Config(CodingConfig):
-        temperature: float = structural(0.03, gt=0, le=10, help="temperature T")
+        temperature: Temperature = structural(0.03, scale="log", help="temperature T")
         warm_up: int = structural(600, ge=1, le=100_000, help="draws to warm up")
         draws: int = structural(400, ge=8, le=1_000_000, help="draws after warming up")
         records: int = structural(200, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")

@@ -20,6 +20,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Amplitude, Hottest
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import between_classes, membership, planted, readout_variance, world
 from festina.experiments.coding._sampled import class_activity, code_numbers, posterior, stacked
@@ -85,15 +86,15 @@ class Temperature(Experiment):
     class Config(ExperimentConfig):
         width: int = structural(400, ge=10, le=5000, help="neurons N of the hidden layer")
         counts: tuple[int, ...] = structural((50, 25, 25), min_length=2, max_length=3, help="examples of each class")
-        amplitude: float = structural(1.0, gt=0, le=10, help="size σ_a of readouts; their prior variance is σ_a²/P")
-        ladder: tuple[float, ...] = structural(LADDER, min_length=2, help="temperatures T, falling")
+        amplitude: Amplitude = structural(1.0, scale="log", help="size σ_a of readouts; their prior variance is σ_a²/P")
+        ladder: tuple[Hottest, ...] = structural(LADDER, min_length=2, help="temperatures T, falling")
         stay: int = structural(40, ge=RECORDS, le=100_000, help=f"draws at each temperature, a multiple of {RECORDS}")
 
         @field_validator("ladder")
         @classmethod
         def _falling(cls, ladder: tuple[float, ...]) -> tuple[float, ...]:
-            if min(ladder) <= 0 or any(after >= before for before, after in pairwise(ladder)):
-                raise ValueError("be positive and fall")
+            if any(after >= before for before, after in pairwise(ladder)):
+                raise ValueError("fall")
             return ladder
 
         @field_validator("stay")

@@ -19,6 +19,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Duration, Strength
 from festina.sources import ATANASOV_2021
 
 STARTS = ("random", "mirrored")
@@ -62,9 +63,9 @@ class Alignment(Experiment):
         inputs: int = structural(10, ge=2, le=1000, help="inputs Ni")
         hidden: int = structural(50, ge=2, le=10_000, multiple_of=2, help="hidden units Nh, even")
         rungs: int = structural(7, ge=1, le=20, help="how many initial scales, half a decade apart")
-        scale: float = continuous(3e-3, gt=0, scale="log", help="the smallest initial scale σ")
-        strength: float = continuous(1.0, gt=0, help="size s of the target")
-        until: float = continuous(15.0, gt=0, unit="τ", help="when to stop")
+        scale: float = continuous(3e-3, ge=1e-9, le=0.03, scale="log", help="the smallest initial scale σ")
+        strength: Strength = continuous(1.0, help="size s of the target")
+        until: Duration = continuous(15.0, unit="τ", help="when to stop")
         records: int = structural(600, ge=90, le=100_000, help="recordings, a third of them in early logarithmic time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 import festina as fs
 from festina._lazy import jax, jnp, np, plt
+from festina.config import OrInfinite
 from festina.experiment import (
     Claim,
     Equation,
@@ -19,9 +20,10 @@ from festina.experiment import (
     continuous,
     structural,
 )
+from festina.experiments._fields import Start, Strength
 from festina.sources import LECTURE, SAXE_2013
 
-Depth = Annotated[float, Field(ge=1)]
+Depth = Annotated[float, Field(ge=1), OrInfinite(le=1000)]
 LINES = ("-", (0, (5, 1)), (0, (4, 1, 1, 1)), (0, (2, 1)))
 
 
@@ -49,10 +51,10 @@ class Chain(Experiment):
         depth: tuple[Depth, ...] = structural(
             (1, 2, 4, math.inf), min_length=1, help="layers D, one or several, whole or not, or `inf`"
         )
-        strength: float = continuous(3.0, gt=0, help="input-output correlation s")
-        input_variance: float = continuous(2.0, gt=0, help="input variance λ")
-        initial: float = continuous(1e-2, gt=0, scale="log", help="product a₀ of the weights at t = 0")
-        until: float = continuous(100.0, gt=0, unit="τ", help="when to stop")
+        strength: Strength = continuous(3.0, help="input-output correlation s")
+        input_variance: Strength = continuous(2.0, help="input variance λ")
+        initial: Start = continuous(1e-2, scale="log", help="product a₀ of the weights at t = 0")
+        until: float = continuous(100.0, ge=1e-6, le=1e6, unit="τ", help="when to stop")
         records: int = structural(1000, ge=10, le=100_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

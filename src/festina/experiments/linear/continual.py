@@ -18,6 +18,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Start, Strength
 from festina.sources import BRAUN_2022, DOMINE_2025
 
 SCHEDULES = ("blocked", "alternating", "interleaved")
@@ -57,12 +58,12 @@ class Continual(Experiment):
     class Config(ExperimentConfig):
         modes: int = structural(4, ge=1, le=64, help="modes n of a task; 2n inputs, n hidden units, n outputs")
         blocks: int = structural(12, ge=2, le=200, multiple_of=2, help="blocks of the alternating schedule, even")
-        block_length: float = continuous(2.5, gt=0, unit="τ", help="length of an alternating block")
-        imbalance: float = continuous(2.0, gt=0, help="imbalance |λ|: networks with −λ, 0 and +λ are compared")
-        angle: float = continuous(90.0, gt=0, lt=180, unit="°", help="angle θ between the tasks")
-        strongest: float = continuous(2.0, gt=0, help="largest singular value of a task")
-        weakest: float = continuous(1.0, gt=0, help="smallest singular value of a task")
-        scale: float = continuous(0.05, gt=0, scale="log", help="singular values of the initial map")
+        block_length: float = continuous(2.5, ge=1e-6, le=1e3, unit="τ", help="length of an alternating block")
+        imbalance: Strength = continuous(2.0, help="imbalance |λ|: networks with −λ, 0 and +λ are compared")
+        angle: float = continuous(90.0, ge=0.1, le=179.9, unit="°", help="angle θ between the tasks")
+        strongest: Strength = continuous(2.0, help="largest singular value of a task")
+        weakest: Strength = continuous(1.0, help="smallest singular value of a task")
+        scale: Start = continuous(0.05, scale="log", help="singular values of the initial map")
         records: int = structural(480, ge=24, le=100_000, help="recordings after the first, evenly spaced in time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

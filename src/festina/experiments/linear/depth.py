@@ -68,10 +68,10 @@ class Depth(Experiment):
     class Config(ExperimentConfig):
         depths: tuple[Layers, ...] = structural((2, 3, 4, 6, 8, 12, 16), help="numbers of layers D, one or several")
         width: int = structural(3, ge=1, le=64, help="inputs, outputs and neurons of every layer N")
-        strength: float = continuous(2.0, gt=0, help="input-output correlation s of every mode")
-        small: float = continuous(0.7, gt=0, lt=1, help="gain b of a layer with small weights")
-        large: float = continuous(1.0, gt=0, help="gain of a layer with aligned or random orthogonal weights")
-        readout: float = continuous(0.0, ge=0, help="gain of the last layer when pretraining ends")
+        strength: float = continuous(2.0, ge=0.01, le=30, help="input-output correlation s of every mode")
+        small: float = continuous(0.7, ge=0.2, le=0.99, help="gain b of a layer with small weights")
+        large: float = continuous(1.0, ge=0.1, le=10, help="gain of a layer with aligned or random orthogonal weights")
+        readout: float = continuous(0.0, ge=0, le=10, help="gain of the last layer when pretraining ends")
         records: int = structural(160, ge=20, le=10_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import LearningRate, Start
 from festina.experiments.linear import _mice_cohort as cohort
 from festina.sources import LECTURE, LIEBANA_2025
 
@@ -64,15 +65,15 @@ class Mice(Experiment):
     quick = {"seeds": 40}
 
     class Config(ExperimentConfig):
-        learning_rate: float = continuous(0.0026, gt=0, scale="log", help="learning rate η of both layers")
+        learning_rate: LearningRate = continuous(0.0026, scale="log", help="learning rate η of both layers")
         inverse_temperature: float = continuous(
-            9.0, gt=0, help="inverse temperature β of the choice between two values"
+            9.0, ge=1e-3, le=1e3, help="inverse temperature β of the choice between two values"
         )
-        blank: float = continuous(0.1, gt=0, lt=1, help="share of trials with nothing to see")
-        initial_spread: float = continuous(0.0, ge=0, help="s.d. of the constant executor weights at the start")
-        scatter: float = continuous(0.05, ge=0, help="the same, in the model `scattered start`")
-        noise: float = continuous(1e-5, gt=0, scale="log", help="s.d. of what is added to every weight at the start")
-        slowdown: float = continuous(8.0, gt=0, help="how many times slower `slow shallow` learns")
+        blank: float = continuous(0.1, ge=0.01, le=0.99, help="share of trials with nothing to see")
+        initial_spread: float = continuous(0.0, ge=0, le=10, help="s.d. of the constant executor weights at the start")
+        scatter: float = continuous(0.05, ge=0, le=10, help="the same, in the model `scattered start`")
+        noise: Start = continuous(1e-5, scale="log", help="s.d. of what is added to every weight at the start")
+        slowdown: float = continuous(8.0, ge=1e-3, le=1e3, help="how many times slower `slow shallow` learns")
         sessions: int = structural(32, ge=16, le=1000, help="sessions, one for each day")
         trials: int = structural(200, ge=10, le=10_000, multiple_of=5, help="trials of each session")
 

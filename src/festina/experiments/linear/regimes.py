@@ -18,6 +18,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Imbalance, LogDuration, Start, Strength
 from festina.experiments.linear._regimes_networks import (
     ARCHITECTURES,
     compare_grams,
@@ -96,7 +97,7 @@ class Regimes(Experiment):
     quick = {"seeds": 4, "records": 120, "until": 120.0, "imbalance": (-20.0, -5.0, 0.0, 5.0, 20.0)}
 
     class Config(ExperimentConfig):
-        imbalance: tuple[float, ...] = structural(
+        imbalance: tuple[Imbalance, ...] = structural(
             (-50.0, -5.0, 0.0, 5.0, 50.0), min_length=1, help="imbalances λ of the layers, one or several"
         )
         wide: int = structural(8, ge=2, le=64, help="inputs of the funnel, outputs of the anti-funnel")
@@ -104,10 +105,10 @@ class Regimes(Experiment):
             4, ge=1, le=64, help="outputs of the funnel, inputs of the anti-funnel, hidden units of both"
         )
         square: int = structural(5, ge=1, le=64, help="inputs, hidden units and outputs of the square network")
-        weakest: float = continuous(1.0, gt=0, help="smallest singular value s of the task")
-        strongest: float = continuous(2.0, gt=0, help="largest singular value s; the others lie evenly between")
-        scale: float = continuous(0.1, gt=0, scale="log", help="standard deviation of the initial map W₂W₁")
-        until: float = continuous(300.0, gt=0.01, unit="τ", help="when to stop")
+        weakest: Strength = continuous(1.0, help="smallest singular value s of the task")
+        strongest: Strength = continuous(2.0, help="largest singular value s; the others lie evenly between")
+        scale: Start = continuous(0.1, scale="log", help="standard deviation of the initial map W₂W₁")
+        until: LogDuration = continuous(300.0, unit="τ", help="when to stop")
         records: int = structural(200, ge=10, le=100_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

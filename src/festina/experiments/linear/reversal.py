@@ -1,9 +1,7 @@
 """The world turns into its opposite: a saddle that balanced networks cannot pass, unless rounding errors carry them."""
 
 from math import log
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 import festina as fs
 from festina._lazy import jax, jnp, np
@@ -20,9 +18,9 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Duration, Strength
 from festina.sources import BRAUN_2022, DOMINE_2025
 
-Strength = Annotated[float, Field(gt=0)]
 AXES, NUDGED, ROTATED, REORDERED, SINGLE, EXPANDED = ARITHMETICS = (
     "along the axes",
     "along the axes, one weight off by 1e-15",
@@ -74,9 +72,9 @@ class Reversal(Experiment):
         )
         decades: int = structural(6, ge=2, le=8, help="how many decades of λ below the largest")
         imbalance: float = continuous(
-            1e-2, gt=0, scale="log", help="the largest λ; others are 10, 100, … times smaller"
+            1e-2, ge=1e-6, le=100, scale="log", help="the largest λ; others are 10, 100, … times smaller"
         )
-        until: float = continuous(45.0, gt=0, unit="τ", help="when to stop")
+        until: Duration = continuous(45.0, unit="τ", help="when to stop")
         records: int = structural(900, ge=100, le=100_000, help="recordings after the first, evenly spaced in time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

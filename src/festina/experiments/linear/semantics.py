@@ -18,6 +18,7 @@ from festina.experiment import (
     continuous,
     structural,
 )
+from festina.experiments._fields import Duration, Start
 from festina.sources import SAXE_2019
 
 NETWORKS = ("deep", "deep from a tenth", "decoupled", "shallow")
@@ -65,11 +66,11 @@ class Semantics(Experiment):
         columns: int = structural(4, ge=2, le=16, help="grid: columns of items")
         features: int = structural(32, ge=3, le=10_000, help="features of an item, at least as many as items")
         hidden: int = structural(64, ge=3, le=4096, help="hidden units, at least as many as items")
-        flip: float = continuous(0.1, gt=0, lt=0.5, help="tree: probability that a feature flips on an edge")
-        correlation: float = continuous(0.5, gt=0, lt=1, help="partition: correlation of items in one class")
-        length: float = continuous(1.0, gt=0, unit="items", help="ring and grid: how far correlations reach")
-        scale: float = continuous(0.01, gt=0, scale="log", help="size of the initial weights")
-        until: float = continuous(60.0, gt=0, unit="τ", help="when to stop")
+        flip: float = continuous(0.1, ge=1e-3, le=0.499, help="tree: probability that a feature flips on an edge")
+        correlation: float = continuous(0.5, ge=1e-3, le=0.999, help="partition: correlation of items in one class")
+        length: float = continuous(1.0, ge=0.01, le=100, unit="items", help="ring and grid: how far correlations reach")
+        scale: Start = continuous(0.01, scale="log", help="size of the initial weights")
+        until: Duration = continuous(60.0, unit="τ", help="when to stop")
         records: int = structural(300, ge=10, le=100_000, help="recordings after the first, evenly spaced in time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Imbalance, LogDuration, Share, Start, Strength
 from festina.experiments.linear._regimes_networks import draw_arm, loss_of, maps_of, split
 from festina.sources import DOMINE_2025, LECTURE
 
@@ -53,16 +54,16 @@ class Transition(Experiment):
     quick = {"seeds": 2, "records": 400}
 
     class Config(ExperimentConfig):
-        imbalance: tuple[float, ...] = structural(
+        imbalance: tuple[Imbalance, ...] = structural(
             (0.0, 0.01, 0.1, 1.0, 10.0, 100.0), min_length=1, help="imbalances λ of the layers, one or several"
         )
-        strength: float = continuous(1.0, gt=0, help="input-output correlation s; the network's strongest mode")
-        weakest: float = continuous(0.4, gt=0, help="the network's weakest mode, as a share of the strongest")
-        initial: float = continuous(
-            1e-3, gt=0, scale="log", help="product of the weights at t = 0; s.d. of the network's map"
+        strength: Strength = continuous(1.0, help="input-output correlation s; the network's strongest mode")
+        weakest: Share = continuous(0.4, help="the network's weakest mode, as a share of the strongest")
+        initial: Start = continuous(
+            1e-3, scale="log", help="product of the weights at t = 0; s.d. of the network's map"
         )
         modes: int = structural(3, ge=1, le=64, help="inputs, hidden units and outputs of the network")
-        until: float = continuous(40.0, gt=0.01, unit="τ", help="when to stop")
+        until: LogDuration = continuous(40.0, unit="τ", help="when to stop")
         records: int = structural(800, ge=10, le=100_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

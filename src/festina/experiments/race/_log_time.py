@@ -1,11 +1,16 @@
 """The flow of small starts: nothing happens for long, then everything, so that recordings are even in log time."""
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 import festina as fs
 from festina._lazy import jnp
 
 FIRST = 1.0  # time of the first recording after the start
+
+LateDuration = Annotated[float, Field(ge=2 * FIRST, le=1e4)]
+"""When to stop: well after the first recording."""
 
 
 def log_time_flow(config: Any, rate: Any, start: Any, observe: Any) -> Any:

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from math import ceil
 from typing import Any
 
+from pydantic import field_validator
+
 import festina as fs
 from festina._lazy import jax
 from festina.experiment import ExperimentConfig, structural
+from festina.experiments._fields import Duration, SmallStepSize, countable
 
 SMALL = 1e-2  # up to this standard deviation of its weights the start of a network is called small
 
@@ -18,9 +21,11 @@ SMALL = 1e-2  # up to this standard deviation of its weights the start of a netw
 class SmallStepsConfig(ExperimentConfig):
     """The fields of descent in small steps; a longer run has more of them, and not larger ones."""
 
-    until: float = structural(50.0, gt=0, allow_inf_nan=False, unit="τ", help="when to stop")
-    step_size: float = structural(0.01, gt=0, le=0.05, unit="τ", help="longest step of descent")
+    until: Duration = structural(50.0, unit="τ", help="when to stop")
+    step_size: SmallStepSize = structural(0.01, unit="τ", help="longest step of descent")
     records: int = structural(200, ge=10, le=10_000, help="recordings, evenly spaced")
+
+    _countable = field_validator("step_size")(countable)
 
     @property
     def steps_per_record(self) -> int:

@@ -7,7 +7,7 @@ from pydantic import Field
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
-from festina.experiments._fields import Distinct
+from festina.experiments._fields import Distinct, Duration, Start
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.race._settled import require_settled
 from festina.experiments.race._small_steps import SmallStepsConfig, small_steps
@@ -57,10 +57,10 @@ class Context(Experiment):
         cue: Annotated[tuple[Cue, ...], Distinct] = structural(
             (0.0, 0.5, 1.0, 2.0), min_length=1, help="size κ of the context's indicator, one or several"
         )
-        initial: float = continuous(1e-3, gt=0, scale="log", help="strength of every gated pathway at t = 0")
-        scale: float = continuous(1e-2, gt=0, scale="log", help="s.d. of a rectified network's weights at t = 0")
+        initial: Start = continuous(1e-3, scale="log", help="strength of every gated pathway at t = 0")
+        scale: Start = continuous(1e-2, scale="log", help="s.d. of a rectified network's weights at t = 0")
         width: int = structural(100, ge=4, le=10_000, help="hidden units of the rectified network")
-        until: float = structural(60.0, gt=0, allow_inf_nan=False, unit="τ", help="when to stop")
+        until: Duration = structural(60.0, unit="τ", help="when to stop")
         records: int = structural(300, ge=10, le=10_000, help="recordings, evenly spaced")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

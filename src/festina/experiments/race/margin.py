@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, near, structural
+from festina.experiments._fields import Start
 from festina.experiments.race._margin_measures import (
     CROSSING,
     WELL_ABOVE,
@@ -30,7 +31,7 @@ from festina.experiments.race._settled import at_the_end
 from festina.experiments.race._small_steps import SmallStepsConfig, scaled, small_steps
 from festina.sources import LECTURE, SAXE_2022
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Margin = Annotated[float, Field(ge=1e-3, le=10)]
 
 
 class Margin(Experiment):
@@ -75,12 +76,12 @@ class Margin(Experiment):
     }
 
     class Config(SmallStepsConfig):
-        separation: tuple[Positive, ...] = structural(
+        separation: tuple[Margin, ...] = structural(
             (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5),
             min_length=2,
             help="margins Δ, rising",
         )
-        scale: tuple[Positive, ...] = structural(
+        scale: tuple[Start, ...] = structural(
             (3e-2, 1e-2, 1e-3, 1e-4), min_length=2, help="s.d. σ of the weights at t = 0, falling"
         )
         width: int = structural(200, ge=4, le=10_000, help="hidden units H")

@@ -18,7 +18,7 @@ from festina.experiment import (
     continuous,
     structural,
 )
-from festina.experiments._fields import Distinct
+from festina.experiments._fields import Distinct, Duration
 from festina.experiments.race._routing_networks import (
     Arm,
     decoupled,
@@ -33,7 +33,7 @@ from festina.experiments.race._routing_networks import (
 from festina.sources import LECTURE, SAXE_2022
 
 Count = Annotated[int, Field(ge=1, le=50)]
-Product = Annotated[float, Field(gt=0, lt=1.5)]
+Product = Annotated[float, Field(ge=1e-9, le=1.499)]
 STARTS = ("equal", "balanced")
 FIRST = 1e-3  # of the duration: the first recording after the start
 
@@ -73,12 +73,12 @@ class Routing(Experiment):
         trained: Annotated[tuple[Count, ...], Distinct] = structural(
             (1, 2, 4, 7), min_length=1, help="trained outputs K of each input; K above M is left out"
         )
-        initial: float = continuous(0.2, gt=0, lt=1.5, help="product of the three layers at t = 0")
+        initial: Product = continuous(0.2, help="product of the three layers at t = 0")
         race_domains: int = structural(4, ge=1, le=20, help="domains of the network whose pathways race")
         race_initial: Annotated[tuple[Product, ...], Distinct] = structural(
             (1e-3, 1e-2, 0.1, 0.5), min_length=1, help="products of the layers at t = 0 of each racing pathway"
         )
-        until: float = continuous(50.0, gt=0, unit="τ", help="when to stop")
+        until: Duration = continuous(50.0, unit="τ", help="when to stop")
         records: int = structural(300, ge=10, le=100_000, help="recordings, evenly spaced in log time")
 
         @field_validator("trained")

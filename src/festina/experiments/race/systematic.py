@@ -7,13 +7,13 @@ from pydantic import Field, ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, between, near, structural
-from festina.experiments._fields import Distinct
+from festina.experiments._fields import Distinct, Duration, SmallStepSize
 from festina.experiments.race._routing_networks import Arm, mode_strengths, random_weights, stacked
 from festina.experiments.race._settled import require_settled
 from festina.experiments.race._small_steps import SmallStepsConfig, small_steps
 from festina.sources import LECTURE, SAXE_2022
 
-Positive = Annotated[float, Field(gt=0, le=10)]
+Gain = Annotated[float, Field(ge=1e-3, le=10)]
 Count = Annotated[int, Field(ge=1, le=50)]
 SMALL, LARGE = 0.2, 2.5  # gains of a rich and of a lazy start
 SMALLEST = -9.0  # logarithm of the smallest start that is tried
@@ -55,12 +55,12 @@ class Systematic(Experiment):
         trained: Annotated[tuple[Count, ...], Distinct] = structural(
             (1, 2, 3, 4), min_length=1, help="trained outputs K of each input, one or several; fewer than domains"
         )
-        gain: Annotated[tuple[Positive, ...], Distinct] = structural(
+        gain: Annotated[tuple[Gain, ...], Distinct] = structural(
             (SMALL, 0.5, 1.0, 1.5, 2.0, LARGE), min_length=1, help="gains of the random orthogonal weights"
         )
         hidden: int = structural(64, ge=DOMAINS, le=1000, help="hidden units of both layers")
-        until: float = structural(40.0, gt=0, allow_inf_nan=False, unit="τ", help="when to stop")
-        step_size: float = structural(0.005, gt=0, le=0.05, unit="τ", help="longest step of descent")
+        until: Duration = structural(40.0, unit="τ", help="when to stop")
+        step_size: SmallStepSize = structural(0.005, unit="τ", help="longest step of descent")
         records: int = structural(400, ge=10, le=10_000, help="recordings, evenly spaced")
 
         @field_validator("trained")

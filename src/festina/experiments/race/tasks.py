@@ -19,8 +19,8 @@ from festina.experiment import (
     near,
     structural,
 )
-from festina.experiments._fields import Distinct
-from festina.experiments.race._log_time import log_time_flow
+from festina.experiments._fields import Distinct, Start
+from festina.experiments.race._log_time import LateDuration, log_time_flow
 from festina.experiments.race._settled import require_settled
 from festina.experiments.race._tasks_networks import (
     cosine_at,
@@ -38,7 +38,6 @@ SMALL = 1e-4  # a start is small up to this strength
 LARGE = 0.2  # and large from this one on
 
 TaskCount = Annotated[int, Field(ge=2, le=12)]
-Strength = Annotated[float, Field(gt=0, lt=100)]
 
 
 class Tasks(Experiment):
@@ -83,12 +82,12 @@ class Tasks(Experiment):
         tasks: Annotated[tuple[TaskCount, ...], Distinct] = structural(
             (2, 3, 4), min_length=1, help="numbers of tasks C, one or several"
         )
-        initial: Annotated[tuple[Strength, ...], Distinct] = structural(
+        initial: Annotated[tuple[Start, ...], Distinct] = structural(
             (1e-8, 1e-4, 1e-2, 0.3), min_length=1, help="strengths of the pathways at t = 0 (their means), rising"
         )
         points: int = structural(25, ge=3, le=400, help="cosines, from the smallest possible to 1, evenly in |ȳ|")
         width: int = structural(16, ge=1, le=1024, help="hidden units of every pathway")
-        until: float = continuous(200.0, gt=2.0, unit="τ", help="when to stop")
+        until: LateDuration = continuous(200.0, unit="τ", help="when to stop")
         records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from festina.experiment import (
     structural,
 )
 from festina.experiments._fields import Distinct
-from festina.experiments.race._log_time import log_time_flow
+from festina.experiments.race._log_time import LateDuration, log_time_flow
 from festina.experiments.race._views_networks import (
     gated_networks,
     gated_worlds,
@@ -47,7 +47,7 @@ from festina.sources import JARVIS_2025, SAXE_2022
 
 Depth = Annotated[int, Field(ge=2, le=8)]
 Probability = Annotated[float, Field(ge=0, le=1)]
-Strength = Annotated[float, Field(gt=0, lt=1)]
+Strength = Annotated[float, Field(ge=1e-9, le=0.999)]
 
 
 class Views(Experiment):
@@ -107,9 +107,11 @@ class Views(Experiment):
             (1e-4, 1e-3, 1e-2, 1e-1), min_length=1, help="typical strengths of the pathways at t = 0, rising"
         )
         width: int = structural(4, ge=1, le=256, help="hidden units in every layer of a pathway")
-        spread: float = continuous(0.5, gt=0, le=3, help="s.d. of the logarithm of a pathway's strength at t = 0")
-        weakest: float = continuous(0.5, gt=0, lt=1, help="amplitude of the weakest slot; that of the strongest is 1")
-        until: float = continuous(2000.0, gt=2.0, unit="τ", help="when to stop")
+        spread: float = continuous(0.5, ge=1e-3, le=3, help="s.d. of the logarithm of a pathway's strength at t = 0")
+        weakest: float = continuous(
+            0.5, ge=1e-3, le=0.999, help="amplitude of the weakest slot; that of the strongest is 1"
+        )
+        until: LateDuration = continuous(2000.0, unit="τ", help="when to stop")
         records: int = structural(120, ge=10, le=10_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

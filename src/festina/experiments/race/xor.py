@@ -2,18 +2,15 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field
-
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
-from festina.experiments._fields import Distinct
+from festina.experiments._fields import Distinct, Duration, SmallStepSize, Start
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.race._settled import require_settled
 from festina.experiments.race._small_steps import SMALL, SmallStepsConfig, scaled, small_steps
 from festina.sources import LECTURE, SAXE_2022
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 EXAMPLE = "one example"
 GATINGS = (EXAMPLE, "half-planes", "classes", "always on")
 CHANCE = 0.5  # the loss of answering 0
@@ -51,13 +48,13 @@ class Xor(Experiment):
     quick = {"seeds": 3, "records": 200, "step_size": 0.01}
 
     class Config(SmallStepsConfig):
-        initial: float = continuous(1e-3, gt=0, scale="log", help="strength π₀ of every gated pathway at t = 0")
-        scale: Annotated[tuple[Positive, ...], Distinct] = structural(
+        initial: Start = continuous(1e-3, scale="log", help="strength π₀ of every gated pathway at t = 0")
+        scale: Annotated[tuple[Start, ...], Distinct] = structural(
             (1e-3, 1e-2, 5e-2), min_length=1, help="s.d. σ of a rectified network's weights at t = 0, one or several"
         )
         width: int = structural(150, ge=4, le=10_000, help="hidden units H of the rectified network")
-        until: float = structural(30.0, gt=0, allow_inf_nan=False, unit="τ", help="when to stop")
-        step_size: float = structural(0.005, gt=0, le=0.05, unit="τ", help="longest step of descent")
+        until: Duration = structural(30.0, unit="τ", help="when to stop")
+        step_size: SmallStepSize = structural(0.005, unit="τ", help="longest step of descent")
         records: int = structural(300, ge=10, le=10_000, help="recordings, evenly spaced")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import ExperimentConfig, continuous, structural
+from festina.experiments._fields import LearningRate
 
 OBJECT, CONTEXT, OUTPUT = "object", "context", "y"
 
@@ -15,7 +16,7 @@ OBJECT, CONTEXT, OUTPUT = "object", "context", "y"
 class DescentConfig(ExperimentConfig):
     """The fields of gradient descent on all samples at once."""
 
-    rate: float = continuous(1e-3, gt=0, scale="log", help="learning rate on the loss summed over samples")
+    rate: LearningRate = continuous(1e-3, scale="log", help="learning rate on the loss summed over samples")
     steps: int = structural(8000, ge=10, le=1_000_000, help="steps of gradient descent")
     records: int = structural(160, ge=2, le=100_000, help="recordings; must divide the steps")
 

@@ -5,6 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, structural
+from festina.experiments._fields import Start, Strength
 from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, single
 from festina.sources import JARVIS_2025
 
@@ -41,9 +42,9 @@ class Depth(Experiment):
 
     class Config(DescentConfig):
         contexts: int = structural(3, ge=2, le=8, help="contexts C")
-        context_scale: float = structural(1.0, gt=0, le=100, help="size κ of the context's input")
+        context_scale: Strength = structural(1.0, help="size κ of the context's input")
         width: int = structural(420, ge=4, le=10_000, help="hidden units of each layer")
-        deviation: float = continuous(6e-4, gt=0, scale="log", help="s.d. of initial weights")
+        deviation: Start = continuous(6e-4, scale="log", help="s.d. of initial weights")
         steps: int = structural(30_000, ge=10, le=1_000_000, help="steps of gradient descent")
         records: int = structural(150, ge=2, le=100_000, help="recordings; must divide the steps")
 

@@ -7,7 +7,7 @@ from pydantic import Field
 import festina as fs
 from festina._lazy import jnp, np
 from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
-from festina.experiments._fields import Distinct
+from festina.experiments._fields import Distinct, Start
 from festina.experiments.rectified._pathways import (
     DescentConfig,
     Learner,
@@ -64,7 +64,7 @@ class Race(Experiment):
             (3, 4, 5), min_length=1, help="contexts C, one or several"
         )
         path_width: int = structural(20, ge=8, le=1000, help="hidden units of each path")
-        deviation: float = continuous(8e-6, gt=0, scale="log", help="s.d. of initial weights")
+        deviation: Start = continuous(8e-6, scale="log", help="s.d. of initial weights")
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         sizes = list(range(1, max(config.contexts) + 1))

@@ -19,6 +19,7 @@ from festina.experiment import (
     near,
     structural,
 )
+from festina.experiments._fields import Start, Strength
 from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, pathways, single, small_start
 from festina.experiments.rectified._selectivity_measures import (
     EARLY,
@@ -34,7 +35,6 @@ from festina.experiments.rectified._selectivity_measures import (
 from festina.sources import JARVIS_2025
 
 Count = Annotated[int, Field(ge=2, le=8)]
-Positive = Annotated[float, Field(gt=0, le=100)]
 ARMS: tuple[str, ...] = ("relu", "all but one", "single", "modular", "frozen")
 
 
@@ -75,9 +75,9 @@ class Selectivity(Experiment):
 
     class Config(DescentConfig):
         width: int = structural(600, ge=12, le=10_000, help="hidden units of a network")
-        initial: float = continuous(0.005, gt=0, scale="log", help="s.d. of initial weights, times the width")
+        initial: Start = continuous(0.005, scale="log", help="s.d. of initial weights, times the width")
         contexts: tuple[Count, ...] = structural((3, 4, 5, 5), min_length=1, help="contexts C of each world")
-        context_scale: tuple[Positive, ...] = structural(
+        context_scale: tuple[Strength, ...] = structural(
             (1.0, 1.0, 1.0, 1.35), min_length=1, help="size κ of the context's input in each world"
         )
 
