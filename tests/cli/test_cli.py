@@ -74,8 +74,8 @@ def test_asking_imports_nothing_heavy(words: list[str], environment: dict[str, s
 
 def test_help_comes_from_the_configuration(festina: Any) -> None:
     text = " ".join(festina("run", NAME, "--help").stdout.split())
-    assert "--strength X input-output correlation s [number > 0; default 3; continuous]" in text
-    assert "--until X when to stop [number > 0; in τ; default" in text
+    assert "--strength X input-output correlation s [number ≥ 0.001, ≤ 100; default 3; continuous]" in text
+    assert "--until X when to stop [number ≥ 1e-06, ≤ 1e+06; in τ; default" in text
     for flag in (
         "--set",
         "--seeds",

@@ -44,7 +44,7 @@ def shown() -> dict[str, str]:
 
 
 def elsewhere(command: str) -> bool:
-    return any(command == start or command.startswith(f"{start} ") for start in ELSEWHERE)
+    return command.startswith(tuple(ELSEWHERE))
 
 
 OWN = [command for command in shown() if not elsewhere(command)]

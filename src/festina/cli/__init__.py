@@ -34,24 +34,29 @@ def main(arguments: Sequence[str] | None = None, say: Say = complain) -> int:
         # Whoever read has gone; the interpreter's own flush at exit must find somewhere to write.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except KeyboardInterrupt:
-        code, sentence = INTERRUPTED, INTERRUPTED_SENTENCE
-    except Interrupted as error:
-        code, sentence = INTERRUPTED, str(error)
-    except FestinaError as error:
-        code, sentence = WRONG, str(error)
-    except OSError as error:
-        named = f"{error.filename}: " if error.filename else ""
-        code, sentence = WRONG, f"{named}{error.strerror or error}"
-    except Exception as error:
-        hint = "" if debug else " (--debug shows where)"
-        code, sentence = BROKEN, f"unexpected {type(error).__name__}: {error}{hint}"
+    except (KeyboardInterrupt, Exception) as error:
+        code, sentence = _verdict_on(error)
         if debug:
             traceback.print_exc()
     with suppress(OSError):  # whoever read has gone, as all of a pipeline do on Ctrl-C, or the disk is full
         _flush()
     say(sentence)
     return code
+
+
+def _verdict_on(error: BaseException) -> tuple[int, str]:
+    """The exit code, and the sentence that says what went wrong."""
+    match error:
+        case KeyboardInterrupt():
+            return INTERRUPTED, INTERRUPTED_SENTENCE
+        case Interrupted():
+            return INTERRUPTED, str(error)
+        case FestinaError():
+            return WRONG, str(error)
+        case OSError():
+            named = f"{error.filename}: " if error.filename else ""
+            return WRONG, f"{named}{error.strerror or error}"
+    return BROKEN, f"unexpected {type(error).__name__}: {error} (--debug shows where)"
 
 
 def _answer(words: list[str]) -> int:

@@ -31,7 +31,7 @@ from festina.experiments.race._settled import at_the_end
 from festina.experiments.race._small_steps import SmallStepsConfig, scaled, small_steps
 from festina.sources import LECTURE, SAXE_2022
 
-Margin = Annotated[float, Field(ge=1e-3, le=10)]
+Separation = Annotated[float, Field(ge=1e-3, le=10)]
 
 
 class Margin(Experiment):
