@@ -229,3 +229,24 @@ def test_a_reader_that_leaves_early_is_no_error(environment: dict[str, str]) -> 
     done = subprocess.run([FESTINA, "list"], stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writer)
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("asked", ["tpu", "cpu,nonsense", "cuda"])
+def test_a_platform_that_is_not_there_is_told_before_the_work(festina: Any, tmp_path: Path, asked: str) -> None:
+    there = r"JAX_PLATFORMS must name platforms that are there \(.*cpu.*\), but is "
+    done = festina("run", NAME, *SMALL, "--out", tmp_path / "none", JAX_PLATFORMS=asked)
+    if asked == "cuda" and done.returncode == 0:
+        pytest.skip("there is one here")
+    assert re.search(f"{there}'{asked}'", complaint(done)) and not (tmp_path / "none").exists()
+
+
+def test_a_platform_that_is_not_there_is_told_in_python_too_each_time(environment: dict[str, str]) -> None:
+    program = (
+        "import festina as fs; from festina.errors import FestinaError\n"
+        "for _ in range(2):\n"
+        "    try: fs.run('linear/chain', budget='quick')\n"
+        "    except FestinaError as error: print(error)\n"
+    )
+    asked = environment | {"JAX_PLATFORMS": "nonsense"}
+    done = subprocess.run([sys.executable, "-c", program], env=asked, capture_output=True, text=True)
+    assert done.stdout.count("but is 'nonsense'.") == 2, done.stderr
