@@ -200,6 +200,7 @@ def test_debug_shows_where(festina: Any) -> None:
     assert "Traceback" in done.stderr and "festina: Argument `strength`" in done.stderr
 
 
+@pytest.mark.full
 def test_a_small_sweep(festina: Any, store: Path) -> None:
     words = ["sweep", NAME, *SMALL, "--over", "initial=log:1e-3:1e-2:2", "--keep", "product", "--out", store]
     answer = json.loads(festina(*words, "--json").stdout)
@@ -211,6 +212,7 @@ def test_a_small_sweep(festina: Any, store: Path) -> None:
     assert "must not name `depth`, which is also fixed to" in fixed
 
 
+@pytest.mark.full
 def test_reproduce_writes_one_self_contained_report(festina: Any, first_run: Any, store: Path) -> None:
     done = festina("reproduce", NAME, "--budget", "quick", "--out", store)
     assert done.returncode == 0, done.stderr
