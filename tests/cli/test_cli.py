@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -223,3 +224,19 @@ def test_a_reader_that_leaves_early_is_no_error(environment: dict[str, str]) -> 
     done = subprocess.run([FESTINA, "list"], stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writer)
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_stream_that_was_closed_is_no_error(closed: str, environment: dict[str, str]) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}>&-', "sh", str(FESTINA), "list"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_terminated_it_ends_at_once_and_silently(environment: dict[str, str]) -> None:
+    """SIGTERM has its usual effect; what is on disk is whole, as it is after any end."""
+    command = [FESTINA, "run", NAME, "--budget", "quick"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        process.terminate()
+        assert process.communicate(timeout=PATIENCE) == (b"", b"")
+    assert process.returncode == -signal.SIGTERM
