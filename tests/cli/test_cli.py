@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -252,3 +253,19 @@ def test_a_platform_that_is_not_there_is_told_in_python_too_each_time(environmen
     asked = environment | {"JAX_PLATFORMS": "nonsense"}
     done = subprocess.run([sys.executable, "-c", program], env=asked, capture_output=True, text=True)
     assert done.stdout.count("but is 'nonsense'.") == 2, done.stderr
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_stream_that_was_closed_is_no_error(closed: str, environment: dict[str, str]) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}>&-', "sh", str(FESTINA), "list"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_terminated_it_ends_at_once_and_silently(environment: dict[str, str]) -> None:
+    """SIGTERM has its usual effect; what is on disk is whole, as it is after any end."""
+    command = [FESTINA, "run", NAME, "--budget", "quick"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        process.terminate()
+        assert process.communicate(timeout=PATIENCE) == (b"", b"")
+    assert process.returncode == -signal.SIGTERM
