@@ -23,6 +23,7 @@ from festina.lab.reproduce import Entry, reproduce, select
 from festina.lab.style import THEORY, ensure_figure, save_figure
 from festina.lab.tables import as_json, rerun_command, run_command, value_text, verdict_sentence
 from festina.sources import LECTURE, SAXE_2013
+from festina.wording import duration
 
 
 class Decay(Experiment):
@@ -235,7 +236,7 @@ def test_a_damaged_figure_is_neither_handed_out_nor_reported(
         paths = ensure_figure(stored)
     drawn = [path.read_bytes() for path in paths]
     paths[1].write_bytes(harm(drawn[1]))
-    report = write_report([Entry(stored.experiment.name, stored.experiment, stored)], tmp_path / "report.html")
+    report = write_report([Entry(stored.experiment.name, stored.experiment, result=stored)], tmp_path / "report.html")
     assert b64encode(drawn[1]).decode() in report.read_text()
     with pytest.warns(FestinaWarning, match=r"the figure in .* is damaged; drawn again"):
         ensure_figure(stored)
