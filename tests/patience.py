@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-PATIENCE = 20.0  # seconds; they pass only where something has failed
+PATIENCE = 600.0  # seconds; they pass only where something has failed
 
 
 def wait_for(condition: Callable[[], object]) -> None:

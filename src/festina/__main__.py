@@ -80,7 +80,7 @@ def _listen(last: LastWord) -> None:
     """Leave on Ctrl-C: in the main thread if it gets to hear of it, or else in a thread that waits for nothing else."""
 
     def leave(*_: object) -> None:
-        if [last.say(exit_codes.INTERRUPTED_SENTENCE)]:
+        if last.say(exit_codes.INTERRUPTED_SENTENCE):
             os._exit(exit_codes.INTERRUPTED)
 
     signal.signal(signal.SIGINT, leave)
