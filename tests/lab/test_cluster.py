@@ -27,15 +27,30 @@ QUESTION = {"over": {"strength": [1.0 + k / 10 for k in range(24)]}, "tile": 2, 
 DRIVER = """
 import sys
 import festina as fs
+from festina.lab import cluster
 if __name__ == "__main__":
+    cluster.PATIENCE = "600s"
     strengths = [1.0 + k / 10 for k in range(24)]
     executor = fs.lab.Dask(scheduler=sys.argv[2])
     fs.sweep("linear/chain", {"strength": strengths}, tile=2, budget="quick", store=sys.argv[1], executor=executor)
 """
 
 
+@pytest.fixture(autouse=True, scope="module")
+def patient():
+    """No limits of dask's own: a busy machine may take its time to answer."""
+    import dask
+
+    limits = {f"distributed.comm.timeouts.{each}": f"{PATIENCE:g}s" for each in ("connect", "tcp")}
+    with pytest.MonkeyPatch.context() as patch, dask.config.set(limits):
+        for name, limit in limits.items():
+            patch.setenv(f"DASK_{name.upper().replace('.', '__')}", limit)
+        patch.setattr("festina.lab.cluster.PATIENCE", f"{PATIENCE:g}s")
+        yield
+
+
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(patient):
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made:
@@ -62,7 +77,7 @@ def test_a_driver_and_a_worker_are_killed_and_nothing_is_lost_or_doubled(tmp_pat
     folder = sweep_folder(tmp_path, planned("linear/chain", **QUESTION))
     with claimed(tiles.claim_path(folder, 0, 22)):  # the last tile: it cannot be done before the driver is killed
         driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), cluster.scheduler_address])
-        wait_for(lambda: done(tmp_path))
+        wait_for(lambda: done(tmp_path) or driver.poll() is not None)
         os.kill(driver.pid, signal.SIGKILL)
         driver.wait()
     assert 0 < len(done(tmp_path)) < 12

@@ -25,7 +25,7 @@ from festina.lab.plan import Plan
 from festina.lab.registry import is_known
 from festina.lab.worker import compute
 
-PATIENCE = "10s"  # to reach a scheduler
+PATIENCE = "30s"  # to reach a scheduler, which may be busy
 
 
 @dataclass(frozen=True)
