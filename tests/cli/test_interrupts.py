@@ -140,9 +140,14 @@ def test_nothing_comes_after_the_last_word(tmp_path):
         while True:
             os.write(2, b"noise\\n")
 
-    for _ in range(3):
-        threading.Thread(target=chatter, daemon=True).start()
-    time.sleep(0.05)
+    def end_slowly(code, end=os._exit):
+        time.sleep(0.1)
+        end(code)
+
+    os._exit = end_slowly
+    threading.Thread(target=chatter, daemon=True).start()
+    while os.fstat(2).st_size == 0:
+        time.sleep(0.01)
     press()
     """
     found = ending(tmp_path, body)
