@@ -15,7 +15,7 @@ from festina.cli.output import paint, print_json, row
 from festina.cli.work import entry_json
 from festina.lab import tour as lab
 from festina.lab.reproduce import Entry
-from festina.lab.tables import duration
+from festina.wording import duration
 
 Say = Callable[..., None]
 HEAD = ("experiment", "claims", "time", "what it shows")

@@ -114,10 +114,11 @@ def draw(result: Result) -> dict[str, bytes]:
 
 
 def encoded(figure: Any, name: str) -> bytes:
-    """The bytes of a figure in one of the formats."""
+    """The bytes of a figure in one of the formats; its layout is found with the first, and is that of all others."""
     stream = BytesIO()
     # Without a date in it, the same result gives the same file.
     figure.savefig(stream, format=name, dpi=DOTS_PER_INCH, metadata={"Date": None} if name == "svg" else None)
+    figure.set_layout_engine("none")
     return stream.getvalue()
 
 

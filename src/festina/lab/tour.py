@@ -44,6 +44,7 @@ STOPS = (
     Stop(
         "abstraction/specialization",
         "Fast, bounded gates turn relearning into switching.",
+        {"seeds": 2},
     ),
     Stop(
         "coding/redundant",
