@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from patience import PATIENCE
+from patience import PATIENCE, wait_for
 
 SENTENCE = re.compile(r"festina: .*interrupted.*")
 REMARK = "festina: stopping at the end of the step at hand; Ctrl-C again ends at once"
@@ -101,13 +101,19 @@ class Command:
             (os.killpg if group else os.kill)(self.process.pid, signal.SIGINT)
 
     def end(self) -> Ending:
-        """Wait for its end."""
+        """Wait for its end, and for that of all that it has started and not taken along."""
         try:
             self.process.wait(PATIENCE)
+            wait_for(lambda: not self._group())
         finally:
             self.process.kill()
             self.process.wait()
         return Ending(self.process.returncode, self.said, _content(self._err))
+
+    def _group(self) -> list[str]:
+        """The processes of its group that are alive."""
+        listed = _processes("pgid=,stat=")
+        return [line for line in listed if line.split()[0] == str(self.process.pid) and "Z" not in line.split()[1]]
 
     def seconds(self) -> float:
         """How long ago it was started."""
@@ -116,8 +122,13 @@ class Command:
 
 def at_work_on(folder: Path) -> list[int]:
     """The processes whose command names a folder."""
-    listed = subprocess.run(["ps", "-axww", "-o", "pid=,command="], capture_output=True, text=True, check=True).stdout
-    return [int(line.split()[0]) for line in listed.splitlines() if str(folder) in line]
+    return [int(line.split()[0]) for line in _processes("pid=,command=") if str(folder) in line]
+
+
+def _processes(columns: str) -> list[str]:
+    return subprocess.run(
+        ["ps", "-axww", "-o", columns], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
 
 def _content(stream: IO[bytes]) -> str:

@@ -7,8 +7,9 @@ PATIENCE = 600.0  # seconds; they pass only where something has failed
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    """Look again and again until something holds."""
-    deadline = time.monotonic() + PATIENCE
+    """Look again and again, ever less often, until something holds."""
+    began, pause = time.monotonic(), 0.01
     while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
+        assert time.monotonic() - began < PATIENCE, "waited in vain"
+        time.sleep(pause)
+        pause = min(1.2 * pause, 0.2)

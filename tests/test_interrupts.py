@@ -1,11 +1,14 @@
 """Ctrl-C within a process: who answers it, when, and that it is never lost."""
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
 
-from festina.interrupts import handled, held, raised
+from festina.interrupts import apart, handled, held
 from interrupting import answering
 
 
@@ -48,14 +51,27 @@ def test_the_second_does_not_wait():
     assert after == []
 
 
-def test_raised_does_so_at_once():
-    after = []
-    with answering(lambda number, frame: after.append("before")):
-        with pytest.raises(KeyboardInterrupt), raised():
-            press()
-            after.append("the first")
-        press()
-    assert after == ["before"]
+CHILD = """
+import os, signal
+print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []), os.path.sameopenfile(2, os.open(os.devnull, 0)))
+"""
+
+
+def child() -> str:
+    return subprocess.run([sys.executable, "-c", CHILD], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def test_apart_starts_processes_that_neither_hear_nor_speak():
+    said, over = [], threading.Event()
+    thread = threading.Thread(target=lambda: over.wait() and said.append(child()))
+    before, plain = os.fstat(2), child()
+    with apart():
+        thread.start()
+        said.append(child())
+    over.set()
+    thread.join()
+    assert said == ["True True\n", plain.replace("False", "True", 1)] and plain.startswith("False")
+    assert child() == plain and os.path.samestat(os.fstat(2), before)
 
 
 def test_handled_answers_once_and_gives_it_back():
@@ -84,13 +100,13 @@ def test_other_threads_and_processes_that_ignore_it_never_hear():
     seen = []
 
     def work() -> None:
-        with held() as pressed, raised():
+        with held() as pressed:
             seen.append((pressed(), signal.getsignal(signal.SIGINT)))
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
     assert seen == [(False, signal.default_int_handler)]
-    with answering(signal.SIG_IGN), held() as pressed, raised():
+    with answering(signal.SIG_IGN), held() as pressed:
         press()
         assert not pressed()

@@ -33,6 +33,7 @@ class LastWord:
 
     def __init__(self) -> None:
         self._turn, self._spoken = threading.RLock(), False
+        self._voice = os.dup(2)  # whatever becomes of standard error meanwhile
 
     def say(self, sentence: str) -> bool:
         """Whether this was the last word; False if this very thread is saying another."""
@@ -40,13 +41,14 @@ class LastWord:
         if self._spoken:
             return False
         self._spoken = True
-        _write(sentence, to=_taken_over(2))
+        _silence_others()
+        _write(sentence, to=self._voice)
         return True
 
     def remark(self, sentence: str) -> None:
         """Say something before the last word."""
         with self._turn:
-            _write(sentence, to=2)
+            _write(sentence, to=self._voice)
 
     def leave(self, code: int) -> NoReturn:
         """End the process, unless another thread has the last word and does so."""
@@ -106,15 +108,12 @@ def _wait_for_interrupt(ears: int) -> None:
         pass
 
 
-def _taken_over(stream: int) -> int:
-    """A stream under another number, after which nobody else can print any more; the same, if that cannot be."""
-    try:
-        own, nowhere = os.dup(stream), os.open(os.devnull, os.O_WRONLY)
-        for printed in (1, 2):
-            os.dup2(nowhere, printed)
-    except OSError:
-        return stream
-    return own
+def _silence_others() -> None:
+    """Lose what is printed from now on."""
+    with suppress(OSError):  # too many open files
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            os.dup2(nowhere, stream)
 
 
 def _write(sentence: str, to: int) -> None:

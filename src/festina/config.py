@@ -18,6 +18,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from festina.errors import ArgumentError, UnknownName
 
+BOUNDS = {"gt": "greater than", "ge": "greater than or equal to", "lt": "less than", "le": "less than or equal to"}
 STRUCTURE_ONLY = "structure only"  # pydantic's context where continuous fields do not have their values yet
 
 
@@ -110,4 +111,7 @@ def _sentence(error: ValidationError) -> str:
     name = str(first["loc"][0])
     must = first["msg"].removeprefix("Input should ").removeprefix("Value error, ")
     must = must.replace("Tuple should have", "have").removesuffix(" after validation, not 0")
+    for sign, words in BOUNDS.items():  # as people write numbers, and not as 0.000000001
+        if isinstance(bound := first.get("ctx", {}).get(sign), float):
+            must = f"be {words} {bound:g}"
     return f"Argument `{name}` must {must}, but is {first['input']!r}."

@@ -43,3 +43,9 @@ def require(condition: bool, argument: str, must: str, value: Any) -> None:
     """Raise the one sentence every check of festina uses: ``Argument `x` must …, but is …``."""
     if not condition:
         raise ArgumentError(f"Argument `{argument}` must {must}, but is {value!r}.")
+
+
+def one_line(error: BaseException) -> str:
+    """An error as one line: users' errors as they are, others with their kind."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, FestinaError) else f"{type(error).__name__}: {text}"

@@ -4,6 +4,7 @@ Python raises `KeyboardInterrupt` between any two instructions, those of JAX's o
 printed and lost, or leaves something half done. Work that goes in steps holds it back until a step is finished.
 """
 
+import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -35,10 +36,21 @@ def held() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def raised() -> Iterator[None]:
-    """Let Ctrl-C raise `KeyboardInterrupt` at once, for code that waits and has nothing to finish."""
-    with handled(signal.default_int_handler):
+def apart() -> Iterator[None]:
+    """Start processes that hear nothing of Ctrl-C, which a terminal sends to all, and that say nothing when they end.
+
+    Threads that are started within start such processes, too, if only to hear nothing of Ctrl-C.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    words, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
         yield
+    finally:
+        os.dup2(words, 2)
+        os.close(words)
+        os.close(nowhere)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -74,8 +75,8 @@ def test_asking_imports_nothing_heavy(words: list[str], environment: dict[str, s
 
 def test_help_comes_from_the_configuration(festina: Any) -> None:
     text = " ".join(festina("run", NAME, "--help").stdout.split())
-    assert "--strength X input-output correlation s [number > 0; default 3; continuous]" in text
-    assert "--until X when to stop [number > 0; in τ; default" in text
+    assert "--strength X input-output correlation s [number ≥ 0.001, ≤ 100; default 3; continuous]" in text
+    assert "--until X when to stop [number ≥ 1e-06, ≤ 1e+06; in τ; default" in text
     for flag in (
         "--set",
         "--seeds",
@@ -200,6 +201,7 @@ def test_debug_shows_where(festina: Any) -> None:
     assert "Traceback" in done.stderr and "festina: Argument `strength`" in done.stderr
 
 
+@pytest.mark.full
 def test_a_small_sweep(festina: Any, store: Path) -> None:
     words = ["sweep", NAME, *SMALL, "--over", "initial=log:1e-3:1e-2:2", "--keep", "product", "--out", store]
     answer = json.loads(festina(*words, "--json").stdout)
@@ -211,6 +213,7 @@ def test_a_small_sweep(festina: Any, store: Path) -> None:
     assert "must not name `depth`, which is also fixed to" in fixed
 
 
+@pytest.mark.full
 def test_reproduce_writes_one_self_contained_report(festina: Any, first_run: Any, store: Path) -> None:
     done = festina("reproduce", NAME, "--budget", "quick", "--out", store)
     assert done.returncode == 0, done.stderr
@@ -229,3 +232,40 @@ def test_a_reader_that_leaves_early_is_no_error(environment: dict[str, str]) -> 
     done = subprocess.run([FESTINA, "list"], stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writer)
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("asked", ["tpu", "cpu,nonsense", "cuda"])
+def test_a_platform_that_is_not_there_is_told_before_the_work(festina: Any, tmp_path: Path, asked: str) -> None:
+    there = r"JAX_PLATFORMS must name platforms that are there \(.*cpu.*\), but is "
+    done = festina("run", NAME, *SMALL, "--out", tmp_path / "none", JAX_PLATFORMS=asked)
+    if asked == "cuda" and done.returncode == 0:
+        pytest.skip("there is one here")
+    assert re.search(f"{there}'{asked}'", complaint(done)) and not (tmp_path / "none").exists()
+
+
+def test_a_platform_that_is_not_there_is_told_in_python_too_each_time(environment: dict[str, str]) -> None:
+    program = (
+        "import festina as fs; from festina.errors import FestinaError\n"
+        "for _ in range(2):\n"
+        "    try: fs.run('linear/chain', budget='quick')\n"
+        "    except FestinaError as error: print(error)\n"
+    )
+    asked = environment | {"JAX_PLATFORMS": "nonsense"}
+    done = subprocess.run([sys.executable, "-c", program], env=asked, capture_output=True, text=True)
+    assert done.stdout.count("but is 'nonsense'.") == 2, done.stderr
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_stream_that_was_closed_is_no_error(closed: str, environment: dict[str, str]) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}>&-', "sh", str(FESTINA), "list"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_terminated_it_ends_at_once_and_silently(environment: dict[str, str]) -> None:
+    """SIGTERM has its usual effect; what is on disk is whole, as it is after any end."""
+    command = [FESTINA, "run", NAME, "--budget", "quick"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        process.terminate()
+        assert process.communicate(timeout=PATIENCE) == (b"", b"")
+    assert process.returncode == -signal.SIGTERM

@@ -9,13 +9,18 @@ from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
 
+import numpy as np
 import pytest
 import xarray as xr
 
 import festina as fs
+from festina.cli import main
+from festina.errors import Interrupted
 from festina.exit_codes import INTERRUPTED_SENTENCE
+from festina.lab.crew import runs_done
 from festina.lab.executors import InProcess
 from festina.lab.folder import sweep_folder
+from festina.lab.plan import Plan
 from festina.lab.sweep import planned
 from festina.lab.worker import computed, inspect
 from interrupting import REMARK, SERVES, Command, Ending, answering, at_work_on
@@ -155,6 +160,22 @@ def test_the_sentence_goes_into_no_file_that_stands_where_standard_error_was(tmp
     assert (tmp_path / "data").read_text() == ""
 
 
+def test_the_sentence_is_said_though_nobody_reads_the_output_any_more(monkeypatch):
+    """As in a pipeline, all of whose processes hear of Ctrl-C at once."""
+
+    def flush() -> None:
+        raise BrokenPipeError
+
+    def interrupted(words: list[str]) -> int:
+        monkeypatch.setattr(sys.stdout, "flush", flush)
+        raise Interrupted("kept in a file")
+
+    said = []
+    monkeypatch.setattr("festina.cli.dispatch", interrupted)
+    assert main(["run"], say=said.append) == 130
+    assert said == ["kept in a file"]
+
+
 # The commands themselves, cold.
 
 FIELDS = {"records": 20, "depth": "1", "budget": "quick"}
@@ -208,7 +229,7 @@ class Weather:
         command = Command(words(name, self.store), folder / f"{name}-whole-cache")
         if name == "explore":
             wait_for(lambda: command.has_said(SERVES))
-            self.seconds = 2 * command.seconds()  # while it warms up, it serves already
+            self.seconds = 1.5 * command.seconds()  # while it warms up, it serves already
             command.interrupt()
         assert command.end().code == 0
         if name != "explore":
@@ -239,42 +260,63 @@ def test_commands_end_orderly_at_any_moment(tmp_path):
     assert sky.strike(2, second=False, group=False) == "interrupted"  # it takes longer than the sweep
 
 
+MOMENTS = {"run": 20, "explore": 20}  # the others share the way of the first
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["run", "sweep", "reproduce", "export", "explore"])
 def test_a_storm_of_interrupts(name, tmp_path, record_property):
     sky = Weather(name, tmp_path, seed=0)
-    tally = Counter(sky.strike(k, second=k % 2 == 1, group=k % 4 == 2) for k in range(20))
+    moments = MOMENTS.get(name, 8)
+    tally = Counter(sky.strike(k, second=k % 2 == 1, group=k % 4 == 2) for k in range(moments))
     record_property("tally", dict(tally))
     print(f"{name}, {sky.seconds:.1f} s if not interrupted: {dict(tally)}")
-    assert tally["interrupted"] + tally["stopped"] > 10
+    assert tally["interrupted"] + tally["stopped"] > moments / 2
 
 
-MANY = {"over": {"strength": [1.0 + k / 1000 for k in range(3000)]}, "tile": 1, **FIELDS}
+LONG = FIELDS | {"records": 2000}  # long enough, times so many, that it is worth while to start processes
+MANY = [float(value) for value in range(1, 2001)]
+
+
+def long_sweep(store: Path, *who: object) -> tuple[Command, Plan, Path]:
+    """A sweep that others compute, until it is interrupted."""
+    plan = planned("linear/chain", {"strength": MANY}, tile=1, **LONG)
+    flags = [word for name, value in LONG.items() for word in (f"--{name}", value)]
+    over = f"strength=lin:1:{len(MANY)}:{len(MANY)}"
+    words = ["sweep", "linear/chain", *flags, "--over", over, "--tile", 1, *who, "--out", store]
+    return Command(words, store / "cache"), plan, sweep_folder(store, plan)
+
+
+def assert_sound(folder: Path, plan: Plan) -> None:
+    """What is marked as done is there, and is what this process computes."""
+    inspect(folder, plan)  # what is damaged would be named, and is an error here
+    stored = fs.lab.open_sweep(folder)
+    first, *_ = np.flatnonzero(stored["done"].values)  # tiles are of one run each
+    _, data = computed(plan, plan.tiles()[first])
+    np.testing.assert_array_equal(stored["loss"].isel(strength=first).values.ravel(), data["loss"].values.ravel())
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("number", range(6))
-def test_a_sweep_takes_its_workers_along(number, tmp_path):
-    """However it is interrupted, once or twice, while they import, compile or compute."""
-    plan = planned("linear/chain", **MANY)
-    folder = sweep_folder(tmp_path, plan)
-    over = f"strength=lin:1:{MANY['over']['strength'][-1]}:{plan.runs}"
-    command = Command(
-        ["sweep", "linear/chain", *FLAGS, "--over", over, "--tile", 1, "--processes", 2, "--out", tmp_path],
-        tmp_path / "cache",
-    )
+@pytest.mark.parametrize(("second", "group"), [(False, True), (True, False)])
+def test_a_sweep_takes_its_workers_along(second, group, tmp_path):
+    """However it is interrupted, while they import, compile or compute."""
+    command, plan, folder = long_sweep(tmp_path, "--processes", 2)
     wait_for(lambda: at_work_on(folder))
-    command.let_run(random.Random(number).random() * command.seconds())
-    command.interrupt(group=number % 2 == 0)
-    if number % 3 == 0:
-        command.interrupt(group=number % 2 == 0)
+    command.let_run(random.Random(f"{second} {group}").random() / 2 * command.seconds())
+    command.interrupt(group=group)
+    if second:
+        command.interrupt(group=group)
     found = command.end()
-    assert found.kind == "interrupted" and (number % 3 == 0 or "ask again to go on" in found.err), found
+    assert found.kind == "interrupted" and (second or "ask again to go on" in found.err), found
     wait_for(lambda: not at_work_on(folder))
-    inspect(folder, plan)  # what is damaged would be named, and is an error here
-    stored = fs.lab.open_sweep(folder)
-    done = [k for k, tile in enumerate(plan.tiles()) if stored["done"].values.ravel()[k]]
-    assert done
-    for k in (done[0], done[-1]):
-        _, data = computed(plan, plan.tiles()[k])
-        assert (stored["loss"][k] == data["loss"][0]).all()
+    assert_sound(folder, plan)
+
+
+@pytest.mark.full
+def test_a_sweep_takes_its_cluster_along(tmp_path):
+    pytest.importorskip("distributed")
+    command, plan, folder = long_sweep(tmp_path, "--workers", 1)
+    wait_for(lambda: runs_done(folder, plan))
+    command.interrupt(group=True)
+    assert command.end().kind == "interrupted"
+    assert_sound(folder, plan)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from festina.cli import main
+from festina.lab import open_sweep
 from festina.lab.folder import sweeps_in
 from festina.lab.sweep import resume
 from festina.lab.worker import work
@@ -89,3 +90,20 @@ def test_one_unusable_sweep_does_not_keep_the_others_waiting(tmp_path, capsys):
     assert code == 1 and "0 of 6 runs done" in out and "sweep.json is damaged" in err
     code, out, err = said(capsys, "sweep", "resume", tmp_path, "--processes", "1")
     assert code == 1 and "6 runs done" in out and str(good) in out and "sweep.json is damaged" in err
+
+
+def test_a_finished_sweep_that_is_damaged_is_named_and_mended(tmp_path, capsys):
+    words = ["sweep", *WORDS, "--out", tmp_path, "--processes", 1]
+    assert said(capsys, *words)[0] == 0
+    (folder,) = sweeps_in(tmp_path)
+    sound = open_sweep(folder).load()
+    (folder / "data.zarr" / "group-0" / "loss" / "c" / "1" / "0" / "0").write_bytes(b"")
+    code, out, err = said(capsys, "sweep", "resume", tmp_path, "--processes", 1)
+    assert code == 0 and "6 runs done" in out and "runs 3–4" in err and "computed again" in err
+    assert open_sweep(folder).identical(sound)
+    assert "All sweeps in" in said(capsys, "sweep", "resume", tmp_path)[1]
+    (folder / "sweep.json").unlink()
+    for command in ("status", "resume"):
+        code, out, err = said(capsys, "sweep", command, tmp_path)
+        assert code == 1 and out == "" and f"{folder}/sweep.json is damaged (it is missing); ask the sweep again" in err
+    assert said(capsys, *words)[0] == 0 and said(capsys, "sweep", "status", tmp_path)[0] == 0

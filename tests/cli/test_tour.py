@@ -57,6 +57,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "find", lambda name: known[name]())
     monkeypatch.setattr(machine, "prepare", lambda: None)
     monkeypatch.setattr(own_network, "learn_tree", small_comparison)
+    monkeypatch.setenv("COLUMNS", "100")
     visit(monkeypatch, Stop(Sound.name, "It falls.", {"units": 3, "seeds": 2}), Stop(Toy.name, "It falls, too."))
 
 

@@ -33,6 +33,7 @@ def examples(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("page", "mark", "lines"), SAYS, ids=[f"{page}-{mark}" for page, mark, _ in SAYS])
 def test_the_example_runs_as_written(page, mark, lines, tmp_path):
     if mark in ("torch", "flax") and importlib.util.find_spec(mark) is None:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -21,6 +23,7 @@ def test_the_example_runs_as_written(tmp_path):
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
 
 
+@pytest.mark.full
 def test_the_example_of_task_abstractions_runs_as_written(tmp_path):
     """Ten lines on scikit-learn's digits: every switch of the second half is noticed."""
     page = (ROOT / "docs" / "theory" / "abstraction.md").read_text(encoding="utf-8")

@@ -64,8 +64,8 @@ def test_what_comes_with_an_experiment_lies_within(experiment: Experiment) -> No
         experiment.configure(preset.budget, **preset.fields)
 
 
-@pytest.mark.parametrize("name", ["abstraction/specialization", "abstraction/blocks", "race/margin"])
+@pytest.mark.parametrize("name", ["abstraction/specialization", "abstraction/blocks"])
 def test_there_are_no_more_steps_than_can_be_taken(name: str) -> None:
     experiment = registry.find(name)
     with pytest.raises(ArgumentError, match=f"`step_size` must leave at least one step and at most {MOST_STEPS:_}"):
-        experiment.configure("full", until=1e4, step_size=1e-6)
+        experiment.configure("full", until=1e3, step_size=1e-5)

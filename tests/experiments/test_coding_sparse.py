@@ -11,6 +11,8 @@ from festina.experiment import Result
 from festina.experiments.coding import sparse
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def result():

@@ -13,6 +13,8 @@ from festina.experiments.abstraction._composition_rows import sort_rows
 from festina.experiments.abstraction.composition import Composition
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def result():

@@ -88,7 +88,7 @@ def test_the_last_block_is_one_of_whole_steps(result):
     ("fields", "sentence"),
     [
         ({"steps_per_record": 900}, "`steps_per_record` must divide the 170000 steps there are"),
-        ({"until": 0.00001}, "`step_size` must leave at least one step and at most 100_000_000 up to `until`, 1e-05"),
+        ({"until": 0.00001}, "`step_size` must leave at least one step and at most 20_000_000 up to `until`, 1e-05"),
         ({"gate_timescales": (1.0, 0.1)}, r"`gate_timescales` must rise, but is \(1.0, 0.1\)"),
         ({"gate_timescales": (0.1, 0.1)}, "`gate_timescales` must rise"),
         ({"gate_timescales": (-0.1, 0.1)}, "`gate_timescales` must be greater than"),

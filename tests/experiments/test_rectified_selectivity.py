@@ -11,6 +11,8 @@ from festina.errors import ArgumentError
 from festina.experiments.rectified._selectivity_measures import fitted, share_of_loss
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 NOT_SO = {"race-winner", "constant-gates", "gates-of-contexts"}
 
 

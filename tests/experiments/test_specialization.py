@@ -25,6 +25,7 @@ def test_paths_are_sorted_by_teacher(result):
     assert diagonal.min() > 0.99 and np.abs(alignment.values - diagonal[:, :, None] * np.eye(2)).max() < 0.1
 
 
+@pytest.mark.full
 def test_every_kind_of_data_gives_the_same_course():
     """Four short runs from one start: the two without noise agree to rounding, the noisy ones nearly."""
     runs = {
@@ -40,6 +41,7 @@ def test_recordings_must_divide_the_steps():
         fs.run("abstraction/specialization", records=1999)
 
 
+@pytest.mark.full
 def test_blocks_are_whole_steps_and_steps_are_shorter_than_blocks():
     """33 steps of .03 make a block of .99: its edges, and all that is read off at them, must follow."""
     odd, even = (

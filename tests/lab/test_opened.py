@@ -68,6 +68,7 @@ def test_what_was_read_once_is_kept(swept, reads):
     assert data["total"].isel(speed=1).notnull().any() and reads == []
 
 
+@pytest.mark.full
 def test_labels_that_repeat_are_read_by_position(tmp_path):
     over = {"decades": [2.0, 3.0]}
     data = fs.sweep("linear/reversal", over, budget="quick", seeds=1, strengths="2,2,1", store=tmp_path)

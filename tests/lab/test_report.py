@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from base64 import b64encode
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,15 @@ import festina as fs
 from festina._lazy import jnp, plt
 from festina.cli import machine
 from festina.cli.work import run_one
-from festina.errors import StoreError, UnknownName
+from festina.errors import FestinaWarning, StoreError, UnknownName
 from festina.experiment import Experiment, ExperimentConfig, Variable, above, below, continuous, near, structural
 from festina.lab import registry
 from festina.lab.report import result_section, totals, write_report
 from festina.lab.reproduce import Entry, reproduce, select
-from festina.lab.style import THEORY, save_figure
+from festina.lab.style import THEORY, ensure_figure, save_figure
 from festina.lab.tables import as_json, rerun_command, run_command, value_text, verdict_sentence
 from festina.sources import LECTURE, SAXE_2013
+from festina.wording import duration
 
 
 class Decay(Experiment):
@@ -218,6 +220,27 @@ def test_figures_are_whole_and_the_same_each_time(result: Any, tmp_path: Path) -
         assert not plt.rcParams["axes.spines.top"]
     assert plt.rcParams["axes.spines.top"]
     assert THEORY["color"] == "#000000"
+
+
+@pytest.mark.parametrize("harm", [lambda content: b"", lambda content: content.replace(b"3", b"4")])
+def test_a_damaged_figure_is_neither_handed_out_nor_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Any
+) -> None:
+    def ask() -> Any:
+        return fs.run(Decay(), store=tmp_path, budget="quick")
+
+    ensure_figure(ask())
+    stored = ask()
+    with monkeypatch.context() as idle:
+        idle.setattr("festina.lab.style.draw", None)
+        paths = ensure_figure(stored)
+    drawn = [path.read_bytes() for path in paths]
+    paths[1].write_bytes(harm(drawn[1]))
+    report = write_report([Entry(stored.experiment.name, stored.experiment, result=stored)], tmp_path / "report.html")
+    assert b64encode(drawn[1]).decode() in report.read_text()
+    with pytest.warns(FestinaWarning, match=r"the figure in .* is damaged; drawn again"):
+        ensure_figure(stored)
+    assert [path.read_bytes() for path in paths] == drawn
 
 
 def test_selection_by_source_family_and_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,6 +176,22 @@ def test_a_run_cut_short_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("checkpoint.npz"))
 
 
+def test_a_fresh_run_cut_short_while_it_is_written_leaves_no_damage(tmp_path, monkeypatch):
+    """What is there of it is unfinished, and the same question is simply computed again."""
+    first = fs.run(Toy(), store=tmp_path)
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("festina.lab.store.write_zarr", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fs.run(Toy(), store=tmp_path, fresh=True)
+    monkeypatch.undo()
+    again = fs.run(Toy(), store=tmp_path)  # a warning would be an error here
+    assert not again.from_store and again.path == first.path
+    np.testing.assert_array_equal(again["level"], first["level"])
+
+
 @pytest.mark.parametrize("card", ["[]", "null", '{"files": {}}'])
 def test_a_card_that_is_no_card_is_damage(tmp_path, card):
     folder = fs.run(Toy(), store=tmp_path).path

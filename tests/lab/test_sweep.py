@@ -190,12 +190,15 @@ def test_a_store_of_another_version_is_not_gone_on_with(tmp_path, monkeypatch):
         fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
 
 
-def test_a_damaged_card_is_named(tmp_path):
+def test_a_damaged_card_is_named_and_written_anew(tmp_path):
     data = fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
-    for text in ("{", "[]", "{}", '{"question": 1, "version": "", "code": ""}'):
-        (Path(data.attrs["store"]) / "sweep.json").write_text(text)
-        with pytest.raises(StoreError, match=r"sweep.json is damaged; remove .* to start the sweep anew"):
-            fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
+    folder = Path(data.attrs["store"])
+    for number, text in enumerate(("{", "[]", "{}", '{"question": 1, "version": "", "code": ""}'), start=1):
+        (folder / "sweep.json").write_text(text)
+        with pytest.raises(StoreError, match=r"sweep.json is damaged \(it .*\); ask the sweep again to mend it"):
+            open_sweep(folder, Toy())
+        with pytest.warns(FestinaWarning, match=rf"sweep.json.damaged-{number} and written anew"):
+            assert_same(fs.sweep(Toy(), ["speed=1,2"], store=tmp_path), data)
     with pytest.raises(StoreError, match="holds no readable sweep"):
         open_sweep(tmp_path)
 

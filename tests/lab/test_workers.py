@@ -17,6 +17,7 @@ import xarray as xr
 import festina as fs
 from festina.errors import ArgumentError, FestinaError, FestinaWarning, Interrupted, StoreError
 from festina.lab.crew import Crew, runs_done
+from festina.lab.damage import read_sealed, write_sealed
 from festina.lab.executors import InProcess, Processes
 from festina.lab.folder import prepare, status, stored_plan, sweep_folder
 from festina.lab.plan import Plan
@@ -158,7 +159,7 @@ def test_a_shard_computes_its_tiles_and_no_others(tmp_path):
 def test_a_worker_that_fails_says_why(tmp_path):
     folder, plan = begun(tmp_path)
     card = folder / "sweep.json"
-    card.write_text(card.read_text().replace('"code": "', '"code": "not-'))
+    write_sealed(card, read_sealed(card) | {"code": "another"})
     with pytest.raises(FestinaError, match=r"a worker failed: .*was begun by festina"):
         Crew(folder, 1).run(plan)
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from festina.errors import FestinaWarning
 from festina.learning import Checkpoint, descent_process, drive, flow_process
+from festina.learning import checkpoint as checkpoints
 from festina.learning.loop import chunk_length
 from festina.learning.progress import Progress
 from interrupting import answering
@@ -136,6 +138,21 @@ def test_a_damaged_or_foreign_checkpoint_is_named_and_not_trusted(tmp_path):
     other = batch() | {"stiffness": jnp.ones(RUNS)}
     with pytest.warns(FestinaWarning, match="belongs to another run"):
         assert drive(noisy, other, checkpoint=Checkpoint(path, every=0.0)).resumed_from == 0
+
+
+def test_no_byte_of_a_checkpoint_can_be_changed_unnoticed(tmp_path):
+    """What is read back is what was written, or nothing; an archive's own errors do not come through."""
+    path, arrays = tmp_path / "state.npz", {"state": np.arange(6.0), "observed": np.ones((2, 3))}
+    checkpoints.save(path, "mark", 3, arrays, {"failures": []})
+    content = path.read_bytes()
+    for place in range(2, len(content)):  # the first two say that it is an archive
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FestinaWarning)
+            found = checkpoints.load(path, "mark")
+        if found is not None:
+            assert found[0] == 3 and found[1].keys() == arrays.keys(), place
+            assert all(np.array_equal(found[1][name], arrays[name]) for name in arrays), place
 
 
 def test_an_unwritable_checkpoint_does_not_cost_the_run(tmp_path):

@@ -13,6 +13,8 @@ from festina.learning.posterior import annealed, posterior_process
 from festina.measures.chains import effective_sample_size
 from festina.networks.bayesian import SIGMOIDAL, Bayesian
 
+pytestmark = pytest.mark.full
+
 TEMPERATURE, CHAINS, DRAWS = 0.05, 8, 1500
 RANDOM = np.random.default_rng(5)
 INPUTS, TARGETS = RANDOM.normal(size=(6, 3)), RANDOM.normal(size=(6, 1))

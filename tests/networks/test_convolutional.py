@@ -48,6 +48,7 @@ def test_cross_entropy_and_accuracy():
     assert accuracy(jnp.asarray(scores), labels) == np.mean(scores.argmax(axis=1) == labels)
 
 
+@pytest.mark.full
 def test_training_learns_where_the_light_is():
     random = np.random.default_rng(0)
     labels = random.integers(0, 2, 200).astype(np.int32)

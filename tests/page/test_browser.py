@@ -16,7 +16,7 @@ from shared import COMPILED
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, pytest.mark.full]
 
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 CHAIN = "#/linear/chain"

@@ -11,6 +11,8 @@ from festina.networks.bayesian import LINEAR, RECTIFIED, SIGMOIDAL, Bayesian
 from festina.theory.coding import analog, planted, redundant, sparse
 from festina.worlds.classes import orthogonal_classes
 
+pytestmark = pytest.mark.full
+
 WORLD = orthogonal_classes((15, 15), targets=[[1.0], [-1.0]])
 INPUTS = np.concatenate([WORLD.inputs, np.zeros((30, 4))], axis=1)
 TESTS = np.random.default_rng(0).normal(size=(6, 34)) * 0.08 + INPUTS[[0, 3, 6, 20, 23, 26]] * 0.4

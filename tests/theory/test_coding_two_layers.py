@@ -63,6 +63,7 @@ def test_hot_networks_have_the_kernels_of_the_prior():
         assert relative(layer, expected) < 0.005
 
 
+@pytest.mark.full
 def test_solved_from_scratch_it_has_the_kernels_that_were_sampled():
     """T = 1, N = 200: entries of sampled kernels, with standard errors of .0005."""
     (found,) = two_layers(WORLD.counts, WORLD.class_targets, (1.0,), VARIANCE)
@@ -74,6 +75,7 @@ def test_solved_from_scratch_it_has_the_kernels_that_were_sampled():
     np.testing.assert_allclose(found.mean, WORLD.targets - found.residual, atol=1e-8)
 
 
+@pytest.mark.full
 def test_given_the_first_layer_the_second_is_the_one_that_was_sampled():
     """T = .5, N = 200, past the onset of the first code."""
     first = Blocks(

@@ -107,6 +107,7 @@ def test_degenerate_modes_are_kept_together():
     np.testing.assert_allclose(race(run["time"].values)["loss"], run["loss"].values, atol=1e-9)
 
 
+@pytest.mark.full
 def test_lonely_balanced_paths_have_a_closed_form():
     """Two inputs on alternating samples with targets along different outputs: nothing is shared, nothing overlaps."""
     graph = Graph.of("x -> h -> y", "z -> g -> f -> y", widths={"x": 2, "z": 2, "h": 2, "g": 2, "f": 2, "y": 2})

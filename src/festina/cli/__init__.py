@@ -28,30 +28,35 @@ def main(arguments: Sequence[str] | None = None, say: Say = complain) -> int:
     _never_fail_to_print()
     try:
         code = _answer(words)
-        _flush()
+        sys.stdout.flush()
         return code
     except BrokenPipeError:
         # Whoever read has gone; the interpreter's own flush at exit must find somewhere to write.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except KeyboardInterrupt:
-        code, sentence = INTERRUPTED, INTERRUPTED_SENTENCE
-    except Interrupted as error:
-        code, sentence = INTERRUPTED, str(error)
-    except FestinaError as error:
-        code, sentence = WRONG, str(error)
-    except OSError as error:
-        named = f"{error.filename}: " if error.filename else ""
-        code, sentence = WRONG, f"{named}{error.strerror or error}"
-    except Exception as error:
-        hint = "" if debug else " (--debug shows where)"
-        code, sentence = BROKEN, f"unexpected {type(error).__name__}: {error}{hint}"
+    except (Exception, KeyboardInterrupt) as error:
         if debug:
             traceback.print_exc()
-    with suppress(OSError):  # whoever read has gone, as all of a pipeline do on Ctrl-C, or the disk is full
-        _flush()
-    say(sentence)
-    return code
+        with suppress(OSError):  # whoever read has gone, as all of a pipeline do on Ctrl-C, or the disk is full
+            sys.stdout.flush()
+        code, sentence = _verdict(error)
+        say(sentence if debug or code != BROKEN else f"{sentence} (--debug shows where)")
+        return code
+
+
+def _verdict(error: BaseException) -> tuple[int, str]:
+    """What went wrong: as an exit code, and in one sentence."""
+    match error:
+        case KeyboardInterrupt():
+            return INTERRUPTED, INTERRUPTED_SENTENCE
+        case Interrupted():
+            return INTERRUPTED, str(error)
+        case FestinaError():
+            return WRONG, str(error)
+        case OSError():
+            named = f"{error.filename}: " if error.filename else ""
+            return WRONG, f"{named}{error.strerror or error}"
+    return BROKEN, f"unexpected {type(error).__name__}: {error}"
 
 
 def _answer(words: list[str]) -> int:
@@ -61,13 +66,10 @@ def _answer(words: list[str]) -> int:
         return int(leaving.code or 0)
 
 
-def _flush() -> None:
-    if sys.stdout is not None:  # as it is where standard output was closed
-        sys.stdout.flush()
-
-
 def _never_fail_to_print() -> None:
-    """A terminal that cannot show τ gets a question mark instead of a traceback."""
+    """A terminal that cannot show τ gets a question mark instead of a traceback; what was closed takes everything."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115, PTH123
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")

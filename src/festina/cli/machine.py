@@ -1,5 +1,5 @@
-"""What the command line arranges before heavy work: figures without a screen, warnings in one line, and a cache of
-compiled programs."""
+"""What the command line arranges before heavy work: figures without a screen, warnings in one line, platforms that are
+there, and a cache of compiled programs."""
 
 import os
 import sys
@@ -20,6 +20,9 @@ def prepare() -> None:
     for name in ("festina.lab.run", "festina.lab.sweep", "festina.lab.style"):
         import_module(name)
     _use_compilation_cache()
+    from festina.platforms import check_platforms
+
+    check_platforms()
 
 
 def _show_warning(message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None) -> None:

@@ -36,16 +36,17 @@ def run_sweep(question: dict[str, Any], *, store: Path, executor: Callable[[], A
 
 
 def resume_sweeps(store: Path, *, executor: Callable[[], Any], as_json: bool) -> int:
-    """Go on with all sweeps of a store that are not finished."""
+    """Go on with all sweeps of a store that are not finished, and mend those that are damaged."""
     _prepare()
-    from festina.lab.folder import status, sweeps_in
+    from festina.lab.folder import stored_plan, sweeps_in, unmarked
     from festina.lab.sweep import resume
+    from festina.lab.worker import is_damaged
 
     unfinished: list[Path] = []
 
     def go_on(folder: Path) -> None:
-        found = status(folder)
-        if found.done < found.runs:
+        plan = stored_plan(folder)
+        if any(unmarked(folder, plan)) or is_damaged(folder, plan):
             unfinished.append(folder)
             began = monotonic()
             _print_sweep(resume(folder, executor=executor()), monotonic() - began, as_json)

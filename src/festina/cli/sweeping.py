@@ -36,7 +36,9 @@ def status(words: list[str]) -> int:
 
 
 def resume(words: list[str]) -> int:
-    parser = Parser("sweep resume", description="Go on with every sweep of a store that is not finished.")
+    parser = Parser(
+        "sweep resume", description="Go on with every sweep of a store that is not finished, and mend what is damaged."
+    )
     _add_store(parser)
     _add_executors(parser)
     found = parser.read(words)

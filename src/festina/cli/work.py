@@ -8,9 +8,9 @@ from typing import Any
 
 from festina.cli import machine
 from festina.cli.output import claims_table, paint, print_json
-from festina.errors import StoreError
+from festina.errors import StoreError, one_line
 from festina.experiment import Experiment, Result
-from festina.lab.reproduce import Entry, one_line
+from festina.lab.reproduce import Entry
 from festina.lab.tables import as_json as to_json
 from festina.lab.tables import result_json, verdict_sentence
 from festina.wording import duration

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-Duration = Annotated[float, Field(ge=1e-6, le=1e4)]
+Duration = Annotated[float, Field(ge=1e-6, le=1e3)]
 """When to stop, or how long something goes on."""
 
 LogDuration = Annotated[float, Field(ge=1e-2, le=1e4)]
@@ -17,10 +17,10 @@ LogDuration = Annotated[float, Field(ge=1e-2, le=1e4)]
 Timescale = Annotated[float, Field(ge=1e-4, le=1e4)]
 """How slowly something learns."""
 
-StepSize = Annotated[float, Field(ge=1e-6, le=10.0)]
+StepSize = Annotated[float, Field(ge=1e-5, le=10.0)]
 """Length of a fixed step."""
 
-SmallStepSize = Annotated[float, Field(ge=1e-6, le=0.05)]
+SmallStepSize = Annotated[float, Field(ge=1e-4, le=0.05)]
 """Length of a fixed step that has to be small."""
 
 Coefficient = Annotated[float, Field(ge=0.0, le=100.0)]
@@ -54,8 +54,8 @@ Share = Annotated[float, Field(ge=1e-3, le=1.0)]
 """Of a whole, and not nothing."""
 
 
-MOST_STEPS = 100_000_000
-"""Fixed steps of one run: hours, even for a small network."""
+MOST_STEPS = 20_000_000
+"""Fixed steps of one run: minutes for a small network, and hours for a large one."""
 
 
 def countable(step_size: float, info: ValidationInfo) -> float:

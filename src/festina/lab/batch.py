@@ -16,6 +16,7 @@ from festina.experiment import Experiment
 from festina.learning.loop import Checkpoint, Outcome, drive
 from festina.learning.outlook import Counted, Outlook
 from festina.learning.process import Process
+from festina.platforms import check_platforms
 from festina.precision import bytes_of, double
 
 
@@ -55,6 +56,7 @@ def simulate(
     listen: Callable[[int, dict[str, np.ndarray]], None] | None = None,
 ) -> Outcome:
     """Drive runs of one structure as one batch; ``listen`` hears of every chunk, as in `drive`."""
+    check_platforms()
     with double():
         builder = Builder.of(experiment, runs[0].config)
         return drive(builder, inputs_of(runs), label=label, checkpoint=checkpoint, listen=listen)
@@ -77,6 +79,7 @@ def bytes_of_state(experiment: Experiment, run: Run) -> int:
 
 def _shapes(experiment: Experiment, run: Run, look: Callable[[Process], Any]) -> Any:
     """The shapes of what is looked at in the process of one run."""
+    check_platforms()
     builder = Builder.of(experiment, run.config)
     with double():
         alone = jax.tree.map(lambda leaf: leaf[0], inputs_of([run]))

@@ -5,6 +5,7 @@ is replaced by the scheduler's own means and its tile given to another; the lock
 being computed twice. All workers must see the store under the same path.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from festina.errors import FestinaError, Interrupted, require
-from festina.interrupts import raised
+from festina.interrupts import apart
 from festina.lab import tiles
 from festina.lab.cores import keep_to_one_thread, take_core
 from festina.lab.crew import runs_done
@@ -51,7 +52,7 @@ class Dask:
                 "`festina.experiments`, or sweep it in this process"
             )
         folder = folder.absolute()
-        with raised(), self._client() as client:
+        with self._client() as client:
             try:
                 _finish(client, folder, plan, tell)
             except KeyboardInterrupt:
@@ -73,7 +74,10 @@ class Dask:
                 yield client
             return
         settings: Any = {"n_workers": self.workers, "threads_per_worker": 1, "dashboard_address": ":0"}
-        with LocalCluster(**settings) as cluster, Client(cluster) as client:
+        settings["silence_logs"] = logging.ERROR  # that a worker takes its time to end is nobody's business
+        with apart():
+            cluster = LocalCluster(**settings)
+        with cluster, Client(cluster) as client:
             yield client
 
 

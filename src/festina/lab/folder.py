@@ -1,24 +1,24 @@
 """The folder of a sweep: which sweep it is, whether it may be gone on with, and what of it is left to do."""
 
 import json
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from festina.errors import StoreError
+from festina.errors import FestinaWarning, StoreError
 from festina.experiment import Experiment
 from festina.lab import tiles
 from festina.lab.axes import Axis, checked
-from festina.lab.locks import claimed
+from festina.lab.damage import Damaged, read_sealed, write_sealed
+from festina.lab.locks import claimed, exclusive
 from festina.lab.plan import Plan, Tile, make_plan
 from festina.lab.provenance import code_digest, digest, own_code, provenance
 from festina.lab.registry import find
-from festina.lab.store import check_writable
-from festina.learning.checkpoint import write_json
+from festina.lab.store import check_writable, set_aside
 
 CARD = "sweep.json"
-NEEDED = {"experiment", "config", "axes", "seeds", "budget", "variables", "tiles"}
 
 
 def sweep_folder(store: Path, plan: Plan) -> Path:
@@ -29,13 +29,29 @@ def sweep_folder(store: Path, plan: Plan) -> Path:
 def prepare(folder: Path, plan: Plan) -> None:
     """Start a sweep's folder, or make sure that the one that is there may be gone on with."""
     check_writable(folder)
-    card = {"question": plan.question(), **provenance()}
-    if not (folder / CARD).exists():
-        write_json(folder / CARD, card)
-        return
+    with exclusive(tiles.card_claim_path(folder)):
+        if is_sweep(folder):
+            _mend_card(folder)
+        if not (folder / CARD).exists():
+            write_sealed(folder / CARD, {"question": plan.question(), **provenance()})
     check_code(folder)
-    if json.dumps(read_card(folder)["question"]) != json.dumps(card["question"]):
-        raise damaged_card(folder)
+    if json.dumps(read_card(folder)["question"]) != json.dumps(plan.question()):
+        raise StoreError(f"{folder} holds another sweep than its name says; choose another store")
+
+
+def is_sweep(folder: Path) -> bool:
+    """Whether a folder is that of a sweep, be its card missing."""
+    return (folder / CARD).exists() or (folder / tiles.CARDS).exists()
+
+
+def _mend_card(folder: Path) -> None:
+    """Move a damaged card out of the way, for another to be written: the folder's name says which sweep it is."""
+    path = folder / CARD
+    try:
+        read_card(folder)
+    except Damaged as damage:
+        fate = f"moved to {set_aside(path).name} and " if path.exists() else ""
+        warnings.warn(f"{damage.what}; {fate}written anew", FestinaWarning, stacklevel=4)
 
 
 def check_code(folder: Path) -> None:
@@ -51,42 +67,32 @@ def check_code(folder: Path) -> None:
 def read_card(folder: Path) -> dict[str, Any]:
     """What a sweep's folder says it is."""
     path = folder / CARD
+    if is_sweep(folder) and not path.exists():
+        raise Damaged(path, "it is missing")
     try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-        whole = {"question", "version", "code"} <= card.keys() and card["question"].keys() >= NEEDED
+        return read_sealed(path)
     except OSError as error:
         raise StoreError(f"{folder} holds no readable sweep: {error}") from None
-    except (ValueError, AttributeError):
-        whole, card = False, {}
-    if not whole:
-        raise damaged_card(folder)
-    return card
-
-
-def damaged_card(folder: Path) -> StoreError:
-    return StoreError(f"{folder / CARD} is damaged; remove {folder} to start the sweep anew")
+    except ValueError as error:
+        raise Damaged(path, f"it {error}") from None
 
 
 def stored_plan(folder: Path, experiment: Experiment | None = None) -> Plan:
     """The plan of a sweep on disk; ``experiment`` is needed only if festina does not know it by name."""
     question = read_card(folder)["question"]
     experiment = find(question["experiment"]) if experiment is None else experiment
-    try:
-        axes = [Axis(name, tuple(values)) for name, values in question["axes"]]
-        seeds = tuple(int(seed) for seed in question["seeds"])
-        fields = {k: v for k, v in question["config"].items() if k not in {axis.name for axis in axes}}
-        sizes = [int(size) for size in question["tiles"]]
-    except (TypeError, ValueError, AttributeError):
-        raise damaged_card(folder) from None
+    axes = [Axis(name, tuple(values)) for name, values in question["axes"]]
+    fields = {k: v for k, v in question["config"].items() if k not in {axis.name for axis in axes}}
     axes = checked(experiment, axes, question["budget"], fields)
-    return make_plan(experiment, axes, seeds, question["budget"], fields, question["variables"], sizes)
+    seeds, variables = tuple(question["seeds"]), question["variables"]
+    return make_plan(experiment, axes, seeds, question["budget"], fields, variables, question["tiles"])
 
 
 def sweeps_in(place: Path) -> list[Path]:
     """The sweeps of a store, or the one that a folder is."""
-    if (place / CARD).exists():
+    if is_sweep(place):
         return [place]
-    found = sorted(path.parent for path in place.glob(f"*/*/sweep-*/{CARD}")) if place.is_dir() else []
+    found = sorted(path for path in place.glob("*/*/sweep-*") if is_sweep(path)) if place.is_dir() else []
     if not found:
         raise StoreError(f"{place} holds no sweep: name a store, or the folder of a sweep")
     return found
@@ -124,12 +130,13 @@ def status(folder: Path, experiment: Experiment | None = None) -> Status:
     """How far a sweep is, without disturbing those who work on it."""
     plan = stored_plan(folder, experiment)
     left = list(unmarked(folder, plan))
+    done = sorted(set(plan.tiles()) - set(left))
     return Status(
         plan.experiment.name,
         folder,
         plan.runs,
-        plan.runs - sum(tile.runs for tile in left),
-        len(tiles.reasons(folder)),
+        sum(tile.runs for tile in done),
+        len(tiles.reasons(folder, done)),
         sum(_is_claimed(folder, tile) for tile in left),
     )
 

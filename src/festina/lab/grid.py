@@ -13,6 +13,7 @@ import zarr
 
 from festina.errors import StoreError
 from festina.lab import tiles
+from festina.lab.damage import damage_named
 from festina.lab.locks import exclusive
 from festina.lab.plan import Group
 from festina.learning.checkpoint import write_json
@@ -46,11 +47,16 @@ def _write(root: zarr.Group, name: str, start: int, values: np.ndarray) -> None:
 
 
 def _open_group(folder: Path, number: int, group: Group, data: xr.Dataset) -> zarr.Group:
-    """The zarr group of a structure, allocated whole by whoever brings the first of its tiles."""
+    """The zarr group of a structure, allocated whole by whoever brings the first of its tiles.
+
+    Nothing is written into a group that is damaged: whoever mends it would throw that away.
+    """
     path = tiles.group_path(folder, number)
     with exclusive(tiles.allocation_path(folder, number)):
+        tiles.check_group(folder, number)
         if tiles.group_card(folder, number).exists():
-            return zarr.open_group(path, mode="r+")
+            with damage_named(path):
+                return zarr.open_group(path, mode="r+")
         root = zarr.open_group(path, mode="w")
         for name, values in data.variables.items():
             _allocate(root, str(name), values, group)

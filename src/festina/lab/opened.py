@@ -23,8 +23,9 @@ from festina.errors import StoreError
 from festina.experiment import Experiment
 from festina.lab import tiles
 from festina.lab.axes import plain
+from festina.lab.damage import damage_named
 from festina.lab.folder import read_card, stored_plan
-from festina.lab.plan import Plan
+from festina.lab.plan import Group, Plan, Tile
 
 
 def open_sweep(folder: str | Path, experiment: Experiment | None = None) -> xr.Dataset:
@@ -45,7 +46,7 @@ def open_sweep(folder: str | Path, experiment: Experiment | None = None) -> xr.D
     data.attrs = {k: v for k, v in card.items() if k != "question"} | {
         "experiment": plan.experiment.name,
         "config": json.dumps(card["question"]["config"]),
-        "failures": tiles.reasons(folder),
+        "failures": tiles.reasons(folder, _done_tiles(plan, parts)),
         "store": str(folder),
     }
     return data
@@ -53,42 +54,69 @@ def open_sweep(folder: str | Path, experiment: Experiment | None = None) -> xr.D
 
 @dataclass(frozen=True)
 class Part:
-    """What there is of one group: its data, lazily, and its arrays with their tiles."""
+    """What there is of one group.
 
+    Attributes:
+        folder: of the sweep.
+        number: of the group.
+        tile: how many runs are in a tile.
+        done: which runs were done when the sweep was opened.
+        lazy: the group's data; what no run changes is in memory.
+        arrays: its variables on disk.
+    """
+
+    folder: Path
+    number: int
+    tile: int
+    done: np.ndarray
     lazy: xr.Dataset
     arrays: Mapping[str, zarr.Array]
-    tile: int
 
     @property
     def starts(self) -> range:
         """The first run of every tile."""
-        return range(0, self.arrays["done"].shape[0], self.tile)
+        return range(0, len(self.done), self.tile)
 
     def read(self, name: str, start: int) -> np.ndarray:
-        """One tile of a variable."""
-        return np.asarray(self.arrays[name][start : start + self.tile])
+        """One tile of a variable: fill values if it is not done, and StoreError if it is not as it was written."""
+        runs, array = slice(start, start + self.tile), self.arrays[name]
+        if name == "done":
+            return self.done[runs]
+        if not self.done[start]:
+            return np.full((len(self.done[runs]), *array.shape[1:]), array.fill_value, array.dtype)
+        with damage_named(tiles.group_path(self.folder, self.number) / name):
+            tiles.check_tile(self.folder, self.number, start, self.tile, name)
+            return np.asarray(array[runs])
 
 
 def _parts(folder: Path, plan: Plan) -> list[Part | None]:
     """All groups in the order of the structural axes; None for those not begun."""
-    parts = [
-        _part(tiles.group_path(folder, number), group.tile) if tiles.group_card(folder, number).exists() else None
-        for number, group in enumerate(plan.groups)
-    ]
+    for number in range(len(plan.groups)):
+        tiles.check_group(folder, number)
+    parts = [_part(folder, number, group) for number, group in enumerate(plan.groups)]
     if not any(parts):
         raise StoreError(f"{folder} holds no finished batch yet")
     return parts
 
 
-def _part(path: Path, tile: int) -> Part:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            lazy = xr.open_zarr(path, consolidated=False, chunks=None)
+def _part(folder: Path, number: int, group: Group) -> Part | None:
+    if not tiles.group_card(folder, number).exists():
+        return None
+    path = tiles.group_path(folder, number)
+    with damage_named(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lazy = xr.open_zarr(path, consolidated=False, chunks=None)
+        for values in lazy.variables.values():
+            if "run" not in values.dims:
+                values.load()
         arrays = {str(name): array for name, array in zarr.open_group(path, mode="r").arrays()}
-        return Part(lazy, arrays, tile)
-    except Exception as error:  # zarr and its codecs raise many kinds
-        raise StoreError(f"{path} is damaged ({error}); ask the sweep again to mend it") from error
+        done = tiles.read_done(folder, number, group, arrays["done"])
+    return Part(folder, number, group.tile, done, lazy, arrays)
+
+
+def _done_tiles(plan: Plan, parts: Sequence[Part | None]) -> list[Tile]:
+    """The tiles that were done when the sweep was opened."""
+    return [tile for tile in plan.tiles() if (part := parts[tile.group]) is not None and part.done[tile.start]]
 
 
 def _assembled(plan: Plan, parts: Sequence[Part | None]) -> xr.Dataset:
@@ -258,5 +286,5 @@ def _shared_times(parts: Sequence[Part], records: int) -> np.ndarray | None:
 
 
 def _clocks(part: Part, start: int) -> np.ndarray:
-    """The times of the runs of a tile that are done."""
-    return part.read("clock", start)[part.read("done", start)]
+    """The times of the runs of a tile, if it is done."""
+    return part.read("clock", start) if part.done[start] else np.empty((0, 0))

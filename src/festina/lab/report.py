@@ -14,7 +14,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from festina._version import __version__
-from festina.lab.style import FORMATS, draw, figure_paths
+from festina.lab.style import FORMATS, draw, figure_paths, is_drawn
 from festina.lab.tables import MARKS, rerun_command, seeds_of, value_text, verdict_sentence
 from festina.wording import duration
 
@@ -198,9 +198,10 @@ def picture(kind: str, content: bytes, described: str) -> str:
 
 def _picture(result: Result) -> tuple[str, bytes]:
     """The figure that lies beside the stored result, or else one drawn now."""
-    paths = figure_paths(result.path) if result.path is not None else []
-    stored = bool(paths) and all(path.exists() for path in paths)
-    drawn = {name: path.read_bytes() for name, path in zip(FORMATS, paths, strict=True)} if stored else draw(result)
+    if result.path is not None and is_drawn(result.path):
+        drawn = {name: path.read_bytes() for name, path in zip(FORMATS, figure_paths(result.path), strict=True)}
+    else:
+        drawn = draw(result)
     return ("svg+xml", drawn["svg"]) if len(drawn["svg"]) <= LARGEST_SVG else ("png", drawn["png"])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from festina.errors import FestinaError, Interrupted, UnknownName
+from festina.errors import Interrupted, UnknownName, one_line
 from festina.experiment import Budget, Experiment, Result
 from festina.lab import registry
 
@@ -118,9 +118,3 @@ def _attempt(entry: Entry, **options: Any) -> Entry:
     except Exception as error:
         figure_error = f"the figure could not be drawn: {one_line(error)}"
     return replace(entry, result=result, figure_error=figure_error, seconds=monotonic() - began)
-
-
-def one_line(error: BaseException) -> str:
-    """An error as one line: users' errors as they are, others with their kind."""
-    text = " ".join(str(error).split())
-    return text if isinstance(error, FestinaError) else f"{type(error).__name__}: {text}"

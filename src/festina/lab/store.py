@@ -7,7 +7,6 @@ again.
 """
 
 import hashlib
-import json
 import os
 import shutil
 import warnings
@@ -20,7 +19,7 @@ import xarray as xr
 from festina.claims import Verdict
 from festina.errors import FestinaWarning, StoreError
 from festina.experiment import Experiment, Result
-from festina.learning.checkpoint import write_json
+from festina.lab.damage import read_sealed, write_sealed
 
 CARD = "result.json"
 DATA = "data.zarr"
@@ -54,7 +53,7 @@ def save(folder: Path, result: Result, card: dict[str, Any]) -> None:
     except OSError as error:
         raise StoreError(f"cannot write {folder}: {error.strerror or error}") from error
     card = card | {"verdicts": [verdict.as_dict() for verdict in result.verdicts], "files": manifest(folder)}
-    write_json(folder / CARD, card | {"seal": seal(card)})
+    write_sealed(folder / CARD, card)
 
 
 def write_zarr(data: xr.Dataset, path: Path, group: str) -> None:
@@ -85,7 +84,7 @@ def load(folder: Path, experiment: Experiment) -> Result | None:
                 stacklevel=2,
             )
         return None
-    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    card = read_sealed(folder / CARD)
     has_theory = (folder / DATA / "theory").exists()
     return Result(
         experiment=experiment,
@@ -104,20 +103,14 @@ def find_trouble(folder: Path) -> str:
     if not path.exists():
         return "unfinished"
     try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-        listed, sealed = card["files"], card.pop("seal")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        listed = read_sealed(path)["files"]
+    except OSError:
         return f"damaged ({CARD} is not readable)"
-    if sealed != seal(card):
-        return f"damaged ({CARD} was changed)"
+    except ValueError as error:
+        return f"damaged ({CARD} {error})"
     found = manifest(folder)
     changed = sorted(name for name in listed if found.get(name) != listed[name])
     return f"damaged ({changed[0]} is missing or changed)" if changed else ""
-
-
-def seal(card: dict[str, Any]) -> str:
-    """A hash of a card's content, so that a changed verdict is noticed."""
-    return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()
 
 
 def lock_of(folder: Path) -> Path:

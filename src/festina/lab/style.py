@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -10,6 +12,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from festina._lazy import np, plt
+from festina.errors import FestinaWarning
 
 if TYPE_CHECKING:
     from festina.experiment import Result
@@ -35,6 +38,7 @@ THEORY: dict[str, Any] = {"color": BLACK, "linestyle": (0, (3, 2)), "linewidth":
 
 DOTS_PER_INCH = 200
 FORMATS = ("png", "svg")
+FIGURE_CARD = "figure.json"  # the hashes of the figure's files
 
 _SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -127,14 +131,32 @@ def figure_paths(folder: Path) -> list[Path]:
     return [folder / f"figure.{name}" for name in FORMATS]
 
 
+def is_drawn(folder: Path) -> bool:
+    """Whether the figure of a stored result lies beside it, as it was drawn."""
+    from festina.lab.store import hashes
+
+    try:
+        return json.loads((folder / FIGURE_CARD).read_text()) == hashes(folder, figure_paths(folder))
+    except (OSError, ValueError):
+        return False
+
+
 def ensure_figure(result: Result) -> list[Path]:
-    """The figure beside a stored result; one that is there is as good as new, for its code is the same."""
+    """The figure beside a stored result; one that is there as it was drawn is as good as new: its code is the same."""
+    from festina.lab.store import hashes
+    from festina.learning.checkpoint import write_json
+
     if result.path is None:
         return []
-    paths = figure_paths(result.path)
-    if result.from_store and all(path.exists() for path in paths):
-        return paths
-    return save_figure(result, result.path)
+    card = result.path / FIGURE_CARD
+    if result.from_store and is_drawn(result.path):
+        return figure_paths(result.path)
+    if result.from_store and card.exists():
+        warnings.warn(f"the figure in {result.path} is damaged; drawn again", FestinaWarning, stacklevel=2)
+    card.unlink(missing_ok=True)
+    paths = save_figure(result, result.path)
+    write_json(card, hashes(result.path, paths))
+    return paths
 
 
 def save_figure(result: Result, folder: Path) -> list[Path]:

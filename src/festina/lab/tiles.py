@@ -6,15 +6,18 @@ What does not match its card is named, and computed again.
 
 import json
 import os
-import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import zarr
 
 from festina.errors import FestinaWarning, StoreError
-from festina.lab.plan import Group
+from festina.lab.damage import Damaged, damage_named
+from festina.lab.plan import Group, Tile
+from festina.lab.provenance import code_digest
 from festina.lab.store import hashes, set_aside
 from festina.learning.checkpoint import write_json
 
@@ -48,6 +51,11 @@ def claim_path(folder: Path, number: int, start: int) -> Path:
     return folder / CLAIMS / f"{number}-{start}"
 
 
+def card_claim_path(folder: Path) -> Path:
+    """The file whose lock says that somebody is writing the card of the sweep."""
+    return folder / CLAIMS / "card"
+
+
 def allocation_path(folder: Path, number: int) -> Path:
     """The file whose lock says that somebody is allocating a group."""
     return folder / CLAIMS / f"group-{number}"
@@ -59,15 +67,32 @@ def is_marked(folder: Path, number: int, start: int, tile: int) -> bool:
 
 
 def _mark_path(folder: Path, number: int, start: int, tile: int) -> Path:
-    return group_path(folder, number) / "done" / "c" / str(start // tile)
+    return _chunk_path(folder, number, start, tile, "done")
 
 
 def count_marked(folder: Path, number: int) -> int:
     """How many tiles of a group are marked as done."""
+    return len(_marks(folder, number))
+
+
+def _marks(folder: Path, number: int) -> set[int]:
+    """Which tiles of a group are marked as done, counted from zero."""
     try:
-        return sum(entry.name.isdigit() for entry in os.scandir(group_path(folder, number) / "done" / "c"))
+        entries = os.scandir(group_path(folder, number) / "done" / "c")
+        return {int(entry.name) for entry in entries if entry.name.isdigit()}
     except OSError:
-        return 0
+        return set()
+
+
+def read_done(folder: Path, number: int, group: Group, array: zarr.Array) -> np.ndarray:
+    """Which runs of a group are done, from the array of its marks; StoreError if one is damaged."""
+    marks, path = _marks(folder, number), group_path(folder, number)  # before they are read: others may add to them
+    with damage_named(path / "done"):
+        done = np.asarray(array[:], bool)
+    for start, stop in group.tiles():
+        if start // group.tile in marks and not done[start:stop].all():
+            raise Damaged(path, f"{_mark_path(folder, number, start, group.tile).relative_to(folder)} is not readable")
+    return done
 
 
 def failures_path(folder: Path, number: int, start: int) -> Path:
@@ -75,22 +100,53 @@ def failures_path(folder: Path, number: int, start: int) -> Path:
     return folder / FAILURES / f"{number}-{start}.json"
 
 
-def reasons(folder: Path) -> list[str]:
-    """Why runs failed, in the order of the sweep."""
+def reasons(folder: Path, done: Iterable[Tile]) -> list[str]:
+    """Why runs failed in tiles that are done, in their order; StoreError if that is damaged."""
     texts: list[str] = []
-    files = (folder / FAILURES).glob("*.json")
-    for path in sorted(files, key=lambda path: [int(digits) for digits in re.findall(r"\d+", path.stem)]):
-        try:
-            texts += json.loads(path.read_text(encoding="utf-8")).values()
-        except (OSError, ValueError, AttributeError):
-            texts.append(f"{path} is not readable; ask the sweep again to mend it")
+    for tile in done:
+        path = failures_path(folder, tile.group, tile.start)
+        _check(folder, tile.group, tile.start, path)
+        if path.exists():
+            texts += _read(path).values()
     return texts
+
+
+def check_group(folder: Path, number: int) -> None:
+    """StoreError if a group is not as its card says."""
+    trouble = _group_trouble(folder, number)
+    if trouble:
+        raise Damaged(group_path(folder, number), trouble)
+
+
+def check_tile(folder: Path, number: int, start: int, tile: int, name: str) -> None:
+    """StoreError if one array of a tile that is done is not as the tile's card says.
+
+    What is read is hashed, and no more. A chunk that is missing would be read as fill values, and one that is garbled
+    can be decoded to other numbers: neither would be an error of zarr's.
+    """
+    _check(folder, number, start, _chunk_path(folder, number, start, tile, name))
+
+
+def _check(folder: Path, number: int, start: int, place: Path) -> None:
+    """StoreError if the files at a place, which may be a folder, are not those of a tile's card."""
+    card = tile_card(folder, number, start)
+    with damage_named(card):
+        files = _read(card)["files"]
+        own = place.relative_to(folder).as_posix()
+        listed = {name: digest for name, digest in files.items() if name == own or name.startswith(f"{own}/")}
+        trouble = _difference(listed, hashes(folder, _files_at(place)))
+    if trouble:
+        raise Damaged(group_path(folder, number), trouble)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def write_group_card(folder: Path, number: int) -> None:
     """Keep the hashes of a group just allocated: its metadata and the arrays that no run changes."""
     files = (path for path in group_path(folder, number).rglob("*") if path.is_file())
-    write_json(group_card(folder, number), {"files": hashes(folder, files)})
+    write_json(group_card(folder, number), {"code": code_digest(), "files": hashes(folder, files)})
 
 
 def write_tile_card(folder: Path, number: int, start: int, tile: int, arrays: Sequence[str]) -> None:
@@ -105,20 +161,28 @@ def clear_tile(folder: Path, number: int, start: int, tile: int, arrays: Sequenc
         path.unlink()
 
 
+def is_damaged(folder: Path, number: int, group: Group) -> bool:
+    """Whether a group does not match its cards."""
+    return bool(_group_trouble(folder, number)) or any(_damaged_tiles(folder, number, group))
+
+
 def mend(folder: Path, number: int, group: Group) -> None:
     """Compare a group with its cards; what is damaged is named, set aside or marked as not done."""
-    trouble = _group_trouble(folder, number)
+    trouble = _group_trouble(folder, number) or _other_code(folder, number)
     if trouble:
         _retire_group(folder, number, trouble)
-    if not group_card(folder, number).exists():
-        return
+    for start, stop, trouble in _damaged_tiles(folder, number, group):
+        _warn(f"runs {start + 1}–{stop} in {group_path(folder, number)} are damaged ({trouble}); computed again")
+        _mark_path(folder, number, start, group.tile).unlink()
+
+
+def _damaged_tiles(folder: Path, number: int, group: Group) -> Iterator[tuple[int, int, str]]:
+    """First and last+1 run of each tile that is marked as done and cannot be trusted, and why."""
     for start, stop in group.tiles():
-        if not is_marked(folder, number, start, group.tile):
-            continue
-        trouble = _tile_trouble(folder, number, start, stop, group.tile)
-        if trouble:
-            _warn(f"runs {start + 1}–{stop} in {group_path(folder, number)} are damaged ({trouble}); computed again")
-            _mark_path(folder, number, start, group.tile).unlink()
+        if is_marked(folder, number, start, group.tile):
+            trouble = _tile_trouble(folder, number, start, stop, group.tile)
+            if trouble:
+                yield start, stop, trouble
 
 
 def _warn(text: str) -> None:
@@ -132,11 +196,18 @@ def _group_trouble(folder: Path, number: int) -> str:
         begun = (group_path(folder, number) / "done" / "c").exists() or any(path.parent.glob(f"{number}-*.json"))
         return f"{path.relative_to(folder)} is missing" if begun else ""
     try:
-        listed = json.loads(path.read_text(encoding="utf-8"))["files"]
+        listed = _read(path)["files"]
         found = hashes(folder, (folder / name for name in listed))
         return _difference(listed, found)
     except Exception:  # whatever a damaged card holds: it is damaged
         return f"{path.relative_to(folder)} is not readable"
+
+
+def _other_code(folder: Path, number: int) -> str:
+    """What says that other code computed a group: nobody noticed if the card of the sweep was lost meanwhile."""
+    path = group_card(folder, number)
+    same = not path.exists() or _read(path).get("code") == code_digest()
+    return "" if same else f"{path.relative_to(folder)} is of another version"
 
 
 def _retire_group(folder: Path, number: int, trouble: str) -> None:
@@ -164,7 +235,7 @@ def _tile_trouble(folder: Path, number: int, start: int, stop: int, tile: int) -
         return f"{mark.relative_to(folder)} is not readable"
     path = tile_card(folder, number, start)
     try:
-        card = json.loads(path.read_text(encoding="utf-8"))
+        card = _read(path)
         found = hashes(folder, _tile_files(folder, number, start, tile, card["arrays"]))
         return _difference(card["files"], found)
     except Exception:  # missing, or whatever a damaged card holds
@@ -173,12 +244,17 @@ def _tile_trouble(folder: Path, number: int, start: int, stop: int, tile: int) -
 
 def _tile_files(folder: Path, number: int, start: int, tile: int, arrays: Iterable[str]) -> list[Path]:
     """The chunk files of a tile that exist, array by array, and the reasons why its runs failed."""
-    result = []
-    for name in arrays:
-        chunk = group_path(folder, number) / name / "c" / str(start // tile)
-        result += [chunk] if chunk.is_file() else [path for path in chunk.rglob("*") if path.is_file()]
-    reasons = failures_path(folder, number, start)
-    return [*result, reasons] if reasons.is_file() else result
+    places = [_chunk_path(folder, number, start, tile, name) for name in arrays]
+    return [path for place in (*places, failures_path(folder, number, start)) for path in _files_at(place)]
+
+
+def _chunk_path(folder: Path, number: int, start: int, tile: int, name: str) -> Path:
+    """Where a tile of an array is: a file, or a folder if the array has more dimensions than runs."""
+    return group_path(folder, number) / name / "c" / str(start // tile)
+
+
+def _files_at(place: Path) -> list[Path]:
+    return [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
 
 
 def _difference(listed: dict[str, str], found: dict[str, str]) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from festina.errors import Interrupted
-from festina.lab.reproduce import Entry, load, one_line, reproduce
+from festina.errors import Interrupted, one_line
+from festina.lab.reproduce import Entry, load, reproduce
 
 if TYPE_CHECKING:
     from festina.lab.report import Section

@@ -42,6 +42,11 @@ def inspect(folder: Path, plan: Plan) -> None:
                 tiles.mend(folder, number, group)
 
 
+def is_damaged(folder: Path, plan: Plan) -> bool:
+    """Whether anything of what is done does not match its card."""
+    return any(tiles.is_damaged(folder, number, group) for number, group in enumerate(plan.groups))
+
+
 def work(
     folder: Path,
     plan: Plan,

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import warnings
-import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -59,7 +58,8 @@ def _write_text(path: Path, text: str) -> None:
 
 def save(path: Path, mark: str, progress: int, arrays: dict[str, np.ndarray], notes: dict[str, Any]) -> None:
     """Write a checkpoint: how far the run is, its arrays, and notes that are JSON."""
-    header = np.frombuffer(json.dumps({"mark": mark, "progress": progress, "notes": notes}).encode(), dtype=np.uint8)
+    content = {"mark": mark, "progress": progress, "notes": notes, "arrays": sorted(arrays)}
+    header = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as stream:
@@ -73,12 +73,15 @@ def load(path: Path, mark: str) -> tuple[int, dict[str, np.ndarray], dict[str, A
     if not path.exists():
         return None
     if path.is_dir() or path.read_bytes()[:2] != ARCHIVE:
-        raise StoreError(f"{path} is no checkpoint; it is left alone, choose another path")
+        raise StoreError(f"{path} is no checkpoint; it is left alone, remove it or choose another path")
     try:
         with np.load(path) as stored:
             header = json.loads(stored["header"].tobytes())
             arrays = {name[2:]: stored[name] for name in stored.files if name.startswith("a:")}
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
+        whole = sorted(arrays) == header["arrays"]  # a garbled directory of an archive may lose some without a word
+    except Exception:  # an archive that is damaged is answered by errors of many kinds
+        whole, header, arrays = False, {}, {}
+    if not whole:
         return _refuse(path, "is damaged")
     if header["mark"] != mark:
         return _refuse(path, "belongs to another run")

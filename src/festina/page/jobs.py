@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from threading import Event, RLock, Thread, Timer
 from typing import Any
 
-from festina.errors import FestinaError, UnknownName
-from festina.lab.reproduce import one_line
+from festina.errors import FestinaError, UnknownName, one_line
 from festina.page import limits
 from festina.page.events import Events
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from festina.errors import one_line
 from festina.lab.style import PALETTE
 from festina.lab.tables import MARKS
 
@@ -92,7 +93,6 @@ def _lines(result: Any) -> list[list[float | None]]:
 def main(names: list[str]) -> None:
     """Make the points of some experiments anew, or of all, and keep the others'; one that fails stops no other."""
     from festina.lab.registry import names as all_names
-    from festina.lab.reproduce import one_line
 
     known = dict(stored())
     for name in names or all_names():

@@ -54,7 +54,7 @@ class Chain(Experiment):
         strength: Strength = continuous(3.0, help="input-output correlation s")
         input_variance: Strength = continuous(2.0, help="input variance λ")
         initial: Start = continuous(1e-2, scale="log", help="product a₀ of the weights at t = 0")
-        until: float = continuous(100.0, ge=1e-6, le=1e6, unit="τ", help="when to stop")
+        until: float = continuous(100.0, ge=1e-6, le=1e5, unit="τ", help="when to stop")
         records: int = structural(1000, ge=10, le=100_000, help="recordings, evenly spaced in log time")
 
     def coordinates(self, config: Any) -> dict[str, Any]:

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from math import ceil
 from typing import Any
 
-from pydantic import field_validator
-
 import festina as fs
 from festina._lazy import jax
 from festina.experiment import ExperimentConfig, structural
-from festina.experiments._fields import Duration, SmallStepSize, countable
+from festina.experiments._fields import Duration, SmallStepSize
 
 SMALL = 1e-2  # up to this standard deviation of its weights the start of a network is called small
 
@@ -24,8 +22,6 @@ class SmallStepsConfig(ExperimentConfig):
     until: Duration = structural(50.0, unit="τ", help="when to stop")
     step_size: SmallStepSize = structural(0.01, unit="τ", help="longest step of descent")
     records: int = structural(200, ge=10, le=10_000, help="recordings, evenly spaced")
-
-    _countable = field_validator("step_size")(countable)
 
     @property
     def steps_per_record(self) -> int:

@@ -31,7 +31,7 @@ from festina.experiments.race._settled import at_the_end
 from festina.experiments.race._small_steps import SmallStepsConfig, scaled, small_steps
 from festina.sources import LECTURE, SAXE_2022
 
-Margin = Annotated[float, Field(ge=1e-3, le=10)]
+Separation = Annotated[float, Field(ge=1e-3, le=10)]
 
 
 class Margin(Experiment):
@@ -76,7 +76,7 @@ class Margin(Experiment):
     }
 
     class Config(SmallStepsConfig):
-        separation: tuple[Margin, ...] = structural(
+        separation: tuple[Separation, ...] = structural(
             (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5),
             min_length=2,
             help="margins Δ, rising",
