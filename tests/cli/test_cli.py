@@ -76,7 +76,7 @@ def test_asking_imports_nothing_heavy(words: list[str], environment: dict[str, s
 def test_help_comes_from_the_configuration(festina: Any) -> None:
     text = " ".join(festina("run", NAME, "--help").stdout.split())
     assert "--strength X input-output correlation s [number ≥ 0.001, ≤ 100; default 3; continuous]" in text
-    assert "--until X when to stop [number ≥ 1e-06, ≤ 1e+06; in τ; default" in text
+    assert "--until X when to stop [number ≥ 1e-06, ≤ 100000; in τ; default" in text
     for flag in (
         "--set",
         "--seeds",
@@ -164,6 +164,7 @@ def test_the_same_question_is_answered_from_the_store(festina: Any, first_run: A
     assert answer["command"] == f"festina run {NAME} --budget quick --depth 1,2 --until 20 --records 20"
 
 
+@pytest.mark.full
 def test_a_terminal_gets_colours_unless_it_declines(first_run: Any, environment: dict[str, str], store: Path) -> None:
     table = in_terminal(["run", NAME, "--budget", "quick", "--out", str(store)], environment | {"TERM": "xterm"})
     assert f"{ESCAPE}[32mreproduced" in table and "✓" in table
@@ -243,6 +244,7 @@ def test_a_platform_that_is_not_there_is_told_before_the_work(festina: Any, tmp_
     assert re.search(f"{there}'{asked}'", complaint(done)) and not (tmp_path / "none").exists()
 
 
+@pytest.mark.full
 def test_a_platform_that_is_not_there_is_told_in_python_too_each_time(environment: dict[str, str]) -> None:
     program = (
         "import festina as fs; from festina.errors import FestinaError\n"

@@ -17,6 +17,8 @@ from festina.experiments.abstraction.blocks import (
 )
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 FAIL = {"without-limit", "second-order", "linear-onset"}  # what the docstring says does not hold
 
 

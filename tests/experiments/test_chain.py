@@ -30,6 +30,7 @@ def test_three_weights_follow_an_independent_integration():
     np.testing.assert_allclose(result["product"].values[0, :, 0], np.prod(solved.y, axis=0), atol=1e-8)
 
 
+@pytest.mark.full
 def test_depths_that_are_no_whole_numbers_follow_theory():
     result = fs.run("linear/chain", budget="quick", depth=(1.5, 2.5, 7.3))
     assert result.errors("product").max() < 1e-8

@@ -13,6 +13,8 @@ from festina.errors import ArgumentError
 from festina.experiments.abstraction.dimension import Dimension, closed_form, gate_speed, over_closed_form, power
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 RANKS = (1, 4, 15)
 
 

@@ -13,6 +13,8 @@ from festina.errors import ArgumentError
 from festina.experiments.abstraction.reduction import Reduction, gap, lead
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 FAIL = {"exact", "captured-as-published", "on-time", "on-time-as-published"}  # of random starts
 
 

@@ -9,6 +9,8 @@ from festina.errors import ArgumentError
 from festina.experiments.abstraction.similarity import Similarity, published_specialisation, separation
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 KNOWN = {"orthogonal": "reproduced qualitatively", "graceful": "not reproduced"}
 
 

@@ -104,6 +104,7 @@ def is_same_as_far_as_done(data: xr.Dataset, sound: xr.Dataset) -> bool:
     return not done.all() and nothing and data.where(done).equals(sound.where(done))
 
 
+@pytest.mark.full
 @every_harm
 def test_damage_to_any_file_is_named_or_makes_no_difference(sound, folder, tmp_path, harm):
     """Opening and loading give the very data, or a sentence that names the folder; never another error."""
@@ -214,6 +215,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.full
 @every_harm
 def test_a_damaged_result_is_never_loaded(result, tmp_path, harm):
     folder = tmp_path / "copy"

@@ -81,6 +81,7 @@ def test_the_rate_is_the_gradient_of_the_literal_loss(kind):
             np.testing.assert_allclose(got, -uphill / timescale, atol=1e-12)
 
 
+@pytest.mark.full
 def test_sampled_batches_are_those_of_a_plain_loop():
     """Both arms, step by step: a literal batch, the gradient by autodiff, a simultaneous step."""
     observed = simulated(lambda seed: process(seed, Sampled(16)))
@@ -116,6 +117,7 @@ def test_the_closure_is_the_population_dynamics(closed):
     assert np.abs(full["gates"][:, -1, 0] - full["gates"][:, 0, 0]).max() > 0.1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("closed", "widest"), [("whole", 2), (None, 12)], ids=["closure", "wishart"])
 def test_many_arms_go_in_tiles(monkeypatch, closed, widest):
     """Five arms in tiles of a few, the last one padded: nothing changes, with one output or with several."""

@@ -33,6 +33,7 @@ def layers():
     return {name: (phi(z).T, a.T, each) for name, ((a, z), phi, each) in drawn.items()}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scheme", ["analog", "redundant", "sparse"])
 @pytest.mark.parametrize("with_readout", [True, False])
 def test_neurons_drawn_from_theory_have_their_scheme(layers, scheme, with_readout):

@@ -65,6 +65,7 @@ def test_the_loss_is_that_of_the_definition(network):
         np.testing.assert_allclose(view.loss(network), expected, rtol=1e-13)
 
 
+@pytest.mark.full
 def test_patterns_and_condensed_samples_have_the_gradient_of_the_samples(network):
     world = world_on(SKIPPING, GATED, samples=400)
     samples, condensed, patterns = gradients(network, world.samples, world.condensed, world.patterns)

@@ -43,6 +43,7 @@ def test_a_second_run_of_the_same_structure_does_not_compile(client):
     assert loop._chunk.compiled._cache_size() == compiled
 
 
+@pytest.mark.full
 def test_points_grow_and_are_thinned(client):
     body = {"experiment": "linear/chain", "budget": "quick", "fields": {"records": 20_000}, "confirmed": True}
     started = client.post("/api/runs", json=body).json()

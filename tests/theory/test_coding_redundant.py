@@ -84,6 +84,7 @@ def test_hot_networks_keep_their_prior():
     assert np.abs(weak.mean).max() < 1e-4
 
 
+@pytest.mark.full
 def test_a_network_frozen_in_equilibrium_is_in_equilibrium(cold):
     same = frozen(TOY.counts, TOY.class_targets, 0.05, 0.01, cold.codes.readouts, cold.codes.weights)
     assert relative(same.kernels[0], cold.kernels[0]) < 1e-4
@@ -108,6 +109,7 @@ def test_many_examples_have_codes_of_nearly_equal_energy(cold):
     assert relative(large.residual, many.residual[[0, 2000, 3000]]) < 2e-3
 
 
+@pytest.mark.full
 def test_draws_are_from_the_density_and_networks_can_be_planted(cold):
     (weights,), readout = planted(jax.random.key(0), cold, TOY.inputs, 10000, 0.01)
     activity, readouts = SIGMOIDAL.function(weights @ TOY.inputs.T), 0.1 * readout.T
@@ -116,6 +118,7 @@ def test_draws_are_from_the_density_and_networks_can_be_planted(cold):
     assert readouts.sum(axis=1).var() == pytest.approx(0.03, rel=0.1)  # the idle direction keeps its prior
 
 
+@pytest.mark.full
 def test_the_predictor_at_other_inputs_is_that_of_drawn_networks(cold):
     """At high temperature fluctuations are those of independent neurons; the mean is to be met at any temperature."""
     rng = np.random.default_rng(0)

@@ -9,6 +9,8 @@ from festina.theory.coding import SIGMOIDAL, Blocks, blocks, kernels, second_lay
 from festina.theory.coding._integral import Weight, cloud, normalised
 from festina.worlds.classes import orthogonal_classes
 
+pytestmark = pytest.mark.full
+
 WORLD = orthogonal_classes((20, 10, 10))
 VARIANCE = 1 / np.sqrt(40)
 

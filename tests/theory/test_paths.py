@@ -32,6 +32,7 @@ def world():
     )
 
 
+@pytest.mark.full
 def test_the_sum_over_paths_is_the_gradient(world):
     network = Gated.init(jax.random.key(0), GRAPH, scale=1.0)
     statistics = path_statistics(GRAPH, world.patterns)

@@ -67,6 +67,7 @@ def test_bad_candidates_are_refused():
         fs.theory.race({"always": np.ones(4)}, margin(0.0)[1])
 
 
+@pytest.mark.full
 def test_a_race_goes_on_until_it_is_over():
     """Nine samples alike and one against: "all" learns fast, then slowly gives way to what fits exactly."""
     world = fs.worlds.Dataset(np.ones((10, 1)), np.concatenate([np.ones((9, 1)), [[-1.0]]]))

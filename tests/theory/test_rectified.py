@@ -93,6 +93,7 @@ def test_a_network_learns_the_common_path_as_predicted():
     np.testing.assert_allclose(run["loss"], predicted, atol=1e-8)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("contexts", "size"), [(3, 2), (4, 2)])
 def test_gated_networks_learn_the_residual_as_predicted(contexts, size):
     """One node a path, from decoupled weights, trained on what a common path leaves."""

@@ -86,6 +86,7 @@ def test_one_task_is_the_balanced_solution():
     assert worst(found, reference) < 1e-12
 
 
+@pytest.mark.full
 def test_any_order_shape_and_transformation():
     weights = problem((4, 3, 3), 0.5)
     solution = sequence(*weights, SWITCHES)

@@ -75,6 +75,7 @@ def test_ring_and_grid_invert_their_laplacian():
     np.testing.assert_allclose(np.linalg.inv(grid), laplacian + 0.8**-2 * np.eye(6), atol=1e-10)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["tree", "ring of odd size"])
 def test_drawn_features_reach_the_limit_with_one_over_root_n(name):
     whiten = np.linalg.inv(np.linalg.cholesky(covariance(WORLDS[name](features=61))))

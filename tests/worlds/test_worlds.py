@@ -31,6 +31,7 @@ def test_gradient_from_moments_is_gradient_from_samples(data):
         np.testing.assert_allclose(one, other, atol=1e-13)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("noise", [0.0, 0.7])
 def test_wishart_has_the_law_of_sampled_batches(noise):
     """Means and variances of every entry of Σxx and Σyx agree within five standard errors."""
