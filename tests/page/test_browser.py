@@ -177,7 +177,8 @@ def test_preset_sets_the_fields(page, address, server):
 
 
 def test_long_run_asks_first_and_can_be_cancelled(page, address):
-    visit(page, address, f"{CHAIN}?records=100000", until="dialog[open]")
+    long = "records=100000&seeds=10&depth=1,2,3,4,5,6,7,8"  # minutes, so that it is not over before it is cancelled
+    visit(page, address, f"{CHAIN}?{long}", until="dialog[open]")
     page.get_by_role("button", name="Do not run").click()
     page.wait_for_selector('.status[data-state="declined"]')
     page.get_by_role("button", name="Run", exact=True).click()

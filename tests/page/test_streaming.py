@@ -2,18 +2,36 @@
 
 import re
 import socket
+from time import sleep
 
 import httpx
 import pytest
 from serving import CHAIN, events, real_server
 
 from festina.cli import main
+from festina.learning import loop
 from festina.page.app import Page
 from festina.page.jobs import Jobs
 from interrupting import SERVES, Command
 from patience import PATIENCE, wait_for
 
 SLOW = {"experiment": "linear/chain", "budget": "quick", "fields": {"records": 100_000}, "confirmed": True}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def endless():
+    """Runs as long as `SLOW` stay where they are after a few chunks, until they are cancelled: on any machine."""
+    advance = loop._advance_journey
+
+    def advance_at_first(build, inputs, journey, count, until):
+        if journey.records < 5 * count or count * loop.CHUNKS < SLOW["fields"]["records"]:
+            advance(build, inputs, journey, count, until)
+        else:
+            sleep(0.01)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "_advance_journey", advance_at_first)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +52,6 @@ def run_to_the_end(client, initial):
 
 
 def test_a_second_run_of_the_same_structure_does_not_compile(client):
-    from festina.learning import loop
-
     run_to_the_end(client, 0.01)
     compiled = loop._chunk.compiled._cache_size()
     for k in range(1, 6):
