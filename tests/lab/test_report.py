@@ -20,7 +20,7 @@ from festina.experiment import Experiment, ExperimentConfig, Variable, above, be
 from festina.lab import registry
 from festina.lab.report import result_section, totals, write_report
 from festina.lab.reproduce import Entry, reproduce, select
-from festina.lab.style import THEORY, ensure_figure, save_figure
+from festina.lab.style import THEORY, encoded, ensure_figure, save_figure
 from festina.lab.tables import as_json, rerun_command, run_command, value_text, verdict_sentence
 from festina.sources import LECTURE, SAXE_2013
 from festina.wording import duration
@@ -220,6 +220,16 @@ def test_figures_are_whole_and_the_same_each_time(result: Any, tmp_path: Path) -
         assert not plt.rcParams["axes.spines.top"]
     assert plt.rcParams["axes.spines.top"]
     assert THEORY["color"] == "#000000"
+
+
+def test_all_formats_of_a_figure_have_the_layout_of_the_first(result: Any) -> None:
+    with fs.lab.style.style():
+        figure = result.figure()
+        encoded(figure, "png")
+        place = figure.axes[0].get_position().bounds
+        figure.axes[0].set_ylabel("much\nmore\nroom")
+        encoded(figure, "svg")
+    assert figure.axes[0].get_position().bounds == place
 
 
 @pytest.mark.parametrize("harm", [lambda content: b"", lambda content: content.replace(b"3", b"4")])
