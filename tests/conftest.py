@@ -1,5 +1,6 @@
 """Every test runs with shapes checked at run time, in strict arithmetic."""
 
+import gc
 import os
 import sys
 
@@ -9,6 +10,8 @@ from jaxtyping import install_import_hook
 ROOMS = ("worlds", "networks", "learning", "theory", "measures", "precision", "errors")
 install_import_hook([f"festina.{room}" for room in ROOMS], "typecheck.checked")
 
+# Compiled programs are many small things that live long: to look through all of them as often as usual costs a tenth.
+gc.set_threshold(200_000, 20, 50)
 os.environ["NPROC"] = "1"  # of XLA's threads: pytest has a worker for every core, and bits must not depend on cores
 
 import jax  # noqa: E402

@@ -14,6 +14,8 @@ from festina.experiments.linear.alignment import STARTS, curves_of, small_start,
 from festina.measures.kernels import empirical_kernel
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def result():

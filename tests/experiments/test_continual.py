@@ -10,6 +10,8 @@ from festina.errors import ArgumentError
 from festina.experiments.linear.continual import _drawn, shown_tasks, switches
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def result():

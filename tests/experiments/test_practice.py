@@ -10,6 +10,8 @@ from festina.experiments.abstraction._common import keys
 from festina.experiments.abstraction.practice import Practice, after_switches, fifth_sample, late_over_early
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def result():

@@ -11,6 +11,8 @@ from festina.errors import ArgumentError
 from festina.experiments.abstraction.regularizer import RegularizerFlow, solution
 from shared import quick
 
+pytestmark = pytest.mark.full
+
 FAILS = {"nonnegative-l1"}
 
 

@@ -33,6 +33,7 @@ def test_the_script_gives_every_task_its_share(tmp_path):
         slurm.script(folder, plan, 0, time="1", memory="1G")
 
 
+@pytest.mark.full
 def test_a_task_of_the_script_computes_its_share(tmp_path):
     """The script itself, run as SLURM would run a task."""
     folder, plan = begun(tmp_path)

@@ -301,6 +301,7 @@ def copy_of(healthy: xr.Dataset, store: Path) -> Path:
     return folder
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "computed"),
     [

@@ -164,6 +164,7 @@ def test_a_worker_that_fails_says_why(tmp_path):
         Crew(folder, 1).run(plan)
 
 
+@pytest.mark.full
 def test_processes_are_started_only_if_it_is_worth_it(tmp_path, monkeypatch):
     started = []
     monkeypatch.setattr(Crew, "run", lambda self, plan, tell: started.append(self.size) or work(self.folder, plan))
@@ -177,6 +178,7 @@ def test_processes_are_started_only_if_it_is_worth_it(tmp_path, monkeypatch):
         Processes(0)
 
 
+@pytest.mark.full
 def test_a_sweep_goes_on_from_its_folder_alone(tmp_path, undisturbed):
     folder, plan = begun(tmp_path)
     work(folder, plan, tell=lambda tile, outcome: True)
