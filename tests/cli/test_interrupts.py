@@ -265,7 +265,7 @@ def test_commands_end_orderly_at_any_moment(tmp_path):
     assert sky.strike(2, second=False, group=False) == "interrupted"  # it takes longer than the sweep
 
 
-MOMENTS = {"run": 20, "explore": 20}  # the others share the way of the first
+MOMENTS = {"run": 20, "explore": 10}  # the others share the way of the first
 
 
 @pytest.mark.full
@@ -276,7 +276,7 @@ def test_a_storm_of_interrupts(name, tmp_path, record_property):
     tally = Counter(sky.strike(k, second=k % 2 == 1, group=k % 4 == 2) for k in range(moments))
     record_property("tally", dict(tally))
     print(f"{name}, {sky.seconds:.1f} s if not interrupted: {dict(tally)}")
-    assert tally["interrupted"] + tally["stopped"] > moments / 2
+    assert tally["interrupted"] + tally["stopped"] > moments / 3
 
 
 LONG = FIELDS | {"records": 2000}  # long enough, times so many, that it is worth while to start processes
