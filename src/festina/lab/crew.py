@@ -25,7 +25,7 @@ from festina.lab.plan import Plan
 LOOK = 0.2  # seconds between two looks at the store
 PATIENCE = 5.0  # seconds for a worker to end when asked to
 MOST_DEATHS = 3  # in a row, with no tile done in between
-MOST_WORDS = 2**16  # bytes of a worker's words, at one look
+MOST_WORDS = 2**16  # bytes of a worker's words that are looked through for warnings
 WARNING = "festina: warning: "  # how a worker begins a warning
 
 
@@ -35,7 +35,6 @@ class _Worker:
 
     process: subprocess.Popen[bytes]
     words: IO[bytes]
-    heard: int = 0  # bytes of its words
 
     @property
     def last_words(self) -> str:
@@ -43,11 +42,10 @@ class _Worker:
         lines = self.words.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
 
-    def new_warnings(self) -> list[str]:
-        """What it has warned of since last asked, line by line."""
-        said = os.pread(self.words.fileno(), MOST_WORDS, self.heard)  # leaves the worker's own place in the file alone
+    def warnings(self) -> list[str]:
+        """What it has warned of so far, line by line."""
+        said = os.pread(self.words.fileno(), MOST_WORDS, 0)  # leaves the worker's own place in the file alone
         whole, _, _ = said.rpartition(b"\n")
-        self.heard += len(whole)
         lines = whole.decode(errors="replace").splitlines()
         return [line.removeprefix(WARNING) for line in lines if line.startswith(WARNING)]
 
@@ -98,7 +96,7 @@ class Crew:
 
     def _pass_on_warnings(self) -> None:
         """What workers warn of, each sentence once."""
-        for warning in (each for worker in self._workers for each in worker.new_warnings()):
+        for warning in (each for worker in self._workers for each in worker.warnings()):
             if warning not in self._passed_on:
                 self._passed_on.add(warning)
                 warnings.warn(warning, FestinaWarning, stacklevel=2)
