@@ -280,15 +280,14 @@ def test_a_storm_of_interrupts(name, tmp_path, record_property):
 
 
 LONG = FIELDS | {"records": 2000}  # long enough, times so many, that it is worth while to start processes
-MANY = [float(value) for value in range(1, 2001)]
+MANY = "strength=lin:1:51:2000"
 
 
 def long_sweep(store: Path, *who: object) -> tuple[Command, Plan, Path]:
     """A sweep that others compute, until it is interrupted."""
-    plan = planned("linear/chain", {"strength": MANY}, tile=1, **LONG)
+    plan = planned("linear/chain", MANY, tile=1, **LONG)
     flags = [word for name, value in LONG.items() for word in (f"--{name}", value)]
-    over = f"strength=lin:1:{len(MANY)}:{len(MANY)}"
-    words = ["sweep", "linear/chain", *flags, "--over", over, "--tile", 1, *who, "--out", store]
+    words = ["sweep", "linear/chain", *flags, "--over", MANY, "--tile", 1, *who, "--out", store]
     return Command(words, store / "cache"), plan, sweep_folder(store, plan)
 
 
