@@ -18,7 +18,7 @@ from patience import PATIENCE, wait_for
 SENTENCE = re.compile(r"festina: .*interrupted.*")
 REMARK = "festina: stopping at the end of the step at hand; Ctrl-C again ends at once"
 SERVES, STOPPED = "festina is at http", "festina has stopped"
-OURS = re.compile(r'File "[^"]*/festina/')
+OURS = re.compile(r'File "[^"]*/festina/[^"]*", line \d+, in (?!<module>)')  # from `run` on, there is a function
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Ending:
 
     @property
     def is_pythons(self) -> bool:
-        """Whether Python itself was interrupted, before it had come to the first line of festina."""
+        """Whether Python was interrupted while it started, or read the first modules, before it could come to `run`."""
         said = self.err == "" or "KeyboardInterrupt" in self.err
         return self.code in (-signal.SIGINT, 1) and self.out == "" and said and not OURS.search(self.err)
 
