@@ -111,7 +111,7 @@ class Depth(Experiment):
         )
         cold: Temperature = structural(0.1, scale="log", help="temperature of the cold sigmoidal chains")
         lowest: float = structural(
-            0.35, ge=1e-3, le=1, scale="log", help="temperature down to which theory is solved from scratch"
+            0.35, ge=0.1, le=1, scale="log", help="temperature down to which theory is solved from scratch"
         )
         lowest_given: Temperature = structural(
             0.1,
