@@ -25,7 +25,7 @@ SHELL := /bin/sh
 
 # The caller's shell must not leak into the results.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
-unexport PIP_REQUIRE_VIRTUALENV PIP_CONSTRAINT PYTEST_ADDOPTS PYTEST_PLUGINS JAX_ENABLE_X64 RUFF_CONFIG
+unexport PYTHONDONTWRITEBYTECODE PIP_REQUIRE_VIRTUALENV PIP_CONSTRAINT PYTEST_ADDOPTS PYTEST_PLUGINS JAX_ENABLE_X64 RUFF_CONFIG
 export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -57,9 +57,11 @@ demo: $(VENV)/.stamp-core
 	$(BIN)/festina $(DEMO)
 
 # All tests of a file go to one worker, so that what they share is made once. Most of their time is compiling: the quick
-# ones are compiled with half of XLA's optimisations, the others, and the extremes among them, as users have them.
+# ones are compiled without LLVM's optimisations wherever festina does not ask for them, the others, and the extremes
+# among them, as users have them.
 PYTEST := JAX_PLATFORMS=cpu $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
-BRIEFLY := XLA_FLAGS='--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false'
+BRIEFLY := XLA_FLAGS='--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
+	--xla_llvm_disable_expensive_passes=true'
 
 test: lint browser
 	$(BRIEFLY) $(PYTEST) -m 'not full' $(TESTS)

@@ -155,6 +155,7 @@ def test_a_run_prints_its_claims_and_where_everything_is(first_run: Any) -> None
     assert figure.read_bytes().startswith(b"\x89PNG") and figure.with_suffix(".svg").exists()
 
 
+@pytest.mark.full
 def test_the_same_question_is_answered_from_the_store(festina: Any, first_run: Any, store: Path) -> None:
     again = festina("run", NAME, "--budget", "quick", "--out", store)
     assert "from the store" in again.stdout and "from the store" not in first_run.stdout
@@ -235,7 +236,9 @@ def test_a_reader_that_leaves_early_is_no_error(environment: dict[str, str]) -> 
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("asked", ["tpu", "cpu,nonsense", "cuda"])
+@pytest.mark.parametrize(
+    "asked", ["cpu,nonsense", *(pytest.param(it, marks=pytest.mark.full) for it in ("tpu", "cuda"))]
+)
 def test_a_platform_that_is_not_there_is_told_before_the_work(festina: Any, tmp_path: Path, asked: str) -> None:
     there = r"JAX_PLATFORMS must name platforms that are there \(.*cpu.*\), but is "
     done = festina("run", NAME, *SMALL, "--out", tmp_path / "none", JAX_PLATFORMS=asked)

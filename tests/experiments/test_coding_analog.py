@@ -18,11 +18,13 @@ def result():
     return quick("coding/analog")
 
 
+@pytest.mark.full
 def test_quick_claims_hold(result):
     judged = [verdict for verdict in result.verdicts if verdict.note != "needs the full budget"]
     assert len(judged) == 6 and all(verdict.outcome == "reproduced" for verdict in judged), result
 
 
+@pytest.mark.full
 def test_the_recorded_mean_is_that_of_the_draws(result):
     """The kernel is averaged over all draws, the kernel between classes recorded now and then: both say the same."""
     data = fs.worlds.orthogonal_classes(result.config.counts)
@@ -40,6 +42,7 @@ def test_the_kernel_between_classes_is_a_mean_over_pairs_of_different_examples()
     np.testing.assert_allclose(means[1, 1], 0.5 * (kernel[3, 4] + kernel[4, 3]))
 
 
+@pytest.mark.full
 def test_idle_readouts_have_the_variance_of_a_finite_width(result):
     """Where no targets lie, readouts would keep the variance s of the prior if there were more neurons by far."""
     idle = np.ones(3) / np.sqrt(3)
@@ -49,11 +52,13 @@ def test_idle_readouts_have_the_variance_of_a_finite_width(result):
     assert theory < 0.9 * readout_variance(result.config)
 
 
+@pytest.mark.full
 def test_the_sample_size_is_stated(result):
     assert 20 < result["kernel_sample_size"].min() < 1000
     assert result["kernel_r_hat"].max() < 1.1
 
 
+@pytest.mark.full
 def test_too_few_recordings_are_said(result):
     short = result.data.isel(time=slice(0, 24))  # 20 of them, and the first, are from warming up
     with pytest.raises(LookupError, match="needs 4 recordings after warming up"):
@@ -69,6 +74,7 @@ def test_recordings_must_divide_the_draws():
         fs.run("coding/analog", budget="quick", records=59)
 
 
+@pytest.mark.full
 def test_the_figure_draws_without_a_warning(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -21,6 +21,7 @@ def result():
     return quick("abstraction/connected")
 
 
+@pytest.mark.full
 def test_quick_claims_hold_but_for_those_known_to_fail(result):
     assert {verdict.claim for verdict in result.verdicts if not verdict.holds} == FAILS, result
 
@@ -70,6 +71,7 @@ def test_too_few_hidden_units_are_refused():
         Connected().configure(hidden=19)
 
 
+@pytest.mark.full
 def test_the_figure_draws_without_warnings(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

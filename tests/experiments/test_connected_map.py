@@ -15,6 +15,7 @@ def result():
     return quick("abstraction/connected_map")
 
 
+@pytest.mark.full
 def test_quick_claims_hold(result):
     assert all(verdict.holds for verdict in result.verdicts), result
 
@@ -29,6 +30,7 @@ def test_cells_are_in_the_order_in_which_the_maps_are_read():
     np.testing.assert_allclose(strength, [7] * 6 + [0, 4] * 2)
 
 
+@pytest.mark.full
 def test_both_maps_agree_where_they_meet(result):
     """The cells with τ₂ = .01 and s = .25 stand in both maps; the two have nothing else in common."""
     first, second = result["timescale_map"], result["strength_map"]
@@ -36,6 +38,7 @@ def test_both_maps_agree_where_they_meet(result):
     assert abs(first.sel(second_timescale=0.02) - second.sel(strength=0.25)).max() > 0.05
 
 
+@pytest.mark.full
 def test_a_cell_alone_is_the_fully_connected_network_of_that_setting(result):
     """The same run as `abstraction/connected`, whose arms and blocks are built in another way."""
     alone = fs.run(
@@ -46,6 +49,7 @@ def test_a_cell_alone_is_the_fully_connected_network_of_that_setting(result):
     np.testing.assert_allclose(alone["total_alignment"].isel(run=0).sel(arm="flexible")[-1], cell, rtol=1e-6)
 
 
+@pytest.mark.full
 def test_the_figure_draws_without_warnings(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

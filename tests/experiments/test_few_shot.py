@@ -17,6 +17,7 @@ def result():
     return quick("abstraction/few_shot")
 
 
+@pytest.mark.full
 def test_quick_claims_hold(result):
     assert all(verdict.holds for verdict in result.verdicts), result
 
@@ -47,6 +48,7 @@ def test_samples_of_a_block_end_with_it():
         late_loss(made(198), 33)
 
 
+@pytest.mark.full
 def test_a_step_sees_one_sample():
     """The first change of a gate is (dt/τ_c) tr(W* S Wᵀ), with mean square (dt/τ_c)² (σ²/d)·½(1 + (d + 1)/B)."""
     first = fs.run("abstraction/few_shot", seeds=600, until=0.03, records=1, nonnegativity=0.0, normalization=0.0)
@@ -55,6 +57,7 @@ def test_a_step_sees_one_sample():
     assert float((change**2).mean()) == pytest.approx(expected, rel=0.25)
 
 
+@pytest.mark.full
 def test_the_figure_draws_without_warnings(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

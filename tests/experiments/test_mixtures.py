@@ -17,6 +17,7 @@ def result():
     return quick("abstraction/mixtures")
 
 
+@pytest.mark.full
 def test_quick_claims_hold(result):
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
     full = {claim.id for claim in Mixtures.claims if claim.budget == "full"}
@@ -67,6 +68,7 @@ def test_gates_of_pairs():
     np.testing.assert_allclose([on[0], off[0], ratio[0]], [0.5, 0.05, (4 / 6 + 1) / 2])
 
 
+@pytest.mark.full
 def test_the_figure_has_six_panels(result, recwarn):
     figure = result.figure()
     figure.canvas.draw()

@@ -20,6 +20,7 @@ def result():
     return quick("race/context")
 
 
+@pytest.mark.full
 def test_quick_claims_hold(result):
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
     assert outcomes.pop(FAILS) == "not reproduced"
@@ -38,6 +39,7 @@ def test_gates_of_units_made_by_hand():
     np.testing.assert_allclose(seen["gates"].sum(), 1.0)
 
 
+@pytest.mark.full
 def test_learning_is_what_makes_gates_contextual(result):
     """The claim is about the gain: more than half of an untrained network's strength is in such units already."""
     shares = result["contextual"].sel(cue=1.0)
@@ -46,6 +48,7 @@ def test_learning_is_what_makes_gates_contextual(result):
     assert measured == pytest.approx(gain) and gain < float(shares.isel(time=-1).mean()) - 0.3
 
 
+@pytest.mark.full
 def test_a_short_run_is_not_judged(result):
     short = replace(result, data=result.data.isel(time=slice(0, 26)), theory=result.theory.isel(time=slice(0, 26)))
     notes = {claim.id: claim.judge(short, "quick").note for claim in result.experiment.claims}
@@ -54,6 +57,7 @@ def test_a_short_run_is_not_judged(result):
     short.figure()
 
 
+@pytest.mark.full
 def test_without_a_cue_gates_cannot_depend_on_context(result):
     blind = result.data.sel(cue=0.0)
     assert float(blind["contextual"].max()) == 0.0
@@ -62,6 +66,7 @@ def test_without_a_cue_gates_cannot_depend_on_context(result):
     assert kept_contexts(0.5) == 0.0
 
 
+@pytest.mark.full
 def test_a_shift_in_time_is_found(result):
     """The gated curve, moved, is found where it was moved to."""
     time = result["time"].values
@@ -72,6 +77,7 @@ def test_a_shift_in_time_is_found(result):
     assert abs(shift - 3.0) < 0.08 and gap < 0.01
 
 
+@pytest.mark.full
 def test_the_figure_draws_without_a_warning(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -22,12 +22,14 @@ def result():
     return quick("race/margin")
 
 
+@pytest.mark.full
 def test_quick_claims_hold(result):
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
     assert outcomes.pop("law-large") == "not attempted"
     assert all(outcome == "reproduced" for outcome in outcomes.values()), result
 
 
+@pytest.mark.full
 def test_shares_are_strengths_of_units_with_one_active_example(result):
     """One network, written out: at t = 0 nothing has been learned, and the share is that of the draw."""
     import jax
@@ -41,6 +43,7 @@ def test_shares_are_strengths_of_units_with_one_active_example(result):
     np.testing.assert_allclose(recorded, strength[single].sum() / strength.sum(), rtol=1e-12)
 
 
+@pytest.mark.full
 def test_prediction_from_the_smallest_start_by_hand(result):
     """From k = 10⁴ times the end of one network, T is found by bisection."""
     nonlinear, linear = (float(result[name].isel(run=1, time=-1, scale=-1, separation=2)) for name in NAMES)
@@ -56,12 +59,14 @@ def test_prediction_from_the_smallest_start_by_hand(result):
     np.testing.assert_allclose(from_smallest(result)[:, -1, :-1], final_share(result)[:, -1, :-1], atol=0.005)
 
 
+@pytest.mark.full
 def test_crossings_are_found_between_margins(result):
     places = crossings(result)
     assert places.shape == (2, 4) and np.all((places > 0.75) & (places < 0.85))
     assert abs(places.mean() - CROSSING) < 0.02
 
 
+@pytest.mark.full
 def test_claims_say_which_margins_they_need(result):
     few = (0.85, 1.2)
     config = result.config.model_copy(update={"separation": few})
@@ -84,6 +89,7 @@ def test_margins_rise_and_starts_fall():
         fs.run("race/margin", scale=(1e-3, 1e-2))
 
 
+@pytest.mark.full
 def test_the_figure_draws_without_a_warning(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -92,6 +98,7 @@ def test_the_figure_draws_without_a_warning(result):
     assert all(axis.get_xlabel() and axis.get_ylabel() for axis in figure.axes)
 
 
+@pytest.mark.full
 def test_a_short_run_is_not_judged(result):
     short = replace(result, data=result.data.isel(time=slice(0, 12)), theory=result.theory.isel(time=slice(0, 12)))
     notes = {claim.judge(short, "quick").note for claim in result.experiment.claims}

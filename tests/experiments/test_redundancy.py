@@ -19,6 +19,7 @@ def result():
     return quick("abstraction/redundancy")
 
 
+@pytest.mark.full
 def test_quick_claims_hold_but_for_the_cost_of_the_text(result):
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts if verdict.outcome != "not attempted"}
     assert set(outcomes) == {"decayed", "decayed-text", "specialised"}
@@ -26,6 +27,7 @@ def test_quick_claims_hold_but_for_the_cost_of_the_text(result):
     assert all(outcome.startswith("reproduced") for outcome in outcomes.values()), result
 
 
+@pytest.mark.full
 def test_every_arm_follows_the_literal_equations():
     """Three steps in NumPy, with strong or weak bounds and each cost."""
     fields = {"data": "population", "until": 0.003, "records": 3, "column_cost": 3.0, "square_cost": 50.0}
@@ -73,6 +75,7 @@ def test_the_closure_is_refused_for_it_does_not_know_columns():
         Redundancy().configure(data="closure")
 
 
+@pytest.mark.full
 def test_the_figure_draws_without_warnings(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -30,6 +30,7 @@ def reads(monkeypatch):
     return seen
 
 
+@pytest.mark.full
 def test_every_selection_is_what_it_would_be_in_memory(swept):
     level = open_sweep(swept.attrs["store"], Toy())["level"]
     whole = level.load().copy()

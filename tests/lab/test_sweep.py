@@ -226,6 +226,7 @@ def test_tiles_keep_memory_bounded():
     assert huge == 64 * 2**20 // ((64 + 1) * 8 * 50_001) < large
 
 
+@pytest.mark.full
 def test_runs_that_end_at_different_times_keep_their_clocks(tmp_path):
     """Tiles of equal and of unequal ends make no difference."""
     over = {"until": [1.0, 2.0, 4.0], "units": [1, 2]}
@@ -337,6 +338,7 @@ def test_what_is_damaged_is_named_and_computed_again(tmp_path, monkeypatch, heal
     assert len(list((folder / "data.zarr").glob("group-?.damaged-1"))) == (len(computed) == 2)
 
 
+@pytest.mark.full
 def test_a_missing_group_is_computed_again(tmp_path, healthy):
     folder = copy_of(healthy, tmp_path)
     shutil.rmtree(folder / "data.zarr" / "group-1")

@@ -47,7 +47,7 @@ def batch(runs=RUNS, first=0):
     return {"stiffness": jnp.linspace(0.5, 2.0, RUNS)[first : first + runs], "seed": first + jnp.arange(runs)}
 
 
-@pytest.mark.parametrize("build", [noisy, oscillator])
+@pytest.mark.parametrize("build", [noisy, pytest.param(oscillator, marks=pytest.mark.full)])
 def test_a_run_is_the_same_alone_and_in_any_batch(build):
     whole = drive(build, batch())
     for first, runs in ((0, 1), (2, 1), (1, 3)):

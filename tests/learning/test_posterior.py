@@ -54,7 +54,15 @@ def sampled(build, chains=16, seed=1):
     return drive(build, inputs).observed
 
 
-@pytest.mark.parametrize("sampler", [HMC(), HMC(force_precision="float64"), NUTS(), MALA(first_step=0.05)], ids=str)
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        HMC(),
+        MALA(first_step=0.05),
+        *(pytest.param(it, marks=pytest.mark.full) for it in (HMC(force_precision="float64"), NUTS())),
+    ],
+    ids=str,
+)
 def test_the_posterior_of_a_regression(sampler):
     """Mean and covariance, within four standard errors at the effective sample size of the chains."""
     covariance = np.linalg.inv(DESIGN.T @ DESIGN / TEMPERATURE + np.eye(5))

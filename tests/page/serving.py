@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import uvicorn
 
 from festina.page.app import make_app
 from festina.page.jobs import Jobs
+from festina.page.server import bound
 from patience import PATIENCE
 
 HOST = "127.0.0.1"
@@ -26,7 +26,7 @@ CHAIN = {"experiment": "linear/chain", "budget": "quick", "fields": {"records": 
 @contextmanager
 def real_server(jobs: Jobs | None = None) -> Iterator[httpx.Client]:
     """A server on a free port, in a thread; streams and disconnections are those of a network."""
-    listener = socket.create_server((HOST, 0))
+    listener = bound(HOST, 0)
     server = uvicorn.Server(uvicorn.Config(make_app(HOST, jobs), log_level="warning", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

@@ -406,6 +406,7 @@ def test_structures_that_took_long_are_asked_about_with_the_time():
     assert timings.question(experiment, experiment.configure("quick", depth=(1, 2, 3, 4, 5)), 1, "quick") is not None
 
 
+@pytest.mark.full
 def test_a_full_queue_is_told(monkeypatch):
     monkeypatch.setattr("festina.page.runs.carry_out", lambda question, seeds, timings, job: job._stop.wait(300))
     monkeypatch.setattr(limits, "FIRST_GRACE", 300.0)  # for as long as it takes to ask a thousand times
@@ -419,6 +420,7 @@ def test_a_full_queue_is_told(monkeypatch):
         assert jobs.counts[:2] == (0, 0)
 
 
+@pytest.mark.full
 def test_a_thousand_questions_are_answered(client):
     for k in range(1000):
         response = client.post("/api/theory", json=CHAIN | {"fields": {"records": 100, "strength": -k}})

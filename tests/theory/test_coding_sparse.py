@@ -19,6 +19,7 @@ def relative(a, b):
     return np.linalg.norm(a - b) / np.linalg.norm(b)
 
 
+@pytest.mark.full
 def test_outliers_appear_at_their_temperatures():
     np.testing.assert_allclose(sparse_onsets(TOY.counts, TOY.class_targets, 0.01, 0.5), [0.77, 0.62, 0.62], atol=0.01)
 

@@ -164,6 +164,7 @@ def test_weak_modes_in_deep_networks_are_not_lost(depth, weak):
     np.testing.assert_allclose(found, np.tile([1.0, 0.5, weak], (depth, 1)), rtol=1e-6)
 
 
+@pytest.mark.full
 def test_one_size_for_all_starts_every_path_in_its_own_direction():
     """Correlations of opposite sign in two paths; a start of the wrong sign would be stuck at a saddle."""
     graph = Graph.of("x -> a -> y", "x -> b -> y", widths={"x": 1, "a": 1, "b": 1, "y": 1})

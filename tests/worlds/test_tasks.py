@@ -105,7 +105,7 @@ def test_the_polynomial_of_chi_is_its_quantile_function():
             np.testing.assert_allclose(found, exact, atol=error)
 
 
-@pytest.mark.parametrize("batch", [8, 40])
+@pytest.mark.parametrize("batch", [pytest.param(8, marks=pytest.mark.full), 40])
 def test_wishart_matrices_have_the_law_of_sampled_batches(batch):
     """Means, variances and a fourth moment, with few degrees of freedom (rejection) and with more (polynomial)."""
     keys = jax.random.split(KEY, 20_000)
