@@ -17,10 +17,12 @@ def result():
     return quick("linear/reversal")
 
 
+@pytest.mark.full
 def test_quick_claims_hold(result):
     assert all(verdict.outcome == "reproduced" for verdict in result.verdicts), result
 
 
+@pytest.mark.full
 def test_crossing_times_by_quadrature(result):
     """t = ∫₀ˢ da / (√(λ² + 4a²)(s + a))."""
     measured = crossing_times(result, 0.0)[0]
@@ -34,6 +36,7 @@ def test_crossing_times_by_quadrature(result):
             assert measured[rung, mode] == pytest.approx(expected, abs=1e-3)  # recordings are 0.1 apart
 
 
+@pytest.mark.full
 def test_the_matrix_solution_stays_where_the_simulation_escapes(result):
     """The exact solution of the whole network, not mode by mode, and from weights that are rounded like any others."""
     _, targets, (firsts, seconds) = _networks(result.config, jax.random.key(0))
@@ -46,10 +49,12 @@ def test_the_matrix_solution_stays_where_the_simulation_escapes(result):
     assert np.all(np.isfinite(escape_times(result, ROTATED))) and np.all(np.isnan(escape_times(result, AXES)))
 
 
+@pytest.mark.full
 def test_both_layers_are_bitwise_alike_along_the_axes(result):
     np.testing.assert_array_equal(result["growing"].sel(arithmetic=AXES), 0.0)
 
 
+@pytest.mark.full
 def test_the_figure_has_four_labelled_panels(result):
     figure = result.figure()
     assert len(figure.axes) == 4

@@ -89,6 +89,7 @@ def test_flow_conserves_balance_and_never_raises_the_loss(world, seed, scale, de
     assert np.all(np.diff(run["loss"].values) <= 1e-10)
 
 
+@pytest.mark.full
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**31))
 def test_flow_is_equivariant_under_rotations(world, seed):

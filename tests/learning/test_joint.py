@@ -191,6 +191,7 @@ def _many(seed, statistics):
     )
 
 
+@pytest.mark.full
 def test_large_batches_approach_the_population():
     wide, infinite = (simulated(lambda s, rule=rule: process(s, rule)) for rule in (Wishart(1_000_000), Population()))
     np.testing.assert_allclose(wide["gates"], infinite["gates"], atol=5e-3)

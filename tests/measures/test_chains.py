@@ -25,6 +25,7 @@ def test_the_sample_size_of_an_autoregressive_chain(correlation):
     np.testing.assert_allclose(effective_sample_size(chains), expected, rtol=0.12)
 
 
+@pytest.mark.full
 def test_the_error_of_the_mean_is_what_the_sample_size_says():
     means = np.array([autoregressive(0.8, 1, 2000, 1, seed).mean() for seed in range(300)])
     size = effective_sample_size(autoregressive(0.8, 4, 2000, 1, 1))[0] / 4

@@ -57,6 +57,7 @@ def test_two_examples_by_direct_integration():
     np.testing.assert_allclose(found.kernels[0][0], [own, between], atol=1e-8)
 
 
+@pytest.mark.full
 def test_codes_appear_as_temperature_falls():
     assert len(toy(0.27).codes.weights) == 1
     assert len(toy(0.23).codes.weights) == 2

@@ -81,6 +81,7 @@ def test_the_common_path_s_modes_are_those_of_the_data(contexts, scale):
     np.testing.assert_allclose(on_residual(contexts - 1, contexts, world.strengths).energy.sum(), left)
 
 
+@pytest.mark.full
 def test_a_network_learns_the_common_path_as_predicted():
     world = multitask(3, 1.2)
     modes = always_on(3, world.strengths, 1.2)

@@ -48,6 +48,7 @@ def test_wishart_has_the_law_of_sampled_batches(noise):
         np.testing.assert_allclose(sampled.var(0), direct.var(0), rtol=0.18)
 
 
+@pytest.mark.full
 def test_sampled_moments_converge_to_the_population():
     teacher = Teacher(np.random.default_rng(1).normal(size=(2, 3)), 0.3)
     drawn = teacher.draw(jax.random.key(0), 400_000).moments
