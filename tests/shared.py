@@ -40,3 +40,8 @@ def quick(experiment: str, **fields: Any) -> fs.Result:
     """
     with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
         return fs.run(experiment, budget="quick", store=results_store(), **fields)
+
+
+def outcomes(result: fs.Result) -> dict[str, str]:
+    """How the claims came out that the budget of a result pays for."""
+    return {it.claim: it.outcome for it in result.verdicts if it.outcome != "needs the full budget"}

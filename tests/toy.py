@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import festina as fs
-from festina.experiment import Claim, Experiment, ExperimentConfig, Variable, below, continuous, structural
+from festina import claims
+from festina.experiment import Experiment, ExperimentConfig, Variable, continuous, structural
 from festina.sources import LECTURE
 
 
@@ -51,11 +52,20 @@ class Toy(Experiment):
     def measure(self, data: Any) -> dict[str, Any]:
         return {"final": data["total"].isel(time=-1)}
 
-    claims = (
-        Claim("exact", LECTURE, "It decays.", quantity=lambda result: result.errors("level"), expect=below(1e-8)),
-        Claim("slow", LECTURE, "Only at full budget.", lambda result: result.errors(), below(1e-8), budget="full"),
-        Claim("false", LECTURE, "It vanishes.", lambda result: result["final"].values, below(1e-8)),
-    )
+    @claims.theory(claims.below(1e-8))
+    def exact(self, result: Any) -> Any:
+        """Levels decay as the closed form says."""
+        return result.errors("level")
+
+    @claims.theory(claims.below(1e-8), budget="full")
+    def slow(self, result: Any) -> Any:
+        """All variables are those of the closed form."""
+        return result.errors()
+
+    @claims.paper(LECTURE.at("no slide"), claims.below(1e-8), reason="the toy is not of that lecture")
+    def false(self, result: Any) -> Any:
+        """Levels vanish within two units of time."""
+        return result["final"].values
 
     def figure(self, result: Any) -> Any:
         import matplotlib.pyplot as plt

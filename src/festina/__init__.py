@@ -9,8 +9,8 @@ from festina._version import __version__
 
 TYPE_CHECKING = False  # as type checkers know it; `typing` itself takes longer to import than all else here
 if TYPE_CHECKING:
-    from festina import draws, experiment, lab, learning, measures, networks, theory, worlds
-    from festina.experiment import Claim, Experiment, ExperimentConfig, Result
+    from festina import claims, draws, experiment, lab, learning, measures, networks, theory, worlds
+    from festina.experiment import Experiment, ExperimentConfig, Result
     from festina.lab.run import run
     from festina.lab.sweep import sweep
     from festina.learning.learn import descent, flow
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __getattr__ = attributes(
     "festina",
     {
-        "Claim": "festina.experiment",
         "Experiment": "festina.experiment",
         "ExperimentConfig": "festina.experiment",
         "Result": "festina.experiment",
         "abstract": "festina.learning.stream",
+        "claims": "festina.claims",
         "compare": "festina.measures.compare",
         "descent": "festina.learning.learn",
         "double": "festina.precision",
@@ -45,12 +45,12 @@ __getattr__ = attributes(
 )
 
 __all__ = [
-    "Claim",
     "Experiment",
     "ExperimentConfig",
     "Result",
     "__version__",
     "abstract",
+    "claims",
     "compare",
     "descent",
     "double",

@@ -1,102 +1,138 @@
-"""What a source says, as data: a quantity, what is expected of it, and the verdict after a run."""
+"""Claims: methods of an experiment that measure a number, under a line that says whose number it is.
+
+A claim's name is that of the method, its sentence the docstring, its measure the body. The decorator says whose
+statement it is, where it is made, and what is expected:
+
+    @claims.paper(LECTURE.at("depth introduces a saddle point"), claims.below(0.2))
+    def plateau(self, result):
+        \"\"\"A deep chain waits and then jumps: (t90 − t10)/t10 is a small share of the shallow chain's.\"\"\"
+        return stage_indices(result)
+
+`paper`: a source says it at the place named, and the number is its own. `code`: the authors' published code gives it.
+`theory`: simulation against a closed form or a reduction, ours or theirs. `reference`: an independent computation gives
+it. `misprint`: a source as printed does not hold. `check`: health of the computation, counted apart.
+
+The measure gives one number, or an array of them, labelled by what they are of. It raises `NotApplicable` if the claim
+says nothing about this configuration, and `Undecided` if this run is too short for it; any other exception is a bug
+in the claim, and told as one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from inspect import cleandoc
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 from festina._lazy import np
+from festina.errors import FestinaError, Interrupted, one_line
+from festina.relations import Relation, above, below, between, near
 from festina.sources import Citation, Source
+from festina.verdicts import Kind, Outcome, Verdict
 
 if TYPE_CHECKING:
     from festina.experiment import Result
 
-Outcome = Literal["reproduced", "reproduced qualitatively", "not reproduced", "not attempted"]
+__all__ = [
+    "Claim",
+    "NotApplicable",
+    "Undecided",
+    "above",
+    "below",
+    "between",
+    "check",
+    "code",
+    "misprint",
+    "near",
+    "paper",
+    "reference",
+    "theory",
+]
+
+Measure = TypeVar("Measure", bound=Callable[..., Any])
+OURS = "our own comparison"
 
 
-@dataclass(frozen=True)
-class Relation:
-    """What is expected of a quantity; bounds hold for every run, target values for the mean over runs."""
-
-    says: str
-    tolerance: str
-    holds: Callable[[Any], bool]
-
-    def __str__(self) -> str:
-        return self.says
+class NotApplicable(FestinaError):
+    """A claim says nothing about this configuration: what it needs, as in `needs λ = 0 among the imbalances`."""
 
 
-def below(bound: float) -> Relation:
-    """Every run stays below a bound."""
-    return Relation(f"< {bound:g}", "every run", lambda values: bool(np.all(values < bound)))
+class Undecided(FestinaError):
+    """A run is too short, or too small, for a claim: what would decide it, as in `needs --until 400`."""
 
 
-def above(bound: float) -> Relation:
-    """Every run stays above a bound."""
-    return Relation(f"> {bound:g}", "every run", lambda values: bool(np.all(values > bound)))
+class Terms(TypedDict, total=False):
+    """What else can be said of a claim."""
 
-
-def between(low: float, high: float) -> Relation:
-    """The mean over runs lies between two bounds."""
-    return Relation(f"{low:g} … {high:g}", "mean of runs", lambda values: bool(low <= np.mean(values) <= high))
-
-
-def near(value: float, tolerance: float) -> Relation:
-    """The mean over runs is a value, give or take a tolerance."""
-    return Relation(f"{value:g}", f"± {tolerance:g}", lambda values: bool(abs(np.mean(values) - value) <= tolerance))
+    loosely: Relation
+    """A weaker expectation; if only this one holds, the claim is reproduced qualitatively."""
+    budget: Literal["quick", "full"]
+    """The smallest budget at which the quantity means something."""
+    reason: str
+    """Beside `not reproduced`: whether the source, its scope or our budget is the likely cause, and where it stands."""
+    each: Mapping[str, Iterable[Any]]
+    """One claim for each value, given to the measure by name, and named in braces in the sentence."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a source in our own words, with the number that decides it, written before the run.
+    """A statement with the number that decides it.
 
     Attributes:
         id: short name, unique in its experiment.
-        source: where it is said.
-        statement: what is said.
-        quantity: the number of each run (or of all of them together) that decides.
-        expect: what the source says of the number.
-        loosely: a weaker expectation; if only this one holds, the claim is reproduced qualitatively.
+        kind: whose statement it is.
+        source: where it is said, or which computation gives it.
+        statement: what is said; it can be read alone.
+        measure: the number, or numbers, that decide; from an experiment and its result.
+        expect: what is expected of them.
+        loosely: a weaker expectation, for what is reproduced qualitatively.
         budget: the smallest budget at which the quantity means something.
+        reason: why it may not be reproduced.
     """
 
     id: str
-    source: Citation | Source
+    kind: Kind
+    source: str
     statement: str
-    quantity: Callable[[Result], Any]
+    measure: Callable[[Any, Result], Any]
     expect: Relation
     loosely: Relation | None = None
     budget: Literal["quick", "full"] = "quick"
+    reason: str = ""
 
     def judge(self, result: Result, budget: str) -> Verdict:
         """Measure the quantity and say what follows."""
         if self.budget == "full" and budget == "quick":
-            return self._verdict("not attempted", note="needs the full budget")
+            return self._verdict("needs the full budget")
         try:
-            quantity = self.quantity(result)
+            quantity = self.measure(result.experiment, result)
             values = np.atleast_1d(np.asarray(quantity, dtype=float))
-        except LookupError as error:
-            return self._verdict("not attempted", note=str(error.args[0] if error.args else error))
-        except (ArithmeticError, ValueError, TypeError) as error:
-            return self._verdict("not attempted", note=f"{type(error).__name__}: {error}")
-        if values.size == 0:
-            return self._verdict("not attempted", note="nothing to measure in this configuration")
-        return replace(self._decided(values, result), over=_counted(quantity, values.size, result))
+            if values.size == 0:
+                raise ValueError("there is nothing to measure")
+            return replace(self._decided(values, result), over=_counted(quantity, values.size, result))
+        except NotApplicable as error:
+            return self._verdict("not applicable", note=str(error))
+        except Undecided as error:
+            return self._verdict("undecided", note=str(error))
+        except Interrupted:
+            raise
+        except Exception as error:
+            return self._verdict("broken", note=f"{one_line(error)}, at {_place(error)}")
 
     def _decided(self, values: Any, result: Result) -> Verdict:
         """What follows from the values of the quantity."""
+        if result.failures:
+            return self._verdict("undecided", values, f"{len(result.failures)} of the runs failed")
         if not np.all(np.isfinite(values)):
             lost = int(np.sum(~np.isfinite(values)))
             return self._verdict("not reproduced", values, f"{lost} of {values.size} values are not finite")
-        if result_failures(result):
-            return self._verdict("not reproduced", values, "some runs failed")
         if self.expect.holds(values):
             return self._verdict("reproduced", values)
         if self.loosely is not None and self.loosely.holds(values):
-            return self._verdict(
-                "reproduced qualitatively", values, f"only {self.loosely.says} ({self.loosely.tolerance})"
-            )
+            return self._verdict("reproduced qualitatively", values, f"only {self.loosely}")
         return self._verdict("not reproduced", values)
 
     def _verdict(self, outcome: Outcome, values: Any = None, note: str = "") -> Verdict:
@@ -104,7 +140,8 @@ class Claim:
         known = finite.size > 0
         return Verdict(
             claim=self.id,
-            source=str(self.source if isinstance(self.source, Citation) else self.source.at("")),
+            kind=self.kind,
+            source=self.source,
             statement=self.statement,
             expected=self.expect.says,
             tolerance=self.expect.tolerance,
@@ -113,7 +150,87 @@ class Claim:
             worst=[float(np.min(finite)), float(np.max(finite))] if known else None,
             outcome=outcome,
             note=note,
+            reason=self.reason,
         )
+
+
+def paper(at: Citation, expect: Relation, **terms: Unpack[Terms]) -> Callable[[Measure], Measure]:
+    """A source says it, at the place named; numbers are the source's own."""
+    return _making("paper", _placed(at, "paper"), expect, terms)
+
+
+def code(of: Citation, expect: Relation, **terms: Unpack[Terms]) -> Callable[[Measure], Measure]:
+    """The authors' published code gives it, when it is run; the place names the repository."""
+    return _making("code", _placed(of, "code"), expect, terms)
+
+
+def theory(
+    expect: Relation, *, source: Citation | Source | None = None, **terms: Unpack[Terms]
+) -> Callable[[Measure], Measure]:
+    """Simulation against a closed form or a reduction; ``source`` is where that stands, if it is not ours."""
+    return _making("theory", OURS if source is None else str(source), expect, terms)
+
+
+def reference(computation: str, expect: Relation, **terms: Unpack[Terms]) -> Callable[[Measure], Measure]:
+    """An independent computation gives it: which."""
+    if not computation:
+        raise TypeError("a reference says which independent computation it is")
+    return _making("reference", computation, expect, terms)
+
+
+def misprint(at: Citation, expect: Relation, **terms: Unpack[Terms]) -> Callable[[Measure], Measure]:
+    """A source, as printed at the place named, does not hold."""
+    return _making("misprint", _placed(at, "misprint"), expect, terms)
+
+
+def check(expect: Relation, **terms: Unpack[Terms]) -> Callable[[Measure], Measure]:
+    """Health of the computation: sample sizes, agreement of chains, errors of energy."""
+    return _making("check", "health of the computation", expect, terms)
+
+
+def claims_of(body: Mapping[str, Any]) -> list[Claim]:
+    """The claims among the methods of a class, in the order in which they stand there."""
+    return [claim for method in body.values() for claim in getattr(method, "claims", ())]
+
+
+def _placed(citation: Citation, kind: str) -> str:
+    if not isinstance(citation, Citation) or not citation.place:
+        raise TypeError(f"a claim of kind `{kind}` names its place, as in SOURCE.at('Fig. 2a'), but is at {citation!r}")
+    return str(citation)
+
+
+def _making(kind: Kind, source: str, expect: Relation, terms: Terms) -> Callable[[Measure], Measure]:
+    """A decorator that leaves a method as it is, and notes on it the claims that it measures."""
+    each = {name: list(values) for name, values in terms.get("each", {}).items()}
+
+    def note(method: Measure) -> Measure:
+        name = method.__name__.replace("_", "-")
+        sentence = " ".join(cleandoc(method.__doc__ or "").split())
+
+        def one(chosen: dict[str, Any]) -> Claim:
+            return Claim(
+                id="-".join([name, *(str(value).replace(" ", "-").lower() for value in chosen.values())]),
+                kind=kind,
+                source=source,
+                statement=sentence.format(**chosen) if chosen else sentence,
+                measure=lambda experiment, result: method(experiment, result, **chosen),
+                expect=expect,
+                loosely=terms.get("loosely"),
+                budget=terms.get("budget", "quick"),
+                reason=terms.get("reason", ""),
+            )
+
+        combinations = (dict(zip(each, values, strict=True)) for values in product(*each.values()))
+        method.claims = tuple(map(one, combinations))  # pyright: ignore[reportFunctionMemberAccess]
+        return method
+
+    return note
+
+
+def _place(error: BaseException) -> str:
+    """The line in which an exception was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
 def _counted(quantity: Any, count: int, result: Result) -> str:
@@ -128,44 +245,3 @@ def _counted(quantity: Any, count: int, result: Result) -> str:
 def _plural(name: str) -> str:
     word = name.replace("_", " ")
     return f"{word}es" if word.endswith("s") else f"{word}s"
-
-
-def result_failures(result: Any) -> list[str]:
-    """Why runs failed: no claim is reproduced on the runs that happen to be left."""
-    return list(getattr(result, "failures", []))
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a run said of a claim."""
-
-    claim: str
-    source: str
-    statement: str
-    expected: str
-    tolerance: str
-    measured: float | None
-    spread: float | None
-    worst: list[float] | None
-    outcome: Outcome
-    note: str = ""
-    over: str = ""
-
-    @property
-    def measurement(self) -> str:
-        """Mean ± standard deviation, and over what: runs differ by chance, the depths of networks do not."""
-        if self.measured is None:
-            return "—"
-        spread = f" ± {self.spread:.2g} over {self.over}" if self.spread else ""
-        return f"{self.measured:.4g}{spread}"
-
-    @property
-    def holds(self) -> bool:
-        return self.outcome.startswith("reproduced")
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def __str__(self) -> str:
-        note = f" ({self.note})" if self.note else ""
-        return f"{self.outcome}: {self.claim}: {self.measurement}, expected {self.expected}{note}"

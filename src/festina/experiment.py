@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from festina._lazy import np
-from festina.claims import Claim, Verdict, above, below, between, near
+from festina.claims import Claim, NotApplicable, claims_of
 from festina.config import ExperimentConfig, continuous, structural
 from festina.sources import Source
+from festina.verdicts import Verdict, summary
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,18 +24,13 @@ if TYPE_CHECKING:
     from festina.theory.solution import Solution
 
 __all__ = [
-    "Claim",
     "Equation",
     "Experiment",
     "ExperimentConfig",
     "Preset",
     "Result",
     "Variable",
-    "above",
-    "below",
-    "between",
     "continuous",
-    "near",
     "structural",
 ]
 
@@ -82,13 +78,16 @@ class Experiment:
     """One phenomenon: what to ask, how to simulate it, what theory says, what is claimed, how it looks.
 
     A subclass sets the class attributes and writes `simulate` for ONE run; the lab batches it over seeds and
-    over the continuous fields of the configuration.
+    over the continuous fields of the configuration. What is claimed are methods under a decorator
+    of `festina.claims`, such as `claims.paper`; the attribute ``claims`` collects them.
     """
 
     name: ClassVar[str]
     sources: ClassVar[tuple[Source, ...]] = ()
     variables: ClassVar[dict[str, Variable]] = {}
     claims: ClassVar[tuple[Claim, ...]] = ()
+    checks: ClassVar[tuple[Claim, ...]] = ()
+    """Claims that are made elsewhere, as those about the health of a computation that several experiments share."""
     equations: ClassVar[tuple[Equation, ...]] = ()
     presets: ClassVar[tuple[Preset, ...]] = ()
     seeds: ClassVar[int] = 1
@@ -98,6 +97,13 @@ class Experiment:
 
     class Config(ExperimentConfig):
         """No fields."""
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "claims" in cls.__dict__:
+            raise TypeError(f"{cls.__name__}: a claim is a method under `claims.paper`, `claims.theory`, …")
+        own = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
+        cls.claims = (*claims_of(own), *cls.checks)
 
     def simulate(self, config: Any, key: Any) -> Process:
         """The process of one run. Continuous fields are traced by JAX: no Python branches on their values."""
@@ -165,7 +171,7 @@ class Result:
     def errors(self, *names: str) -> Any:
         """The largest |simulation − theory| over the named variables (all they share, if none is named), by run."""
         if self.theory is None:
-            raise LookupError(f"{self.experiment.name} has no theory to compare with")
+            raise NotApplicable(f"needs a theory, and {self.experiment.name} has none in this configuration")
         shared = names or tuple(name for name in self.theory.data_vars if name in self.data)
         gaps = [abs(self.data[name] - self.theory[name]) for name in shared]
         return np.max([gap.max([d for d in gap.dims if d != "run"], skipna=False).values for gap in gaps], axis=0)
@@ -181,6 +187,7 @@ class Result:
             f"{attrs.get('seconds', float('nan')):.1f} s, festina {attrs.get('version', '?')}"
             + (" (from the store)" if self.from_store else ""),
             *(f"  {verdict}" for verdict in self.verdicts),
+            *([f"  {summary(self.verdicts)}"] if self.verdicts else []),
             *(f"  failed: {reason}" for reason in self.failures),
         ]
         return "\n".join(lines)

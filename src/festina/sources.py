@@ -15,6 +15,9 @@ class Source:
         """A place in the work: a figure, an equation, a section."""
         return Citation(self, place)
 
+    def __str__(self) -> str:
+        return self.short
+
 
 @dataclass(frozen=True)
 class Citation:

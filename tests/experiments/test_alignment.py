@@ -91,7 +91,7 @@ def test_orthogonal_mirrored_weights_are_solved_at_every_scale():
 def test_claims_that_need_more_scales_are_not_attempted(result):
     few = replace(result, config=result.config.model_copy(update={"rungs": 2}))
     outcomes = {claim.id: claim.judge(few, "quick").outcome for claim in result.experiment.claims}
-    assert outcomes["order"] == outcomes["learning-time"] == outcomes["large-random"] == "not attempted"
+    assert outcomes["order"] == outcomes["learning-time"] == outcomes["large-random"] == "not applicable"
 
 
 def test_an_odd_number_of_hidden_units_is_refused():

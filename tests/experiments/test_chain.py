@@ -34,7 +34,7 @@ def test_three_weights_follow_an_independent_integration():
 def test_depths_that_are_no_whole_numbers_follow_theory():
     result = fs.run("linear/chain", budget="quick", depth=(1.5, 2.5, 7.3))
     assert result.errors("product").max() < 1e-8
-    assert [v.outcome for v in result.verdicts if v.claim.startswith("misprint")] == ["not attempted"] * 2
+    assert [v.outcome for v in result.verdicts if v.claim.startswith("misprint")] == ["not applicable"] * 2
 
 
 def test_frozen_half_times(result):

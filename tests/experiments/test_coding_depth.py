@@ -9,7 +9,7 @@ import festina as fs
 from festina.experiment import Result
 from festina.experiments.coding import _depth_measures as measures
 from festina.theory.coding import Blocks, blocks
-from shared import quick
+from shared import outcomes, quick
 
 pytestmark = pytest.mark.full
 
@@ -20,7 +20,7 @@ def result():
 
 
 def test_quick_claims_hold(result):
-    judged = {verdict.claim: verdict.outcome for verdict in result.verdicts if verdict.outcome != "not attempted"}
+    judged = outcomes(result)
     assert set(judged.values()) == {"reproduced"}, result
     assert {"sharper-rectified", "noisy-first", "given-first-warm", "scratch-warm-1", "scratch-warm-2"} <= set(judged)
 

@@ -24,7 +24,7 @@ def result():
 
 def test_quick_claims_hold_where_they_are_meant_to(result):
     """Only that Adam keeps no code does not: redundant ones stay."""
-    judged = {verdict.claim: verdict for verdict in result.verdicts if verdict.note != "needs the full budget"}
+    judged = {verdict.claim: verdict for verdict in result.verdicts if verdict.outcome != "needs the full budget"}
     missed = {name for name, verdict in judged.items() if verdict.outcome != "reproduced"}
     assert len(judged) == 17 and missed == {"adam-sigmoidal"}, result
 

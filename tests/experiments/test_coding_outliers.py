@@ -34,7 +34,7 @@ def test_quick_claims_hold_where_they_are_meant_to(result):
     verdicts = {verdict.claim: verdict for verdict in result.verdicts}
     for claim in ("directions", "sum", "one-each", "fewer", "identity-annealed", "identity-kept"):
         assert verdicts[claim].holds, result
-    assert verdicts["kernel"].outcome == verdicts["width"].outcome == "not attempted"
+    assert verdicts["kernel"].outcome == verdicts["width"].outcome == "needs the full budget"
 
 
 def test_there_are_arms_for_widths_tasks_and_common_starts():

@@ -19,7 +19,7 @@ def result():
 
 
 def test_quick_claims_hold(result):
-    judged = [verdict for verdict in result.verdicts if verdict.note != "needs the full budget"]
+    judged = [verdict for verdict in result.verdicts if verdict.outcome != "needs the full budget"]
     assert len(judged) == 8 and all(verdict.outcome == "reproduced" for verdict in judged), result
 
 

@@ -21,7 +21,7 @@ def result():
 
 def test_quick_claims_hold(result):
     """But for the number of outliers, which takes longer chains to settle."""
-    judged = {verdict.claim: verdict for verdict in result.verdicts if verdict.note != "needs the full budget"}
+    judged = {verdict.claim: verdict for verdict in result.verdicts if verdict.outcome != "needs the full budget"}
     assert judged.pop("one-a-class").holds
     assert judged and all(verdict.outcome == "reproduced" for verdict in judged.values()), result
 

@@ -20,7 +20,7 @@ def result():
 
 def test_quick_claims_hold(result):
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
-    assert outcomes.pop("short-blocks") == "not attempted"  # at the full budget only
+    assert outcomes.pop("short-blocks") == "needs the full budget"  # at the full budget only
     assert set(outcomes.values()) == {"reproduced"}, result
 
 

@@ -76,7 +76,7 @@ def test_one_animal_is_no_cohort_but_can_be_drawn(result):
     one = replace(result, data=result.data.isel(run=[0]), theory=result.theory.isel(run=[0]))
     outcomes = {claim.id: claim.judge(one, "full").outcome for claim in mice.Mice.claims}
     about_cohorts = ("diverse", "systematic", "systematic-total-error", "flip", "flip-not-robust", "chance", "fate")
-    assert {outcomes[claim] for claim in about_cohorts} == {"not attempted"}
+    assert {outcomes[claim] for claim in about_cohorts} == {"not applicable"}
     plt.close(one.figure())
 
 

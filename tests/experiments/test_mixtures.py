@@ -21,7 +21,7 @@ def result():
 def test_quick_claims_hold(result):
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
     full = {claim.id for claim in Mixtures.claims if claim.budget == "full"}
-    assert outcomes == {claim: "not attempted" if claim in full else "reproduced" for claim in outcomes}, result
+    assert outcomes == {claim: "needs the full budget" if claim in full else "reproduced" for claim in outcomes}, result
 
 
 def turned(degrees):

@@ -13,7 +13,7 @@ from festina.experiments.rectified._pathways import path_gates, path_names, smal
 from festina.experiments.rectified.race import _energy, correlations
 from festina.theory.rectified import at_start, on_residual
 from festina.worlds.contexts import context_subsets, multitask
-from shared import quick
+from shared import outcomes, quick
 
 pytestmark = pytest.mark.full
 
@@ -24,7 +24,7 @@ def result():
 
 
 def test_quick_claims_hold_but_for_the_one_that_does_not(result):
-    judged = {verdict.claim: verdict.outcome for verdict in result.verdicts if verdict.outcome != "not attempted"}
+    judged = outcomes(result)
     assert {claim for claim, outcome in judged.items() if outcome != "reproduced"} == {"sharing-raises-correlation"}, (
         result
     )

@@ -9,7 +9,7 @@ import pytest
 import festina as fs
 from festina.errors import ArgumentError
 from festina.experiments.rectified._selectivity_measures import fitted, share_of_loss
-from shared import quick
+from shared import outcomes, quick
 
 pytestmark = pytest.mark.full
 
@@ -22,7 +22,7 @@ def result():
 
 
 def test_quick_claims_hold_but_for_those_that_do_not(result):
-    judged = {verdict.claim: verdict.outcome for verdict in result.verdicts if verdict.outcome != "not attempted"}
+    judged = outcomes(result)
     assert {claim for claim, outcome in judged.items() if outcome == "not reproduced"} == NOT_SO, result
     assert len(judged) >= 9
 

@@ -11,7 +11,7 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.experiment import Result
 from festina.experiments.abstraction.redundancy import ARMS, Redundancy, initial, silent_paths
-from shared import quick
+from shared import outcomes, quick
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +21,10 @@ def result():
 
 @pytest.mark.full
 def test_quick_claims_hold_but_for_the_cost_of_the_text(result):
-    outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts if verdict.outcome != "not attempted"}
-    assert set(outcomes) == {"decayed", "decayed-text", "specialised"}
-    assert outcomes.pop("decayed-text") == "not reproduced"
-    assert all(outcome.startswith("reproduced") for outcome in outcomes.values()), result
+    judged = outcomes(result)
+    assert set(judged) == {"decayed", "decayed-text", "specialised"}
+    assert judged.pop("decayed-text") == "not reproduced"
+    assert all(outcome.startswith("reproduced") for outcome in judged.values()), result
 
 
 @pytest.mark.full

@@ -12,16 +12,17 @@ import pytest
 import xarray as xr
 
 import festina as fs
+from festina import claims
 from festina._lazy import jnp, plt
 from festina.cli import machine
 from festina.cli.work import run_one
 from festina.errors import FestinaWarning, StoreError, UnknownName
-from festina.experiment import Experiment, ExperimentConfig, Variable, above, below, continuous, near, structural
+from festina.experiment import Experiment, ExperimentConfig, Variable, continuous, structural
 from festina.lab import registry
 from festina.lab.report import result_section, totals, write_report
 from festina.lab.reproduce import Entry, reproduce, select
 from festina.lab.style import THEORY, encoded, ensure_figure, save_figure
-from festina.lab.tables import as_json, rerun_command, run_command, value_text, verdict_sentence
+from festina.lab.tables import as_json, rerun_command, run_command, value_text
 from festina.sources import LECTURE, SAXE_2013
 from festina.wording import duration
 
@@ -62,19 +63,25 @@ class Decay(Experiment):
             lambda state: {"left": state.parameters["a"]},
         )
 
-    claims = (
-        fs.Claim("falls", SAXE_2013.at("Fig. 1 <i>"), "It falls.", lambda r: r["left"].isel(time=-1), below(0.5)),
-        fs.Claim("rises", LECTURE, "It rises & shines.", lambda r: r["left"].isel(time=-1), above(2.0)),
-        fs.Claim(
-            "value",
-            LECTURE,
-            "It ends at 0.4.",
-            lambda r: r["left"].isel(time=-1),
-            near(0.4, 1e-3),
-            loosely=near(0.3, 0.2),
-        ),
-        fs.Claim("costly", LECTURE, "It goes on.", lambda r: 1.0, above(0.0), budget="full"),
-    )
+    @claims.paper(SAXE_2013.at("Fig. 1 <i>"), claims.below(0.5))
+    def falls(self, result: Any) -> Any:
+        """It falls."""
+        return result["left"].isel(time=-1)
+
+    @claims.paper(LECTURE.at("slide 7"), claims.above(2.0), reason="a slip of the <pen>")
+    def rises(self, result: Any) -> Any:
+        """It rises & shines."""
+        return result["left"].isel(time=-1)
+
+    @claims.paper(LECTURE.at("slide 8"), claims.near(0.4, 1e-3), loosely=claims.near(0.3, 0.2))
+    def value(self, result: Any) -> Any:
+        """It ends at 0.4."""
+        return result["left"].isel(time=-1)
+
+    @claims.check(claims.above(0.0), budget="full")
+    def costly(self, result: Any) -> Any:
+        """It goes on."""
+        return 1.0
 
     def figure(self, result: Any) -> Any:
         with fs.lab.style.style():
@@ -149,7 +156,7 @@ def test_one_failure_does_not_stop_the_others(entries: list[Entry]) -> None:
     decay, broken, unseen, absent = entries
     assert decay.result is not None and not decay.problem
     assert broken.result is None and broken.error == "ZeroDivisionError: nothing <to> divide by"
-    assert broken.outcomes == ("not attempted",) * 4
+    assert broken.verdicts == ()
     assert unseen.result is not None and unseen.problem == "the figure could not be drawn: RuntimeError: no & ink"
     assert absent.problem
     assert totals(entries).startswith("2 experiments ran. 2 more could not be run. ")
@@ -296,23 +303,6 @@ def test_a_result_that_cannot_be_stored_is_still_told_and_kept(
     kept = xr.open_zarr(folder / "data.zarr", group="simulation", consolidated=False)
     np.testing.assert_array_equal(kept["left"], result["left"])
     shutil.rmtree(folder)
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "sentence"),
-    [
-        ([], "No claims are made."),
-        (["reproduced"], "The claim was reproduced."),
-        (["reproduced"] * 3, "All 3 claims were reproduced."),
-        (["not reproduced"], "0 of 1 claim reproduced, 1 not reproduced."),
-        (
-            ["reproduced", "not attempted", "reproduced qualitatively"],
-            "1 of 3 claims reproduced, 1 reproduced qualitatively, 1 not attempted.",
-        ),
-    ],
-)
-def test_sentence(outcomes: list[str], sentence: str) -> None:
-    assert verdict_sentence(outcomes) == sentence
 
 
 def test_words_and_json() -> None:

@@ -8,8 +8,8 @@ from festina.claims import Claim
 from festina.cli.fields import Facts, facts_of
 from festina.cli.output import length, one_line, pad, paint, print_json, table, wrapped
 from festina.experiment import Experiment
-from festina.lab.tables import expectation, run_command
-from festina.sources import Citation, Source
+from festina.lab.tables import run_command
+from festina.sources import Source
 
 UNSOURCED = Source("", "without a source", "Without a source")
 
@@ -62,7 +62,9 @@ def print_experiment(experiment: Experiment, as_json: bool) -> None:
         print(table(("field", "default", "allowed", "kind", "meaning"), [_row(f) for f in facts]))
     _heading("claims", experiment.claims)
     if experiment.claims:
-        print(table(("claim", "expected", "what is claimed"), [_claim_row(claim) for claim in experiment.claims]))
+        print(
+            table(("claim", "kind", "expected", "what is claimed"), [_claim_row(claim) for claim in experiment.claims])
+        )
     _heading("run it", command)
     print(f"  {command}")
     print(f"  {run_command(experiment.name, 'quick', {}, {})}")
@@ -90,20 +92,16 @@ def _row(fact: Facts) -> tuple[str, ...]:
     return fact.name, default, allowed, fact.kind, fact.help
 
 
-def _source_text(claim: Claim) -> str:
-    return str(claim.source) if isinstance(claim.source, Citation) else claim.source.short
-
-
 def _claim_row(claim: Claim) -> tuple[str, ...]:
     budget = ", full budget only" if claim.budget == "full" else ""
-    expected = expectation(claim.expect.says, claim.expect.tolerance)
-    return claim.id, expected, f"{claim.statement} [{_source_text(claim)}{budget}]"
+    return claim.id, claim.kind, str(claim.expect), f"{claim.statement} [{claim.source}{budget}]"
 
 
 def _claim_card(claim: Claim) -> dict[str, Any]:
     return {
         "id": claim.id,
-        "source": _source_text(claim),
+        "kind": claim.kind,
+        "source": claim.source,
         "statement": claim.statement,
         "expected": claim.expect.says,
         "tolerance": claim.expect.tolerance,

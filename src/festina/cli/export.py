@@ -7,7 +7,7 @@ from festina.cli.arguments import Parser
 from festina.cli.output import print_json
 from festina.errors import FestinaError
 from festina.lab import registry
-from festina.lab.tables import verdict_sentence
+from festina.verdicts import summary
 
 
 def export(words: list[str]) -> int:
@@ -41,5 +41,5 @@ def export(words: list[str]) -> int:
     if found.json:
         print_json({"experiment": experiment.name, "file": path, "folder": result.path})
     else:
-        print(f"{verdict_sentence(verdict.outcome for verdict in result.verdicts)}\n\n  page  {path}")
+        print(f"{summary(result.verdicts)}\n\n  page  {path}")
     return 0

@@ -10,17 +10,20 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from festina.claims import Verdict
-from festina.lab.tables import MARKS, as_json, expectation
+from festina.lab.tables import as_json
+from festina.verdicts import MARKS, Outcome, Verdict, counts, in_words
 
 WIDEST = 100
 COLOURS = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31"}
 COLOURING = re.compile(r"\x1b\[\d*m")
-OUTCOME_COLOURS = {
+OUTCOME_COLOURS: dict[Outcome, str] = {
     "reproduced": "green",
     "reproduced qualitatively": "yellow",
     "not reproduced": "red",
-    "not attempted": "dim",
+    "undecided": "yellow",
+    "not applicable": "dim",
+    "needs the full budget": "dim",
+    "broken": "red",
 }
 
 
@@ -79,20 +82,32 @@ def row(cells: Sequence[str], sizes: Sequence[int], indent: str = "  ") -> str:
 
 
 def claims_table(verdicts: Sequence[Verdict]) -> str:
-    """Claim, expected, measured ± spread and verdict; below each, what is claimed and where."""
-    head = ("claim", "expected", "measured", "verdict")
-    cells = [
-        (verdict.claim, expectation(verdict.expected, verdict.tolerance), verdict.measurement, verdict.outcome)
-        for verdict in verdicts
-    ]
+    """Claim, kind, expected, measured ± spread and verdict; below each, what is claimed and where.
+
+    Checks of the computation stand apart, below the claims: how many passed, and those that did not.
+    """
+    checks = [verdict for verdict in verdicts if verdict.kind == "check"]
+    shown = [verdict for verdict in verdicts if verdict.kind != "check"]
+    missed = [verdict for verdict in checks if not verdict.holds and verdict.outcome != "needs the full budget"]
+    parts = [_rows(shown)] if shown else []
+    if checks:
+        found = counts(checks)["check"]
+        told = ", ".join(f"{count} {in_words(outcome, 'check')}" for outcome, count in found.items())
+        parts.append(f"  checks of the computation: {told}" + (f"\n{_rows(missed)}" if missed else ""))
+    return "\n\n".join(parts)
+
+
+def _rows(verdicts: Sequence[Verdict]) -> str:
+    head = ("claim", "kind", "expected", "measured", "verdict")
+    cells = [(it.claim, it.kind, it.expectation, it.measurement, it.word) for it in verdicts]
     sizes = [max(length(row[k]) for row in [head, *cells]) for k in range(len(head))]
     lines = ["  " + paint(_joined(head, sizes).rstrip(), "dim")]
     for verdict, row in zip(verdicts, cells, strict=True):
         mark = MARKS[verdict.outcome] if decorated() else " "
         colour = OUTCOME_COLOURS[verdict.outcome]
-        lines.append(f"{paint(mark, colour)} {_joined(row[:3], sizes)}  {paint(verdict.outcome, colour)}")
-        note = f" ({verdict.note})" if verdict.note else ""
-        about = wrapped(f"{verdict.statement} [{verdict.source}]{note}", " " * (sizes[0] + 4))
+        lines.append(f"{paint(mark, colour)} {_joined(row[:-1], sizes)}  {paint(verdict.word, colour)}")
+        remark = f" ({verdict.remark})" if verdict.remark else ""
+        about = wrapped(f"{verdict.statement} [{verdict.source}]{remark}", " " * (sizes[0] + 4))
         lines += [paint(line, "dim") for line in about.split("\n")]
     return "\n".join(lines)
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from festina.cli import arguments, machine
 from festina.cli.arguments import Parser
 from festina.cli.explore import has_screen, missing_for_page
-from festina.cli.output import paint, print_json, row
+from festina.cli.output import paint, print_json, row, wrapped
 from festina.cli.work import entry_json
 from festina.lab import tour as lab
 from festina.lab.reproduce import Entry
+from festina.verdicts import Verdict
 from festina.wording import duration
 
 Say = Callable[..., None]
@@ -52,7 +53,7 @@ def _travel(store: Path, *, fresh: bool, as_json: bool, browser: bool) -> int:
         seen = {"errors": own.comparison.errors if own.comparison else None, "error": own.error or None}
         print_json({"report": path, "experiments": [entry_json(entry) for entry in done], "own_network": seen})
     else:
-        print(f"\n{totals(done)}\n\n  report  {path}\n\n{_next()}", flush=True)
+        print(f"\n{wrapped(totals(done))}\n\n  report  {path}\n\n{_next()}", flush=True)
         if browser and has_screen():
             with suppress(webbrowser.Error):
                 webbrowser.open(path.resolve().as_uri())
@@ -91,7 +92,7 @@ def _held(entry: Entry) -> str:
     """How many of the claims that were put to the test held."""
     if entry.result is None:
         return "failed"
-    verdicts = [verdict for verdict in entry.result.verdicts if verdict.outcome != "not attempted"]
+    verdicts = [verdict for verdict in entry.verdicts if verdict.tried]
     held = sum(verdict.holds for verdict in verdicts)
     count = f"{held} of {len(verdicts)}"
     return paint(count, "green") if held == len(verdicts) else paint(count, "red")
@@ -100,16 +101,21 @@ def _held(entry: Entry) -> str:
 def _reservations(entry: Entry) -> list[str]:
     """Sentences about what failed, about claims that did not hold, and about those that were not put to the test."""
     failed = [f"It failed: {entry.problem}."] if entry.problem else []
-    verdicts = entry.result.verdicts if entry.result else ()
-    missed = [f"Not reproduced: {verdict.statement}" for verdict in verdicts if verdict.outcome == "not reproduced"]
-    notes = Counter(verdict.note for verdict in verdicts if verdict.outcome == "not attempted")
+    missed = [_missed(verdict) for verdict in entry.verdicts if verdict.outcome == "not reproduced"]
+    untried = (verdict for verdict in entry.verdicts if not verdict.tried and verdict.outcome != "broken")
+    notes = Counter(verdict.note or verdict.outcome for verdict in untried)
     return failed + missed + [_untried(count, note) for note, count in notes.items()]
+
+
+def _missed(verdict: Verdict) -> str:
+    remark = f" ({verdict.remark})" if verdict.remark else ""
+    return f"{verdict.word.capitalize()}: {verdict.statement}{remark}"
 
 
 def _untried(count: int, note: str) -> str:
     """Why claims were not put to the test; reasons mostly begin with `needs`."""
     if not note.startswith("needs "):
-        return f"{count} more not attempted: {note}."
+        return f"{count} more not put to the test: {note}."
     return f"{count} more {'needs' if count == 1 else 'need'} {note.removeprefix('needs ')}."
 
 

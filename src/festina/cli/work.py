@@ -6,18 +6,23 @@ from tempfile import mkdtemp
 from time import monotonic
 from typing import Any
 
+from festina import exit_codes
 from festina.cli import machine
-from festina.cli.output import claims_table, paint, print_json
+from festina.cli.output import claims_table, paint, print_json, wrapped
 from festina.errors import StoreError, one_line
 from festina.experiment import Experiment, Result
 from festina.lab.reproduce import Entry
 from festina.lab.tables import as_json as to_json
-from festina.lab.tables import result_json, verdict_sentence
+from festina.lab.tables import result_json
+from festina.verdicts import summary
 from festina.wording import duration
 
 
 def run_one(experiment: Experiment, *, as_json: bool, figure: bool, **question: Any) -> int:
-    """Run an experiment and print its claims; a result that cannot be stored is printed all the same."""
+    """Run an experiment and print its claims; a result that cannot be stored is printed all the same.
+
+    The exit code says whether a claim broke; that one was not reproduced is a finding, and no failure.
+    """
     machine.prepare()
     from festina.lab.run import run
 
@@ -32,7 +37,7 @@ def run_one(experiment: Experiment, *, as_json: bool, figure: bool, **question: 
         raise StoreError(f"{error}; {_rescue(unsaved)}") from error
     paths = _figure(result) if figure else []
     _print_result(result, paths, monotonic() - began, as_json)
-    return 0
+    return exit_codes.BROKEN if any(verdict.outcome == "broken" for verdict in result.verdicts) else 0
 
 
 def _figure(result: Result) -> list[Path]:
@@ -64,7 +69,7 @@ def _print_result(result: Result, figures: Sequence[Path], seconds: float, as_js
     print(f"{paint(result.experiment.name, 'bold')}: {result.experiment.summary()}\n")
     if result.verdicts:
         print(claims_table(result.verdicts) + "\n")
-    print(verdict_sentence(verdict.outcome for verdict in result.verdicts))
+    print(wrapped(summary(result.verdicts)))
     for reason in result.failures:
         print(f"failed: {reason}")
     attrs = result.data.attrs
@@ -92,15 +97,16 @@ def run_all(entries: list[Entry], *, as_json: bool, store: Path, **question: Any
             stored = ", from the store" if entry.result.from_store else ""
             print(f"{paint(entry.name, 'bold')}: {entry.result.experiment.summary()}\n")
             print(claims_table(entry.result.verdicts))
-            print(f"\n{verdict_sentence(entry.outcomes)} ({duration(entry.seconds)}{stored})\n", flush=True)
+            said = f"{summary(entry.verdicts)} ({duration(entry.seconds)}{stored})"
+            print(f"\n{wrapped(said)}\n", flush=True)
 
     done = reproduce(entries, store=store, tell=tell, **question)
     path = write_report(done, store / "report.html")
     if as_json:
         print_json({"report": path, "experiments": [entry_json(entry) for entry in done]})
     else:
-        print(f"\n{totals(done)}\n\n  report  {path}")
-    return 1 if any(entry.problem for entry in done) else 0
+        print(f"\n{wrapped(totals(done))}\n\n  report  {path}")
+    return exit_codes.BROKEN if any(entry.problem for entry in done) else 0
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from festina._version import __version__
 from festina.lab.style import FORMATS, draw, figure_paths, is_drawn
-from festina.lab.tables import MARKS, rerun_command, seeds_of, value_text, verdict_sentence
+from festina.lab.tables import rerun_command, seeds_of, value_text
+from festina.verdicts import KINDS, MARKS, summary
 from festina.wording import duration
 
 if TYPE_CHECKING:
-    from festina.claims import Verdict
     from festina.experiment import Experiment, Result
     from festina.lab.reproduce import Entry
+    from festina.verdicts import Verdict
 
 LARGEST_SVG = 400_000  # bytes; beyond it a picture of pixels is smaller and quicker to show
 SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]?\d+)\b")
@@ -102,9 +103,8 @@ def totals(entries: Sequence[Entry]) -> str:
     ran = [entry for entry in entries if entry.result is not None]
     failed = len(entries) - len(ran)
     noun = "experiment" if len(ran) == 1 else "experiments"
-    outcomes = [outcome for entry in entries for outcome in entry.outcomes]
     lost = f" {failed} more could not be run." if failed else ""
-    return f"{len(ran)} {noun} ran.{lost} {verdict_sentence(outcomes)}"
+    return f"{len(ran)} {noun} ran.{lost} {summary([verdict for entry in ran for verdict in entry.verdicts])}"
 
 
 def _section(entry: Entry) -> str:
@@ -206,30 +206,40 @@ def _picture(result: Result) -> tuple[str, bytes]:
 
 
 def _claims(verdicts: Sequence[Verdict]) -> str:
+    """A table of claims, and below it one of the checks of the computation."""
     if not verdicts:
         return ""
-    rows = "".join(_claim(verdict) for verdict in verdicts)
-    head = "<th>Claim</th><th>Expected</th><th>Tolerance</th><th>Measured</th><th>Verdict</th>"
+    checks = [verdict for verdict in verdicts if verdict.kind == "check"]
+    shown = [verdict for verdict in verdicts if verdict.kind != "check"]
+    kinds = "; ".join(
+        f"<em>{kind}</em>: {escape(KINDS[kind])}" for kind in KINDS if any(kind == it.kind for it in shown)
+    )
     return (
-        f"<h4>Claims</h4><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        f'<p class="small">{escape(verdict_sentence(verdict.outcome for verdict in verdicts))} '
-        "Measured: mean ± standard deviation, and below it the smallest and the largest value.</p>"
+        (f"<h4>Claims</h4>{_verdicts_table(shown)}" if shown else "")
+        + (f"<h4>Checks of the computation</h4>{_verdicts_table(checks)}" if checks else "")
+        + f'<p class="small">{escape(summary(verdicts))} '
+        + "Measured: mean ± standard deviation, and below it the smallest and the largest value. "
+        + f"{kinds}{'.' if kinds else ''}</p>"
     )
 
 
+def _verdicts_table(verdicts: Sequence[Verdict]) -> str:
+    head = "<th>Claim</th><th>Kind</th><th>Expected</th><th>Measured</th><th>Verdict</th>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(map(_claim, verdicts))}</tbody></table>"
+
+
 def _claim(verdict: Verdict) -> str:
-    note = f'<span class="aside">{escape(verdict.note)}</span>' if verdict.note else ""
+    remark = f'<span class="aside">{_inline(verdict.remark)}</span>' if verdict.remark else ""
     statement = (
         f'{_inline(verdict.statement)}<span class="aside">{escape(verdict.source)} · '
         f"<code>{escape(verdict.claim)}</code></span>"
     )
     mark = f'<span class="mark" aria-hidden="true">{MARKS[verdict.outcome]}</span>'
     measured = f"{_numbers(verdict.measurement)}{_range(verdict)}"
-    kind = verdict.outcome.replace(" ", "-")
     return (
-        f'<tr><td>{statement}</td><td class="number">{_numbers(verdict.expected)}</td>'
-        f'<td>{_numbers(verdict.tolerance)}</td><td class="number">{measured}</td>'
-        f'<td class="verdict {kind}">{mark} {escape(verdict.outcome)}{note}</td></tr>'
+        f"<tr><td>{statement}</td><td>{verdict.kind}</td>"
+        f'<td class="number">{_numbers(verdict.expectation)}</td><td class="number">{measured}</td>'
+        f'<td class="verdict {verdict.outcome.replace(" ", "-")}">{mark} {escape(verdict.word)}{remark}</td></tr>'
     )
 
 
@@ -301,7 +311,8 @@ def _contents(entries: Sequence[Entry], further: Sequence[Section]) -> str:
 
 def _content(entry: Entry) -> str:
     summary = _inline(entry.experiment.summary()) if entry.experiment else ""
-    counts = [f"{mark} {entry.outcomes.count(outcome)}" for outcome, mark in MARKS.items() if outcome in entry.outcomes]
+    outcomes = [verdict.outcome for verdict in entry.verdicts]
+    counts = [f"{mark} {outcomes.count(outcome)}" for outcome, mark in MARKS.items() if outcome in outcomes]
     marks = "failed" if entry.result is None else "&ensp;".join(counts)
     return _row(entry.name, summary, marks)
 

@@ -11,6 +11,7 @@ from typing import Any
 from festina.errors import Interrupted, UnknownName, one_line
 from festina.experiment import Budget, Experiment, Result
 from festina.lab import registry
+from festina.verdicts import Verdict
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,17 @@ class Entry:
     @property
     def problem(self) -> str:
         """What went wrong, in one line; empty if nothing did."""
-        return self.error or self.figure_error
+        return self.error or self.figure_error or "; ".join(self.broken)
 
     @property
-    def outcomes(self) -> tuple[str, ...]:
-        """How the claims came out; those of an experiment that failed were not attempted."""
-        if self.result is not None:
-            return tuple(verdict.outcome for verdict in self.result.verdicts)
-        return ("not attempted",) * len(self.experiment.claims if self.experiment else ())
+    def broken(self) -> list[str]:
+        """Claims that ended in an error of their own, which is a bug and no verdict."""
+        return [f"claim `{it.claim}` is broken: {it.note}" for it in self.verdicts if it.outcome == "broken"]
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What became of the claims; none, if there is no result."""
+        return self.result.verdicts if self.result is not None else ()
 
 
 def load_all() -> list[Entry]:

@@ -11,15 +11,16 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
-from festina.claims import Verdict
 from festina.errors import FestinaWarning, StoreError
 from festina.experiment import Experiment, Result
 from festina.lab.damage import read_sealed, write_sealed
+from festina.verdicts import Verdict
 
 CARD = "result.json"
 DATA = "data.zarr"
@@ -52,7 +53,8 @@ def save(folder: Path, result: Result, card: dict[str, Any]) -> None:
             write_zarr(result.theory, folder / DATA, "theory")
     except OSError as error:
         raise StoreError(f"cannot write {folder}: {error.strerror or error}") from error
-    card = card | {"verdicts": [verdict.as_dict() for verdict in result.verdicts], "files": manifest(folder)}
+    sound = [verdict.as_dict() for verdict in result.verdicts if verdict.outcome != "broken"]
+    card = card | {"verdicts": sound, "files": manifest(folder)}
     write_sealed(folder / CARD, card)
 
 
@@ -86,15 +88,17 @@ def load(folder: Path, experiment: Experiment) -> Result | None:
         return None
     card = read_sealed(folder / CARD)
     has_theory = (folder / DATA / "theory").exists()
-    return Result(
+    result = Result(
         experiment=experiment,
         config=experiment.Config(**card["config"]),
         data=read_zarr(folder / DATA, "simulation"),
         theory=read_zarr(folder / DATA, "theory") if has_theory else None,
-        verdicts=tuple(Verdict(**entry) for entry in card["verdicts"]),
         path=folder,
         from_store=True,
     )
+    known = {entry["claim"]: Verdict(**entry) for entry in card["verdicts"]}
+    verdicts = (known.get(claim.id) or claim.judge(result, card["budget"]) for claim in experiment.claims)
+    return replace(result, verdicts=tuple(verdicts))  # a claim that broke has none in the store, and is tried again
 
 
 def find_trouble(folder: Path) -> str:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from festina.verdicts import counts, summary
+
 if TYPE_CHECKING:
     from festina.experiment import Result
-
-MARKS = {
-    "reproduced": "✓",
-    "reproduced qualitatively": "≈",
-    "not reproduced": "✗",
-    "not attempted": "–",
-}
 
 RESERVED = frozenset(
     [
@@ -46,26 +40,6 @@ RESERVED = frozenset(
     ]
 )
 """Flags that mean the same for every experiment; a field of such a name is given through `--set`."""
-
-
-def verdict_sentence(outcomes: Iterable[str]) -> str:
-    """How many claims came out how, in one plain sentence."""
-    counts = Counter(outcomes)
-    total = sum(counts.values())
-    if total == 0:
-        return "No claims are made."
-    noun = "claim" if total == 1 else "claims"
-    others = [f"{counts[name]} {name}" for name in MARKS if name != "reproduced" and counts[name]]
-    if not others:
-        return "The claim was reproduced." if total == 1 else f"All {total} claims were reproduced."
-    return ", ".join([f"{counts['reproduced']} of {total} {noun} reproduced", *others]) + "."
-
-
-def expectation(expected: str, tolerance: str) -> str:
-    """What a claim expects, with the tolerance that was set for it."""
-    if not tolerance:
-        return expected
-    return f"{expected} {tolerance}" if tolerance.startswith("±") else f"{expected}, {tolerance}"
 
 
 def flag_of(field: str) -> str:
@@ -152,6 +126,8 @@ def result_json(result: Result) -> dict[str, Any]:
             "budget": attrs.get("budget"),
             "seeds": seeds_of(result),
             "verdicts": [verdict.as_dict() for verdict in result.verdicts],
+            "counts": counts(result.verdicts),
+            "summary": summary(result.verdicts),
             "failures": result.failures,
             "folder": result.path,
             "from_store": result.from_store,

@@ -9,10 +9,10 @@ from festina._version import __version__
 from festina.claims import Claim
 from festina.config import notes
 from festina.experiment import Budget, Experiment
-from festina.lab.tables import as_json, expectation, value_text
+from festina.lab.tables import as_json, value_text
 from festina.page import limits
 from festina.page.sliders import bounds_of, slider
-from festina.sources import Citation, Source
+from festina.sources import Source
 
 BUDGETS: tuple[Budget, ...] = ("quick", "full")
 TYPES = {bool: "boolean", int: "integer", float: "number"}
@@ -88,9 +88,10 @@ def paragraphs(experiment: Experiment) -> list[str]:
 def _claim(claim: Claim) -> dict[str, Any]:
     return {
         "id": claim.id,
+        "kind": claim.kind,
         "sentence": claim.statement,
-        "source": str(claim.source) if isinstance(claim.source, Citation) else claim.source.short,
-        "expectation": expectation(claim.expect.says, claim.expect.tolerance),
+        "source": claim.source,
+        "expectation": str(claim.expect),
         "budget": claim.budget,
     }
 

@@ -9,12 +9,13 @@ import numpy as np
 from festina.experiment import Result
 from festina.lab.batch import Run, simulate, theory
 from festina.lab.run import judged, recorded
-from festina.lab.tables import expectation, rerun_command, verdict_sentence, what_was_asked
+from festina.lab.tables import rerun_command, what_was_asked
 from festina.page.jobs import Job
 from festina.page.limits import Timings
 from festina.page.questions import Question
 from festina.page.series import MOST_TIMES, chosen, lines, numbers, of_dataset, of_observed
 from festina.page.theory import times_of
+from festina.verdicts import summary
 
 PACE = 0.05  # seconds between two pictures, at least
 SHARE = 0.2  # of the time may go into pictures
@@ -88,17 +89,19 @@ def verdicts_of(result: Result) -> dict[str, Any]:
     verdicts = [
         {
             "id": verdict.claim,
+            "kind": verdict.kind,
             "sentence": verdict.statement,
             "source": verdict.source,
             "outcome": verdict.outcome,
+            "word": verdict.word,
             "measured": verdict.measurement,
-            "expected": expectation(verdict.expected, verdict.tolerance),
-            "note": verdict.note,
+            "expected": verdict.expectation,
+            "note": verdict.remark,
             "value": verdict.measured,
         }
         for verdict in result.verdicts
     ]
-    return {"verdicts": verdicts, "sentence": verdict_sentence(verdict.outcome for verdict in result.verdicts)}
+    return {"verdicts": verdicts, "sentence": summary(result.verdicts)}
 
 
 def rerun_call(result: Result) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from festina.errors import one_line
 from festina.lab.style import PALETTE
-from festina.lab.tables import MARKS
+from festina.verdicts import MARKS
 
 FILE = Path(__file__).with_name("thumbnails.json")
 MOST_POINTS = 60

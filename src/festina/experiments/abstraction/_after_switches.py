@@ -3,6 +3,7 @@
 from typing import Any
 
 from festina._lazy import np
+from festina.claims import NotApplicable
 from festina.experiments.abstraction._common import block_edges
 
 
@@ -10,7 +11,7 @@ def first_recordings(result: Any, name: str, count: int) -> Any:
     """A variable at the first recordings of every block: (run, arm, …, block, recording)."""
     first = np.searchsorted(result["time"].values, block_edges(result.config) - 1e-9)
     if (np.diff(first) < count).any():
-        raise LookupError(f"needs at least {count} recordings in every block")
+        raise NotApplicable(f"needs at least {count} recordings in every block")
     values = result[name].transpose("run", "arm", ..., "time").values
     return values[..., first[:-1, None] + np.arange(count)]
 
@@ -18,5 +19,5 @@ def first_recordings(result: Any, name: str, count: int) -> Any:
 def after_samples(result: Any, name: str, samples: int) -> Any:
     """A variable after 0, 1, 2, … samples of every block, one in each step: (run, arm, …, block, sample)."""
     if result.config.steps_per_record != 1:
-        raise LookupError("needs a recording of every step")
+        raise NotApplicable("needs a recording of every step")
     return first_recordings(result, name, samples + 1)

@@ -6,6 +6,7 @@ from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import np, xr
+from festina.claims import NotApplicable
 from festina.config import knows_numbers
 from festina.errors import ArgumentError
 from festina.experiment import ExperimentConfig, Variable, continuous, structural
@@ -172,7 +173,7 @@ def at_ends(result: Any, values: Any) -> Any:
     """Values over time (the last axis) at the last recording of each block."""
     ends = fs.measures.at_block_ends(result["time"].values, values, block_edges(result.config))
     if not np.isfinite(ends).any():
-        raise LookupError("needs several recordings in each block")
+        raise NotApplicable("needs several recordings in each block")
     return ends
 
 

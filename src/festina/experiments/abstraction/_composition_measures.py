@@ -4,6 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
+from festina.claims import NotApplicable
 from festina.experiments.abstraction._common import block_edges
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS, gates_of_pairs
 
@@ -15,7 +16,7 @@ def novel_edges(result: Any) -> Any:
     config, edges = result.config, block_edges(result.config)
     first, last = config.training_blocks, config.training_blocks + config.novel_blocks
     if len(edges) <= last:
-        raise LookupError("needs all blocks of new tasks before `until`")
+        raise NotApplicable("needs all blocks of new tasks before `until`")
     return edges[first : last + 1]
 
 
@@ -30,7 +31,7 @@ def gates_in_pairs(result: Any, setting: str) -> tuple[Any, Any, Any]:
 def of_sum(result: Any, value: Any) -> Any:
     """A number that the source gives under `sum`."""
     if result.config.convention != "sum":
-        raise LookupError("needs the convention `sum`")
+        raise NotApplicable("needs the convention `sum`")
     return value
 
 

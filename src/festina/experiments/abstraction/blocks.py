@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Claim, Equation, Experiment, Preset, above, below, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, continuous, structural
 from festina.experiments._fields import Coefficient, Duration
 from festina.experiments.abstraction._common import keys, rule
 from festina.experiments.abstraction._equations import REDUCED
@@ -131,50 +132,39 @@ class BlockLength(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "longer-is-faster",
-            SANDBRINK_2024.at("section 6, app. A.6"),
-            "Of blocks up to τ_w longer ones have specialised more at t = 24 (steps of total alignment).",
-            quantity=lambda result: steps_of_alignment(result, result.config.weight_timescale),
-            expect=above(0.0),
-        ),
-        Claim(
-            "without-limit",
-            SANDBRINK_2024.at("app. A.6"),
-            "So have longer ones of any length (steps of total alignment at 24, up to τ_B = 4).",
-            quantity=lambda result: steps_of_alignment(result, np.inf),
-            expect=above(0.0),
-        ),
-        Claim(
-            "exact-rate",
-            SANDBRINK_2024.at("app. A.6; linear stability is festina's"),
-            "A tiny difference grows at the rate that linear stability gives (relative error of rates above .01).",
-            quantity=lambda result: rate_errors(result),
-            expect=below(0.02),
-        ),
-        Claim(
-            "undone",
-            SANDBRINK_2024.at("fig. A.9C"),
-            "Short blocks (up to .5) prefer no specialisation on the orbit (|growth rate| of a tiny difference).",
-            quantity=lambda result: short_rates(result),
-            expect=below(1e-3),
-        ),
-        Claim(
-            "second-order",
-            SANDBRINK_2024.at("eq. 21"),
-            "On the orbit a round of the shortest blocks gains τ_B²|ε|²/τ_wτ_c (measured gain over that).",
-            quantity=lambda result: gain_ratio(result),
-            expect=near(1.0, 0.2),
-        ),
-        Claim(
-            "linear-onset",
-            SANDBRINK_2024.at("app. A.6; the question is festina's"),
-            "Networks that begin on the orbit specialise as those from random weights do (ratio of |w̄| at τ_B = 1).",
-            quantity=lambda result: orbit_over_random(result),
-            expect=near(1.0, 0.2),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("section 6, app. A.6"), claims.above(0.0))
+    def longer_is_faster(self, result: Any) -> Any:
+        """Of blocks up to τ_w longer ones have specialised more at t = 24 (steps of total alignment)."""
+        return steps_of_alignment(result, result.config.weight_timescale)
+
+    @claims.paper(SANDBRINK_2024.at("app. A.6"), claims.above(0.0))
+    def without_limit(self, result: Any) -> Any:
+        """So have longer ones of any length (steps of total alignment at 24, up to τ_B = 4)."""
+        return steps_of_alignment(result, np.inf)
+
+    @claims.paper(SANDBRINK_2024.at("app. A.6; linear stability is festina's"), claims.below(0.02))
+    def exact_rate(self, result: Any) -> Any:
+        """A tiny difference grows at the rate that linear stability gives (relative error of rates above
+        .01).
+        """
+        return rate_errors(result)
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.9C"), claims.below(1e-3))
+    def undone(self, result: Any) -> Any:
+        """Short blocks (up to .5) prefer no specialisation on the orbit (|growth rate| of a tiny difference)."""
+        return short_rates(result)
+
+    @claims.paper(SANDBRINK_2024.at("eq. 21"), claims.near(1.0, 0.2))
+    def second_order(self, result: Any) -> Any:
+        """On the orbit a round of the shortest blocks gains τ_B²|ε|²/τ_wτ_c (measured gain over that)."""
+        return gain_ratio(result)
+
+    @claims.paper(SANDBRINK_2024.at("app. A.6; the question is festina's"), claims.near(1.0, 0.2))
+    def linear_onset(self, result: Any) -> Any:
+        """Networks that begin on the orbit specialise as those from random weights do (ratio of |w̄| at τ_B =
+        1).
+        """
+        return orbit_over_random(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._blocks_figure import draw
@@ -201,7 +191,7 @@ def growth_rates(result: Any) -> Any:
     for place in range(len(result.config.block_lengths)):
         edges, apart = at_rounds(result, "difference", place)
         if len(edges) < 3:
-            raise LookupError("needs at least two rounds of every block length")
+            raise claims.NotApplicable("needs at least two rounds of every block length")
         middle = (len(edges) - 1) // 2
         end = middle + int(longest / result.config.block_lengths[place] + 1e-9)
         before, after = (apart[0, -len(TWINS) :, at].T for at in (middle, end))
@@ -240,7 +230,7 @@ def rate_errors(result: Any) -> Any:
     exact = exact_rates(result)
     notable = exact > NOTABLE
     if not notable.any():
-        raise LookupError("needs blocks long enough for differences to grow")
+        raise claims.NotApplicable("needs blocks long enough for differences to grow")
     return np.abs(growth_rates(result)[notable] / exact[notable] - 1)
 
 
@@ -248,7 +238,7 @@ def short_rates(result: Any) -> Any:
     """Absolute growth rates in blocks of up to ½."""
     short = np.asarray(result.config.block_lengths) <= 0.5
     if not short.any():
-        raise LookupError("needs blocks of at most .5")
+        raise claims.NotApplicable("needs blocks of at most .5")
     return np.abs(growth_rates(result)[short])
 
 
@@ -263,7 +253,7 @@ def steps_of_alignment(result: Any, longest: float) -> Any:
     """By how much the mean total alignment from random weights grows from each block length to the next."""
     fit = np.asarray(result.config.block_lengths) <= longest
     if result["time"].values[-1] < AT - 1e-9 or fit.sum() < 2:
-        raise LookupError(f"needs two block lengths and {AT:g} units of time")
+        raise claims.NotApplicable(f"needs two block lengths and {AT:g} units of time")
     values = result["total_alignment"].sel(start="random").sel(time=AT, method="nearest")
     return np.diff(values.transpose("run", "block_length").values.mean(axis=0)[fit])
 
@@ -277,6 +267,6 @@ def specialised_at(result: Any) -> Any:
 def orbit_over_random(result: Any) -> Any:
     """|w̄| at τ_B = 1 after 24 units of time, from the orbit over that from random weights."""
     if 1.0 not in result.config.block_lengths or result["time"].values[-1] < AT - 1e-9:
-        raise LookupError(f"needs blocks of 1 and {AT:g} units of time")
+        raise claims.NotApplicable(f"needs blocks of 1 and {AT:g} units of time")
     then = result["specialization"].sel(block_length=1.0).sel(time=AT, method="nearest")
     return (then.sel(start="orbit") / then.sel(start="random")).values

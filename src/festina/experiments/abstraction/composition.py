@@ -5,20 +5,9 @@ from typing import Any
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jnp, np, xr
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    Preset,
-    Variable,
-    above,
-    below,
-    between,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, StepSize, Timescale, countable
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import (
@@ -152,122 +141,84 @@ class Composition(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "new-task-soon",
-            SANDBRINK_2024.at("fig. 3C"),
-            "The flexible network has all but solved the first new task at t = .1 (mean loss, `sum`).",
-            quantity=lambda result: loss_soon(result, "flexible").mean(),
-            expect=near(0.0013, 0.001),
-            loosely=below(0.01),
-            budget="full",
-        ),
-        Claim(
-            "new-task-late",
-            SANDBRINK_2024.at("fig. 3C"),
-            "The forgetful network has not (mean loss at t = .1, `sum`).",
-            quantity=lambda result: loss_soon(result, "forgetful").mean(),
-            expect=near(0.05, 0.01),
-        ),
-        Claim(
-            "task-faster",
-            SANDBRINK_2024.at("fig. 3C"),
-            "New tasks are reached several times faster by the flexible network (time to L = .02, forgetful/flexible).",
-            quantity=lambda result: times_ratio(result, "task", 0.02),
-            expect=above(2.0),
-        ),
-        Claim(
-            "specialised",
-            SANDBRINK_2024.at("fig. A.12G"),
-            "In task composition every student agrees with one teacher (total alignment at the end, `mean`).",
-            quantity=lambda result: alignment_of(result, "task-unit", "flexible")[:, -1],
-            expect=above(0.99),
-            loosely=above(0.9),
-        ),
-        Claim(
-            "specialised-sum",
-            SANDBRINK_2024.at("fig. A.12G"),
-            "The same with the scale of the published code (total alignment at the end, `sum`).",
-            quantity=lambda result: of_sum(result, alignment_of(result, "task", "flexible")[:, -1]),
-            expect=above(0.99),
-            budget="full",
-        ),
-        Claim(
-            "unspecialised",
-            SANDBRINK_2024.at("fig. A.12G"),
-            "Without bounds students share the teachers (total alignment at the end, below 1/√3 and a little).",
-            quantity=lambda result: alignment_of(result, "task-unit", "forgetful")[:, -1],
-            expect=below(0.65),
-        ),
-        Claim(
-            "gates-on",
-            SANDBRINK_2024.at("fig. A.12E"),
-            "A mean of two teachers opens both their gates by one half (`mean`).",
-            quantity=lambda result: gates_in_pairs(result, "task-unit")[0],
-            expect=near(0.5, 0.05),
-        ),
-        Claim(
-            "gate-off",
-            SANDBRINK_2024.at("fig. A.12E"),
-            "It closes the third (`mean`).",
-            quantity=lambda result: gates_in_pairs(result, "task-unit")[1],
-            expect=near(0.0, 0.05),
-        ),
-        Claim(
-            "gate-off-sum",
-            SANDBRINK_2024.at("fig. A.12E"),
-            "The same with the scale of the published code (`sum`).",
-            quantity=lambda result: of_sum(result, gates_in_pairs(result, "task")[1]),
-            expect=near(0.0, 0.05),
-            budget="full",
-        ),
-        Claim(
-            "subtask-specialised",
-            SANDBRINK_2024.at("fig. A.12H"),
-            "In subtask composition rows keep to their teachers throughout the new tasks (mean total alignment).",
-            quantity=lambda result: novel_mean(result, "flexible"),
-            expect=above(0.95),
-        ),
-        Claim(
-            "subtask-unspecialised",
-            SANDBRINK_2024.at("fig. A.12H"),
-            "Rows of the forgetful network keep to none (mean total alignment during new tasks).",
-            quantity=lambda result: novel_mean(result, "forgetful"),
-            expect=between(0.35, 0.41),
-            loosely=below(0.65),
-            budget="full",
-        ),
-        Claim(
-            "subtask-soon",
-            SANDBRINK_2024.at("fig. 3D"),
-            "New subtasks take the flexible network one step or so (time to L = .1 in new blocks, `sum`).",
-            quantity=lambda result: of_sum(result, novel_times(result, "subtask", 0.1)[:, 0].mean(axis=-1)),
-            expect=near(0.01, 0.005),
-            budget="full",
-        ),
-        Claim(
-            "subtask-late",
-            SANDBRINK_2024.at("fig. 3D"),
-            "They take the forgetful network more than ten times as long (time to L = .1 in new blocks, `sum`).",
-            quantity=lambda result: of_sum(result, novel_times(result, "subtask", 0.1)[:, 1].mean(axis=-1)),
-            expect=between(0.12, 0.16),
-            budget="full",
-        ),
-        Claim(
-            "subtask-gates",
-            SANDBRINK_2024.at("app. A.8"),
-            "The two teachers of a new subtask have equal gates (smaller over larger, averaged over rows).",
-            quantity=lambda result: gates_in_pairs(result, "subtask")[2],
-            expect=near(1.0, 0.2),
-        ),
-        Claim(
-            "kept",
-            SANDBRINK_2024.at("app. A.8"),
-            "New tasks leave specialisation as it was (change of total alignment in the flexible networks).",
-            quantity=lambda result: np.stack([change(result, name) for name in ("task-unit", "subtask")]),
-            expect=near(0.0, 0.02),
-        ),
+    @claims.paper(SANDBRINK_2024.at("fig. 3C"), claims.near(0.0013, 0.001), loosely=claims.below(0.01), budget="full")
+    def new_task_soon(self, result: Any) -> Any:
+        """The flexible network has all but solved the first new task at t = .1 (mean loss, `sum`)."""
+        return loss_soon(result, "flexible").mean()
+
+    @claims.paper(SANDBRINK_2024.at("fig. 3C"), claims.near(0.05, 0.01))
+    def new_task_late(self, result: Any) -> Any:
+        """The forgetful network has not (mean loss at t = .1, `sum`)."""
+        return loss_soon(result, "forgetful").mean()
+
+    @claims.paper(SANDBRINK_2024.at("fig. 3C"), claims.above(2.0))
+    def task_faster(self, result: Any) -> Any:
+        """New tasks are reached several times faster by the flexible network (time to L = .02,
+        forgetful/flexible).
+        """
+        return times_ratio(result, "task", 0.02)
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.12G"), claims.above(0.99), loosely=claims.above(0.9))
+    def specialised(self, result: Any) -> Any:
+        """In task composition every student agrees with one teacher (total alignment at the end, `mean`)."""
+        return alignment_of(result, "task-unit", "flexible")[:, -1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.12G"), claims.above(0.99), budget="full")
+    def specialised_sum(self, result: Any) -> Any:
+        """The same with the scale of the published code (total alignment at the end, `sum`)."""
+        return of_sum(result, alignment_of(result, "task", "flexible")[:, -1])
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.12G"), claims.below(0.65))
+    def unspecialised(self, result: Any) -> Any:
+        """Without bounds students share the teachers (total alignment at the end, below 1/√3 and a little)."""
+        return alignment_of(result, "task-unit", "forgetful")[:, -1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.12E"), claims.near(0.5, 0.05))
+    def gates_on(self, result: Any) -> Any:
+        """A mean of two teachers opens both their gates by one half (`mean`)."""
+        return gates_in_pairs(result, "task-unit")[0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.12E"), claims.near(0.0, 0.05))
+    def gate_off(self, result: Any) -> Any:
+        """It closes the third (`mean`)."""
+        return gates_in_pairs(result, "task-unit")[1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.12E"), claims.near(0.0, 0.05), budget="full")
+    def gate_off_sum(self, result: Any) -> Any:
+        """The same with the scale of the published code (`sum`)."""
+        return of_sum(result, gates_in_pairs(result, "task")[1])
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.12H"), claims.above(0.95))
+    def subtask_specialised(self, result: Any) -> Any:
+        """In subtask composition rows keep to their teachers throughout the new tasks (mean total alignment)."""
+        return novel_mean(result, "flexible")
+
+    @claims.paper(
+        SANDBRINK_2024.at("fig. A.12H"), claims.between(0.35, 0.41), loosely=claims.below(0.65), budget="full"
     )
+    def subtask_unspecialised(self, result: Any) -> Any:
+        """Rows of the forgetful network keep to none (mean total alignment during new tasks)."""
+        return novel_mean(result, "forgetful")
+
+    @claims.paper(SANDBRINK_2024.at("fig. 3D"), claims.near(0.01, 0.005), budget="full")
+    def subtask_soon(self, result: Any) -> Any:
+        """New subtasks take the flexible network one step or so (time to L = .1 in new blocks, `sum`)."""
+        return of_sum(result, novel_times(result, "subtask", 0.1)[:, 0].mean(axis=-1))
+
+    @claims.paper(SANDBRINK_2024.at("fig. 3D"), claims.between(0.12, 0.16), budget="full")
+    def subtask_late(self, result: Any) -> Any:
+        """They take the forgetful network more than ten times as long (time to L = .1 in new blocks, `sum`)."""
+        return of_sum(result, novel_times(result, "subtask", 0.1)[:, 1].mean(axis=-1))
+
+    @claims.paper(SANDBRINK_2024.at("app. A.8"), claims.near(1.0, 0.2))
+    def subtask_gates(self, result: Any) -> Any:
+        """The two teachers of a new subtask have equal gates (smaller over larger, averaged over rows)."""
+        return gates_in_pairs(result, "subtask")[2]
+
+    @claims.paper(SANDBRINK_2024.at("app. A.8"), claims.near(0.0, 0.02))
+    def kept(self, result: Any) -> Any:
+        """New tasks leave specialisation as it was (change of total alignment in the flexible networks)."""
+        return np.stack([change(result, name) for name in ("task-unit", "subtask")])
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._composition_figure import draw

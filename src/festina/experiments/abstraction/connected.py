@@ -3,8 +3,9 @@
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import np, xr
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, Timescale
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -112,93 +113,70 @@ class Connected(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "specialised",
-            SANDBRINK_2024.at("fig. A.4D"),
-            "The rows of the flexible first layer agree with the rows of both teachers (total alignment at the end).",
-            quantity=lambda result: final_alignment(result, "flexible"),
-            expect=near(0.83, 0.05),
-            loosely=above(0.7),
-        ),
-        Claim(
-            "unspecialised",
-            SANDBRINK_2024.at("fig. A.4D"),
-            "Those of the forgetful one do not, even under the best sorting.",
-            quantity=lambda result: final_alignment(result, "forgetful"),
-            expect=near(0.34, 0.05),
-            loosely=below(0.5),
-        ),
-        Claim(
-            "gates-open",
-            SANDBRINK_2024.at("fig. 6, A.6"),
-            "The sorted second layer of the flexible network is diagonal where the current task is (mean diagonal in "
-            "late blocks of task A).",
-            quantity=lambda result: diagonals(result)[:, 0, 0, 0],
-            expect=near(0.276, 0.03),
-            loosely=above(0.2),
-        ),
-        Claim(
-            "gates-closed",
-            SANDBRINK_2024.at("fig. 6, A.6"),
-            "It is zero on the diagonal of the task that is not shown.",
-            quantity=lambda result: diagonals(result)[:, 0, [0, 1], [1, 0]],
-            expect=near(0.0, 0.03),
-        ),
-        Claim(
-            "no-gates",
-            SANDBRINK_2024.at("fig. A.6"),
-            "In the forgetful network hardly anything stands out on the diagonal.",
-            quantity=lambda result: diagonals(result)[:, 1, 0, 0],
-            expect=near(0.06, 0.03),
-        ),
-        Claim(
-            "task-specific",
-            SANDBRINK_2024.at("fig. A.5"),
-            "The flexible second layer is another one in each task (cosine between the ends of an A and a B block).",
-            quantity=lambda result: overlap(result)[:, 0],
-            expect=below(0.2),
-        ),
-        Claim(
-            "task-unspecific",
-            SANDBRINK_2024.at("fig. A.5"),
-            "That of the forgetful network does not change with the task.",
-            quantity=lambda result: overlap(result)[:, 1],
-            expect=above(0.9),
-            loosely=above(0.7),
-        ),
-        Claim(
-            "single-units",
-            SANDBRINK_2024.at("fig. A.5"),
-            "Every output listens to one hidden unit in the flexible network (share of its largest weight in the sum "
-            "of their squares).",
-            quantity=lambda result: largest_share(result)[:, 0],
-            expect=above(0.7),
-            loosely=above(0.5),
-        ),
-        Claim(
-            "many-units",
-            SANDBRINK_2024.at("fig. A.5"),
-            "It listens to many in the forgetful network.",
-            quantity=lambda result: largest_share(result)[:, 1],
-            expect=below(0.5),
-        ),
-        Claim(
-            "accelerating",
-            SANDBRINK_2024.at("fig. A.4A"),
-            "The flexible network adapts faster with practice (time to L = .1 after the first switch over late ones).",
-            quantity=lambda result: speed_up(result)[:, 0],
-            expect=above(2.0),
-            loosely=above(1.2),
-        ),
-        Claim(
-            "second-layer-adapts",
-            SANDBRINK_2024.at("fig. A.4E"),
-            "In late blocks the gradient is mostly on the flexible network's second layer (ratio of mean norms).",
-            quantity=lambda result: gradient_ratio(result)[:, 0],
-            expect=above(1.0),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("fig. A.4D"), claims.near(0.83, 0.05), loosely=claims.above(0.7))
+    def specialised(self, result: Any) -> Any:
+        """The rows of the flexible first layer agree with the rows of both teachers (total alignment at the
+        end).
+        """
+        return final_alignment(result, "flexible")
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.4D"), claims.near(0.34, 0.05), loosely=claims.below(0.5))
+    def unspecialised(self, result: Any) -> Any:
+        """Those of the forgetful one do not, even under the best sorting."""
+        return final_alignment(result, "forgetful")
+
+    @claims.paper(SANDBRINK_2024.at("fig. 6, A.6"), claims.near(0.276, 0.03), loosely=claims.above(0.2))
+    def gates_open(self, result: Any) -> Any:
+        """The sorted second layer of the flexible network is diagonal where the current task is (mean
+        diagonal in late blocks of task A).
+        """
+        return diagonals(result)[:, 0, 0, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 6, A.6"), claims.near(0.0, 0.03))
+    def gates_closed(self, result: Any) -> Any:
+        """It is zero on the diagonal of the task that is not shown."""
+        return diagonals(result)[:, 0, [0, 1], [1, 0]]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.6"), claims.near(0.06, 0.03))
+    def no_gates(self, result: Any) -> Any:
+        """In the forgetful network hardly anything stands out on the diagonal."""
+        return diagonals(result)[:, 1, 0, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.5"), claims.below(0.2))
+    def task_specific(self, result: Any) -> Any:
+        """The flexible second layer is another one in each task (cosine between the ends of an A and a B
+        block).
+        """
+        return overlap(result)[:, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.5"), claims.above(0.9), loosely=claims.above(0.7))
+    def task_unspecific(self, result: Any) -> Any:
+        """That of the forgetful network does not change with the task."""
+        return overlap(result)[:, 1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.5"), claims.above(0.7), loosely=claims.above(0.5))
+    def single_units(self, result: Any) -> Any:
+        """Every output listens to one hidden unit in the flexible network (share of its largest weight in the
+        sum of their squares).
+        """
+        return largest_share(result)[:, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.5"), claims.below(0.5))
+    def many_units(self, result: Any) -> Any:
+        """It listens to many in the forgetful network."""
+        return largest_share(result)[:, 1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.4A"), claims.above(2.0), loosely=claims.above(1.2))
+    def accelerating(self, result: Any) -> Any:
+        """The flexible network adapts faster with practice (time to L = .1 after the first switch over late
+        ones).
+        """
+        return speed_up(result)[:, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.4E"), claims.above(1.0))
+    def second_layer_adapts(self, result: Any) -> Any:
+        """In late blocks the gradient is mostly on the flexible network's second layer (ratio of mean norms)."""
+        return gradient_ratio(result)[:, 0]
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._connected_figure import draw
@@ -233,7 +211,7 @@ def at_late_ends(result: Any, name: str) -> Any:
     values = result[name].transpose("run", "arm", ..., "time").values
     ends = at_ends(result, values)
     if ends.shape[-1] < LAST:
-        raise LookupError(f"needs at least {LAST} blocks")
+        raise claims.NotApplicable(f"needs at least {LAST} blocks")
     late = np.arange(ends.shape[-1])[-LAST:]
     return np.stack([ends[..., late[late % TASKS == task]].mean(axis=-1) for task in range(TASKS)], axis=2)
 
@@ -260,7 +238,7 @@ def speed_up(result: Any) -> Any:
     """Time to the level after the first switch over that in the last blocks (a block, if it takes longer)."""
     times = adaptation_times(result, LEVEL)
     if times.shape[-1] < LAST + 2:
-        raise LookupError("needs more blocks")
+        raise claims.NotApplicable("needs more blocks")
     return times[..., 1] / times[..., -LAST:].mean(axis=-1)
 
 

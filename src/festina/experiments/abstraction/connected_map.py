@@ -3,8 +3,9 @@
 from typing import Any, Literal
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Claim, Equation, Experiment, Preset, above, below, continuous, structural
+from festina.experiment import Equation, Experiment, Preset, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, Share, Timescale
 from festina.experiments.abstraction._common import process
 from festina.experiments.abstraction._connected_rows import (
@@ -128,41 +129,31 @@ class ConnectedMap(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "specialised",
-            SANDBRINK_2024.at("fig. A.7"),
-            "With long blocks, a fast second layer and bounds on it, rows agree with those of the teachers (total "
-            "alignment in each such cell, mean of runs).",
-            quantity=lambda result: _fast(result, long=True).values.ravel(),
-            expect=above(0.7),
-        ),
-        Claim(
-            "bounds-needed",
-            SANDBRINK_2024.at("fig. A.7"),
-            "Without bounds they do not, however long the blocks are.",
-            quantity=lambda result: _mean_map(result, "strength_map", strength=0.0).values,
-            expect=below(0.5),
-        ),
-        Claim(
-            "long-blocks-needed",
-            SANDBRINK_2024.at("fig. A.7"),
-            "The shorter the blocks the less specialised the network, for every fast second layer (total alignment in "
-            "the longest blocks less that in the shortest).",
-            quantity=lambda result: _gain(_fast(result), "block_share"),
-            expect=above(0.1),
-            loosely=above(0.0),
-        ),
-        Claim(
-            "fast-second-layer-needed",
-            SANDBRINK_2024.at("fig. A.7"),
-            "The slower the second layer the less specialised the network, for blocks of every length (total alignment "
-            "with the fastest second layer less that with the slowest).",
-            quantity=lambda result: -_gain(_mean_map(result, "timescale_map"), "second_timescale"),
-            expect=above(0.1),
-            loosely=above(0.0),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("fig. A.7"), claims.above(0.7))
+    def specialised(self, result: Any) -> Any:
+        """With long blocks, a fast second layer and bounds on it, rows agree with those of the teachers
+        (total alignment in each such cell, mean of runs).
+        """
+        return _fast(result, long=True).values.ravel()
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.7"), claims.below(0.5))
+    def bounds_needed(self, result: Any) -> Any:
+        """Without bounds they do not, however long the blocks are."""
+        return _mean_map(result, "strength_map", strength=0.0).values
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.7"), claims.above(0.1), loosely=claims.above(0.0))
+    def long_blocks_needed(self, result: Any) -> Any:
+        """The shorter the blocks the less specialised the network, for every fast second layer (total
+        alignment in the longest blocks less that in the shortest).
+        """
+        return _gain(_fast(result), "block_share")
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.7"), claims.above(0.1), loosely=claims.above(0.0))
+    def fast_second_layer_needed(self, result: Any) -> Any:
+        """The slower the second layer the less specialised the network, for blocks of every length (total
+        alignment with the fastest second layer less that with the slowest).
+        """
+        return -_gain(_mean_map(result, "timescale_map"), "second_timescale")
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._connected_map_figure import draw
@@ -190,7 +181,7 @@ def _mean_map(result: Any, name: str, **place: float) -> Any:
     mean = result[name].mean("run")
     for dim, value in place.items():
         if value not in mean[dim]:
-            raise LookupError(f"needs {dim} {value:g} among its values")
+            raise claims.NotApplicable(f"needs {dim} {value:g} among its values")
     return mean.sel(place)
 
 
@@ -199,7 +190,7 @@ def _fast(result: Any, long: bool = False) -> Any:
     mean = _mean_map(result, "timescale_map")
     fast = mean["second_timescale"] * FAST <= result.config.weight_timescale * (1 + 1e-9)
     if not fast.any():
-        raise LookupError("needs a fast second layer")
+        raise claims.NotApplicable("needs a fast second layer")
     rows = mean["block_share"] >= (LONG if long else 0.0)
     return mean.isel(second_timescale=fast.values, block_share=rows.values)
 
@@ -207,6 +198,6 @@ def _fast(result: Any, long: bool = False) -> Any:
 def _gain(mean: Any, dim: str) -> Any:
     """What is gained from the smallest to the largest value along a dimension."""
     if mean.sizes[dim] < 2:
-        raise LookupError(f"needs two values of {dim}")
+        raise claims.NotApplicable(f"needs two values of {dim}")
     ordered = mean.sortby(dim)
     return (ordered.isel({dim: -1}) - ordered.isel({dim: 0})).values

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import np, xr
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Timescale
 from festina.experiments.abstraction._common import AbstractionConfig, Data, block_edges, keys, process, rule
 from festina.experiments.abstraction._processes import alongside
@@ -120,52 +121,35 @@ class Dimension(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "drive-grows",
-            SANDBRINK_2024.at("app. A.2, fig. A.2"),
-            "After late switches fast gates change in proportion to the rank (power of r in |dc/dt|).",
-            quantity=lambda result: power(result, gate_speed(result)),
-            expect=near(1.0, 0.15),
-            loosely=above(0.5),
-        ),
-        Claim(
-            "weights-do-not",
-            SANDBRINK_2024.at("app. A.2"),
-            "The relative change of the weights does not depend on the rank (power of r in |dW/dt|/|W|).",
-            quantity=lambda result: power(result, weight_speed(result)),
-            expect=near(0.0, 0.15),
-        ),
-        Claim(
-            "closed-form",
-            SANDBRINK_2024.at("app. A.2"),
-            "Where specialisation is complete, gates change as the sum over modes says (|dc/dt| over √2 r/τ_c).",
-            quantity=lambda result: over_closed_form(result),
-            expect=near(1.0, 0.1),
-        ),
-        Claim(
-            "needed-at-low-rank",
-            SANDBRINK_2024.at("section 3.2"),
-            "At the lowest rank gates that are no faster than weights do not specialise (total alignment).",
-            quantity=lambda result: final_alignment(result, "equal timescales")[:, 0],
-            expect=below(0.8),
-        ),
-        Claim(
-            "unnecessary-at-high-rank",
-            SANDBRINK_2024.at("section 3.2, app. A.2"),
-            "At the highest rank they do (total alignment).",
-            quantity=lambda result: final_alignment(result, "equal timescales")[:, -1],
-            expect=above(0.95),
-            loosely=above(0.85),
-        ),
-        Claim(
-            "bounds-needed",
-            SANDBRINK_2024.at("section 3.2"),
-            "Without bounds on the gates no rank is high enough (total alignment at any of them).",
-            quantity=lambda result: final_alignment(result, "equal, unbounded"),
-            expect=below(0.8),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("app. A.2, fig. A.2"), claims.near(1.0, 0.15), loosely=claims.above(0.5))
+    def drive_grows(self, result: Any) -> Any:
+        """After late switches fast gates change in proportion to the rank (power of r in |dc/dt|)."""
+        return power(result, gate_speed(result))
+
+    @claims.paper(SANDBRINK_2024.at("app. A.2"), claims.near(0.0, 0.15))
+    def weights_do_not(self, result: Any) -> Any:
+        """The relative change of the weights does not depend on the rank (power of r in |dW/dt|/|W|)."""
+        return power(result, weight_speed(result))
+
+    @claims.paper(SANDBRINK_2024.at("app. A.2"), claims.near(1.0, 0.1))
+    def closed_form(self, result: Any) -> Any:
+        """Where specialisation is complete, gates change as the sum over modes says (|dc/dt| over √2 r/τ_c)."""
+        return over_closed_form(result)
+
+    @claims.paper(SANDBRINK_2024.at("section 3.2"), claims.below(0.8))
+    def needed_at_low_rank(self, result: Any) -> Any:
+        """At the lowest rank gates that are no faster than weights do not specialise (total alignment)."""
+        return final_alignment(result, "equal timescales")[:, 0]
+
+    @claims.paper(SANDBRINK_2024.at("section 3.2, app. A.2"), claims.above(0.95), loosely=claims.above(0.85))
+    def unnecessary_at_high_rank(self, result: Any) -> Any:
+        """At the highest rank they do (total alignment)."""
+        return final_alignment(result, "equal timescales")[:, -1]
+
+    @claims.paper(SANDBRINK_2024.at("section 3.2"), claims.below(0.8))
+    def bounds_needed(self, result: Any) -> Any:
+        """Without bounds on the gates no rank is high enough (total alignment at any of them)."""
+        return final_alignment(result, "equal, unbounded")
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._dimension_figure import draw
@@ -187,7 +171,7 @@ def _at_late_switches(result: Any, name: str) -> Any:
     """A variable of the condition with fast gates at the last switches: (run, rank, switch, …)."""
     starts = block_edges(result.config)[:-1]
     if len(starts) <= LAST:
-        raise LookupError("needs more blocks")
+        raise claims.NotApplicable("needs more blocks")
     at = np.searchsorted(result["time"].values, starts[-LAST:] - 1e-9)
     return result[name].sel(condition="fast gates").transpose("run", "rank", "time", ...).values[:, :, at]
 
@@ -206,7 +190,7 @@ def weight_speed(result: Any) -> Any:
 def power(result: Any, values: Any) -> Any:
     """The slope of log values over log rank, in each run."""
     if len(result.config.ranks) < 2:
-        raise LookupError("needs at least two ranks")
+        raise claims.NotApplicable("needs at least two ranks")
     return np.polyfit(np.log(result.config.ranks), np.log(values).T, 1)[0]
 
 
@@ -232,5 +216,5 @@ def over_closed_form(result: Any) -> Any:
     """Measured gate speed over the closed form, for all runs and ranks that are completely specialised."""
     complete = final_alignment(result, "fast gates") > SPECIALISED
     if not complete.any():
-        raise LookupError("needs complete specialisation")
+        raise claims.NotApplicable("needs complete specialisation")
     return (gate_speed(result) / closed_form(result.config, result.config.ranks))[complete]

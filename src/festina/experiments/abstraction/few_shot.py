@@ -3,7 +3,8 @@
 from typing import Any, Literal
 
 import festina as fs
-from festina.experiment import Claim, Experiment, Preset, above, between, continuous, near, structural
+from festina import claims
+from festina.experiment import Experiment, Preset, continuous, structural
 from festina.experiments._fields import Duration, StepSize
 from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
@@ -93,51 +94,41 @@ class FewShot(Experiment):
         Preset("slow gates", "With gates three times slower students do not specialise.", {"gate_timescale": 0.1}),
     )
 
-    claims = (
-        Claim(
-            "specialised",
-            SANDBRINK_2024.at("fig. A.16"),
-            "From single samples students still come to agree with one teacher each (mean total alignment at the end).",
-            quantity=lambda result: final_alignment(result, "flexible").mean(),
-            expect=near(0.95, 0.03),
-            loosely=above(0.8),
-        ),
-        Claim(
-            "unspecialised",
-            SANDBRINK_2024.at("fig. A.16"),
-            "Those of the forgetful network do not.",
-            quantity=lambda result: final_alignment(result, "forgetful").mean(),
-            expect=near(0.68, 0.03),
-        ),
-        Claim(
-            "switch",
-            SANDBRINK_2024.at("fig. A.16"),
-            "A late switch finds the flexible network fully set on the other task (mean loss before the first sample).",
-            quantity=lambda result: late_loss(result)[0, 0],
-            expect=near(0.50, 0.05),
-        ),
-        Claim(
-            "one-sample",
-            SANDBRINK_2024.at("fig. A.16"),
-            "One sample later it has found most of the way to the new one (mean loss after the first sample).",
-            quantity=lambda result: late_loss(result)[0, 1],
-            expect=near(0.155, 0.03),
-        ),
-        Claim(
-            "two-samples",
-            SANDBRINK_2024.at("fig. A.16"),
-            "A second sample brings it further (mean loss after two).",
-            quantity=lambda result: late_loss(result)[0, 2],
-            expect=near(0.085, 0.02),
-        ),
-        Claim(
-            "forgetful-waits",
-            SANDBRINK_2024.at("fig. A.16"),
-            "Two samples tell the forgetful network next to nothing (mean loss after them, as a share of that before).",
-            quantity=lambda result: late_loss(result)[1, 2] / late_loss(result)[1, 0],
-            expect=between(0.9, 1.0),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.near(0.95, 0.03), loosely=claims.above(0.8))
+    def specialised(self, result: Any) -> Any:
+        """From single samples students still come to agree with one teacher each (mean total alignment at the
+        end).
+        """
+        return final_alignment(result, "flexible").mean()
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.near(0.68, 0.03))
+    def unspecialised(self, result: Any) -> Any:
+        """Those of the forgetful network do not."""
+        return final_alignment(result, "forgetful").mean()
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.near(0.50, 0.05))
+    def switch(self, result: Any) -> Any:
+        """A late switch finds the flexible network fully set on the other task (mean loss before the first
+        sample).
+        """
+        return late_loss(result)[0, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.near(0.155, 0.03))
+    def one_sample(self, result: Any) -> Any:
+        """One sample later it has found most of the way to the new one (mean loss after the first sample)."""
+        return late_loss(result)[0, 1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.near(0.085, 0.02))
+    def two_samples(self, result: Any) -> Any:
+        """A second sample brings it further (mean loss after two)."""
+        return late_loss(result)[0, 2]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.between(0.9, 1.0))
+    def forgetful_waits(self, result: Any) -> Any:
+        """Two samples tell the forgetful network next to nothing (mean loss after them, as a share of that
+        before).
+        """
+        return late_loss(result)[1, 2] / late_loss(result)[1, 0]
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._few_shot_figure import draw
@@ -155,7 +146,7 @@ def late_loss(result: Any, samples: int = 2) -> Any:
     """The loss after 0, 1, 2, … samples, averaged over runs and late blocks: (arm, sample)."""
     loss = after_switches(result, "loss", samples)
     if loss.shape[2] <= LAST:
-        raise LookupError("needs more blocks")
+        raise claims.NotApplicable("needs more blocks")
     if loss.shape[3] <= samples:
-        raise LookupError(f"needs blocks of more than {samples} steps")
+        raise claims.NotApplicable(f"needs blocks of more than {samples} steps")
     return loss[:, :, -LAST:].mean(axis=(0, 2))

@@ -3,8 +3,9 @@
 from typing import Any, Literal
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, np, xr
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, Start, Timescale
 from festina.experiments.abstraction._common import ARMS, BlockConfig, arms, block_edges, by_block, clock, keys, rule
 from festina.experiments.abstraction._equations import BOUNDS
@@ -118,70 +119,51 @@ class Images(Experiment):
         Preset("slow gates", "Gates a hundred times slower no longer switch.", {"gate_timescale": 0.5}),
     )
 
-    claims = (
-        Claim(
-            "pretrained",
-            SANDBRINK_2024.at("§8"),
-            "The network that gives the features names 9 of 10 test images of MNIST rightly.",
-            quantity=lambda result: pretrained(result, "mnist"),
-            expect=near(0.9, 0.03),
-            budget="full",
-        ),
-        Claim(
-            "recovers",
-            SANDBRINK_2024.at("fig. 7C"),
-            "After late switches the flexible network is back at its accuracy within a few steps (at most 1/20 block).",
-            quantity=lambda result: late(recovery_times(result))[:, 0] / result.config.block_length,
-            expect=below(0.05),
-            loosely=below(0.2),
-        ),
-        Claim(
-            "accelerating",
-            SANDBRINK_2024.at("fig. 7C"),
-            "It comes to switch: recovery after the first switch takes at least twice as long as after late ones.",
-            quantity=lambda result: first_over_late(result),
-            expect=above(2.0),
-        ),
-        Claim(
-            "relearns",
-            SANDBRINK_2024.at("fig. 7C"),
-            "The forgetful network has to learn anew: its late recoveries take at least 5 times as long.",
-            quantity=lambda result: forgetful_over_flexible(result),
-            expect=above(5.0),
-            loosely=above(2.0),
-        ),
-        Claim(
-            "original-accuracy",
-            SANDBRINK_2024.at("§8"),
-            "At the end of late blocks the flexible network is as accurate as the one that gives the features.",
-            quantity=lambda result: late(by_block(result, "accuracy"))[:, 0] - pretrained(result),
-            expect=near(0.0, 0.03),
-            budget="full",
-        ),
-        Claim(
-            "selective",
-            SANDBRINK_2024.at("fig. 7D"),
-            "Flexible gates are selective for a task, (a − b)/(|a| + |b|) of their activity in the two.",
-            quantity=lambda result: selectivity(result)[:, 0],
-            expect=above(0.8),
-            loosely=above(0.5),
-        ),
-        Claim(
-            "unselective",
-            SANDBRINK_2024.at("fig. 7"),
-            "Forgetful gates are not.",
-            quantity=lambda result: selectivity(result)[:, 1],
-            expect=below(0.2),
-        ),
-        Claim(
-            "shared-structure",
-            SANDBRINK_2024.at("fig. A.15"),
-            "Right after a switch the network names as many clothes rightly as have kept their labels (accuracy then "
-            "over accuracy before, less the share of labels that both tasks have in common).",
-            quantity=lambda result: kept_accuracy(result),
-            expect=near(0.0, 0.1),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("§8"), claims.near(0.9, 0.03), budget="full")
+    def pretrained(self, result: Any) -> Any:
+        """The network that gives the features names 9 of 10 test images of MNIST rightly."""
+        return pretrained(result, "mnist")
+
+    @claims.paper(SANDBRINK_2024.at("fig. 7C"), claims.below(0.05), loosely=claims.below(0.2))
+    def recovers(self, result: Any) -> Any:
+        """After late switches the flexible network is back at its accuracy within a few steps (at most 1/20
+        block).
+        """
+        return late(recovery_times(result))[:, 0] / result.config.block_length
+
+    @claims.paper(SANDBRINK_2024.at("fig. 7C"), claims.above(2.0))
+    def accelerating(self, result: Any) -> Any:
+        """It comes to switch: recovery after the first switch takes at least twice as long as after late
+        ones.
+        """
+        return first_over_late(result)
+
+    @claims.paper(SANDBRINK_2024.at("fig. 7C"), claims.above(5.0), loosely=claims.above(2.0))
+    def relearns(self, result: Any) -> Any:
+        """The forgetful network has to learn anew: its late recoveries take at least 5 times as long."""
+        return forgetful_over_flexible(result)
+
+    @claims.paper(SANDBRINK_2024.at("§8"), claims.near(0.0, 0.03), budget="full")
+    def original_accuracy(self, result: Any) -> Any:
+        """At the end of late blocks the flexible network is as accurate as the one that gives the features."""
+        return late(by_block(result, "accuracy"))[:, 0] - pretrained(result)
+
+    @claims.paper(SANDBRINK_2024.at("fig. 7D"), claims.above(0.8), loosely=claims.above(0.5))
+    def selective(self, result: Any) -> Any:
+        """Flexible gates are selective for a task, (a − b)/(|a| + |b|) of their activity in the two."""
+        return selectivity(result)[:, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 7"), claims.below(0.2))
+    def unselective(self, result: Any) -> Any:
+        """Forgetful gates are not."""
+        return selectivity(result)[:, 1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.15"), claims.near(0.0, 0.1))
+    def shared_structure(self, result: Any) -> Any:
+        """Right after a switch the network names as many clothes rightly as have kept their labels (accuracy
+        then over accuracy before, less the share of labels that both tasks have in common).
+        """
+        return kept_accuracy(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._images_figure import draw
@@ -192,7 +174,7 @@ class Images(Experiment):
 def pretrained(result: Any, needed: str = "") -> Any:
     """The accuracy of the network that gives the features, by run."""
     if needed and result.config.images != needed:
-        raise LookupError(f"needs the images of {PAIRS[needed].title}")
+        raise claims.NotApplicable(f"needs the images of {PAIRS[needed].title}")
     return result["pretrained"].isel(time=0).values
 
 
@@ -216,7 +198,7 @@ def recovery_times(result: Any) -> Any:
 def late(values: Any) -> Any:
     """The mean over the last blocks (or switches), which must not be all there are."""
     if values.shape[-1] <= LAST:
-        raise LookupError(f"needs more than {LAST} switches")
+        raise claims.NotApplicable(f"needs more than {LAST} switches")
     return values[..., -LAST:].mean(axis=-1)
 
 
@@ -238,7 +220,7 @@ def selectivity(result: Any) -> Any:
     gates = result["sorted_gates"].transpose("run", "arm", "student", "time").values
     ends = fs.measures.at_block_ends(result["time"].values, gates, edges)[..., -LAST:]
     if ends.shape[-1] < LAST:
-        raise LookupError(f"needs at least {LAST} blocks")
+        raise claims.NotApplicable(f"needs at least {LAST} blocks")
     task = np.arange(len(edges) - 1)[-LAST:] % 2
     activity = np.stack([ends[..., task == number].mean(axis=-1) for number in (0, 1)], axis=-2)
     return fs.measures.selectivity(activity).mean(axis=-1)
@@ -248,7 +230,7 @@ def kept_accuracy(result: Any) -> Any:
     """Accuracy of the flexible network at late switches over that before, less the share of labels that are kept."""
     pair = PAIRS[result.config.images]
     if pair.images != "fashion":
-        raise LookupError("needs the images of Fashion-MNIST")
+        raise claims.NotApplicable("needs the images of Fashion-MNIST")
     edges = block_edges(result.config)
     accuracy = result["accuracy"].transpose("run", "arm", "time").values[:, 0]
     at_switch = accuracy[:, np.searchsorted(result["time"].values, edges[1:-1] - 1e-9)]

@@ -5,8 +5,9 @@ from typing import Any
 from pydantic import field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jnp, np, xr
-from festina.experiment import Claim, Equation, Experiment, Preset, above, below, continuous, structural
+from festina.experiment import Equation, Experiment, Preset, continuous, structural
 from festina.experiments._fields import Duration, StepSize, Timescale
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import block_edges, keys, rule
@@ -124,78 +125,59 @@ class Mechanism(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "one-curve",
-            SANDBRINK_2024.at("eq. 10, fig. 4E"),
-            "After a switch specialisation is the stated function of the gates' separation, with the regulariser on.",
-            quantity=lambda result: np.abs(_gap(result)).max(axis=(0, 1)),
-            expect=below(4e-4),
-        ),
-        Claim(
-            "protected",
-            SANDBRINK_2024.at("section 5.3"),
-            "The faster the gates, the less specialisation is lost (steps of the least w̄ from fast to slow gates).",
-            quantity=lambda result: _steps_of_protection(result),
-            expect=below(0.0),
-        ),
-        Claim(
-            "adapted",
-            SANDBRINK_2024.at("fig. 4E, tables"),
-            "At the end of a block of 1 the loss is below .01 for every gate timescale.",
-            quantity=lambda result: adapted_loss(result, 1.0),
-            expect=below(ADAPTED),
-        ),
-        Claim(
-            "adapted-in-five",
-            SANDBRINK_2024.at("fig. 4E, published code"),
-            "At the end of a block of 5 the loss is below .01 for every gate timescale.",
-            quantity=lambda result: adapted_loss(result, 5.0),
-            expect=below(ADAPTED),
-        ),
-        Claim(
-            "symmetric",
-            SANDBRINK_2024.at("fig. A.10"),
-            "Both teachers lose nearly the same during an adaptation (largest |w̄_1 − w̄_2|, 5 % for `nearly`).",
-            quantity=lambda result: np.abs(asymmetry(result)).max(axis=(0, 1)),
-            expect=below(0.05),
-        ),
-        Claim(
-            "students-stay",
-            SANDBRINK_2024.at("fig. 4B"),
-            "Students of the flexible network hardly move in a late block (their way over their size).",
-            quantity=lambda result: last_block(result)[0][:, 0],
-            expect=below(0.1),
-        ),
-        Claim(
-            "students-travel",
-            SANDBRINK_2024.at("fig. 4C"),
-            "Students of the forgetful network are remapped entirely (√2 from one teacher to the other).",
-            quantity=lambda result: last_block(result)[0][:, 1],
-            expect=above(1.0),
-        ),
-        Claim(
-            "gates-switch",
-            SANDBRINK_2024.at("fig. 4B"),
-            "At the end of a late block the flexible network's smaller gate is closed (over the larger one).",
-            quantity=lambda result: last_block(result)[1][:, 0],
-            expect=below(0.05),
-        ),
-        Claim(
-            "gates-stay",
-            SANDBRINK_2024.at("fig. 4C"),
-            "No gate of the forgetful network turns off (the smaller over the larger one).",
-            quantity=lambda result: last_block(result)[1][:, 1],
-            expect=above(0.5),
-        ),
-        Claim(
-            "tabulated",
-            SANDBRINK_2024.at("fig. 4B, table 2"),
-            "With the tabulated timescales (5 and .7) 17 blocks lead to the flexible regime (|w̄| at the end).",
-            quantity=lambda result: np.abs(result["learning_overall"].sel(course="tabulated").isel(time=-1).values),
-            expect=above(0.8),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("eq. 10, fig. 4E"), claims.below(4e-4))
+    def one_curve(self, result: Any) -> Any:
+        """After a switch specialisation is the stated function of the gates' separation, with the regulariser
+        on.
+        """
+        return np.abs(_gap(result)).max(axis=(0, 1))
+
+    @claims.paper(SANDBRINK_2024.at("section 5.3"), claims.below(0.0))
+    def protected(self, result: Any) -> Any:
+        """The faster the gates, the less specialisation is lost (steps of the least w̄ from fast to slow
+        gates).
+        """
+        return _steps_of_protection(result)
+
+    @claims.paper(SANDBRINK_2024.at("fig. 4E, tables"), claims.below(ADAPTED))
+    def adapted(self, result: Any) -> Any:
+        """At the end of a block of 1 the loss is below .01 for every gate timescale."""
+        return adapted_loss(result, 1.0)
+
+    @claims.paper(SANDBRINK_2024.at("fig. 4E, published code"), claims.below(ADAPTED))
+    def adapted_in_five(self, result: Any) -> Any:
+        """At the end of a block of 5 the loss is below .01 for every gate timescale."""
+        return adapted_loss(result, 5.0)
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.10"), claims.below(0.05))
+    def symmetric(self, result: Any) -> Any:
+        """Both teachers lose nearly the same during an adaptation (largest |w̄_1 − w̄_2|, 5 % for `nearly`)."""
+        return np.abs(asymmetry(result)).max(axis=(0, 1))
+
+    @claims.paper(SANDBRINK_2024.at("fig. 4B"), claims.below(0.1))
+    def students_stay(self, result: Any) -> Any:
+        """Students of the flexible network hardly move in a late block (their way over their size)."""
+        return last_block(result)[0][:, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 4C"), claims.above(1.0))
+    def students_travel(self, result: Any) -> Any:
+        """Students of the forgetful network are remapped entirely (√2 from one teacher to the other)."""
+        return last_block(result)[0][:, 1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 4B"), claims.below(0.05))
+    def gates_switch(self, result: Any) -> Any:
+        """At the end of a late block the flexible network's smaller gate is closed (over the larger one)."""
+        return last_block(result)[1][:, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 4C"), claims.above(0.5))
+    def gates_stay(self, result: Any) -> Any:
+        """No gate of the forgetful network turns off (the smaller over the larger one)."""
+        return last_block(result)[1][:, 1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 4B, table 2"), claims.above(0.8))
+    def tabulated(self, result: Any) -> Any:
+        """With the tabulated timescales (5 and .7) 17 blocks lead to the flexible regime (|w̄| at the end)."""
+        return np.abs(result["learning_overall"].sel(course="tabulated").isel(time=-1).values)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._mechanism_figure import draw
@@ -237,7 +219,7 @@ def _gap(result: Any) -> Any:
 
 def _steps_of_protection(result: Any) -> Any:
     if len(result.config.gate_timescales) < 2:
-        raise LookupError("needs at least two gate timescales")
+        raise claims.NotApplicable("needs at least two gate timescales")
     order = np.argsort(result.config.gate_timescales)
     return np.diff(adapting(result, "overall").min(axis=(0, 1))[order])
 
@@ -245,7 +227,7 @@ def _steps_of_protection(result: Any) -> Any:
 def adapted_loss(result: Any, time: float) -> Any:
     """The loss of every adapting network some time after the switch."""
     if result["time"].values[-1] < time - 1e-9:
-        raise LookupError(f"needs {time:g} units of time")
+        raise claims.NotApplicable(f"needs {time:g} units of time")
     place = int(np.argmin(np.abs(result["time"].values - time)))
     return result["adapting_loss"].isel(run=0, time=place).values
 
@@ -254,7 +236,7 @@ def last_block(result: Any) -> tuple[Any, Any]:
     """In the last whole block of each run and course: how far students went over their size; smaller/larger gate."""
     edges = block_edges(result.config)
     if len(edges) < 3:
-        raise LookupError("needs at least two blocks")
+        raise claims.NotApplicable("needs at least two blocks")
     start, end = np.searchsorted(result["time"].values, edges[-2:] + 1e-9) - 1  # no recording of the next block
     axes = ("time", "run", "course", "path")
     weights = result["learning_weights"].transpose(*axes, "teacher").values

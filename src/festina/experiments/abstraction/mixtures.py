@@ -3,8 +3,9 @@
 from typing import Any, Literal
 
 import festina as fs
+from festina import claims
 from festina._lazy import np
-from festina.experiment import Claim, Equation, Experiment, Preset, above, below, between, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, Timescale
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -102,68 +103,49 @@ class Mixtures(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "specialised",
-            SANDBRINK_2024.at("fig. A.14D"),
-            "In the flexible network every student agrees with one teacher (total alignment at the end, median run).",
-            quantity=lambda result: np.median(final_alignment(result, "flexible")),
-            expect=between(0.975, 0.999),
-            loosely=above(0.9),
-        ),
-        Claim(
-            "always",
-            SANDBRINK_2024.at("fig. A.14D"),
-            "This happens in every run (total alignment at the end).",
-            quantity=lambda result: final_alignment(result, "flexible"),
-            expect=above(0.97),
-            loosely=above(0.9),
-            budget="full",
-        ),
-        Claim(
-            "settled",
-            SANDBRINK_2024.at("fig. A.14D"),
-            "Students that have found the teachers stay there (degrees by which they turn on, per block).",
-            quantity=lambda result: turning(result),
-            expect=near(0.0, 0.05),
-            budget="full",
-        ),
-        Claim(
-            "not-the-tasks",
-            SANDBRINK_2024.at("fig. A.14D"),
-            "Students agree with a teacher better than with any task (difference of cosines, .29 at most; median run).",
-            quantity=lambda result: np.median(preference(result)),
-            expect=above(0.0),
-        ),
-        Claim(
-            "unspecialised",
-            SANDBRINK_2024.at("app. A.9"),
-            "Without bounds students share the teachers (total alignment at the end, below 1/√3 and a little).",
-            quantity=lambda result: final_alignment(result, "forgetful"),
-            expect=below(0.65),
-        ),
-        Claim(
-            "gates-on",
-            SANDBRINK_2024.at("fig. A.14C"),
-            "The gates of a task's two teachers are half open.",
-            quantity=lambda result: late_gates(result)[0],
-            expect=near(0.5, 0.05),
-        ),
-        Claim(
-            "gate-off",
-            SANDBRINK_2024.at("fig. A.14C"),
-            "The gate of the third is closed.",
-            quantity=lambda result: late_gates(result)[1],
-            expect=near(0.0, 0.05),
-        ),
-        Claim(
-            "solved",
-            SANDBRINK_2024.at("fig. A.14B"),
-            "The flexible network solves the tasks (mean loss at the end of late blocks; it begins at 1/4).",
-            quantity=lambda result: by_block(result)[:, 0, -LAST:].mean(),
-            expect=below(1e-3),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("fig. A.14D"), claims.between(0.975, 0.999), loosely=claims.above(0.9))
+    def specialised(self, result: Any) -> Any:
+        """In the flexible network every student agrees with one teacher (total alignment at the end, median
+        run).
+        """
+        return np.median(final_alignment(result, "flexible"))
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.14D"), claims.above(0.97), loosely=claims.above(0.9), budget="full")
+    def always(self, result: Any) -> Any:
+        """This happens in every run (total alignment at the end)."""
+        return final_alignment(result, "flexible")
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.14D"), claims.near(0.0, 0.05), budget="full")
+    def settled(self, result: Any) -> Any:
+        """Students that have found the teachers stay there (degrees by which they turn on, per block)."""
+        return turning(result)
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.14D"), claims.above(0.0))
+    def not_the_tasks(self, result: Any) -> Any:
+        """Students agree with a teacher better than with any task (difference of cosines, .29 at most; median
+        run).
+        """
+        return np.median(preference(result))
+
+    @claims.paper(SANDBRINK_2024.at("app. A.9"), claims.below(0.65))
+    def unspecialised(self, result: Any) -> Any:
+        """Without bounds students share the teachers (total alignment at the end, below 1/√3 and a little)."""
+        return final_alignment(result, "forgetful")
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.14C"), claims.near(0.5, 0.05))
+    def gates_on(self, result: Any) -> Any:
+        """The gates of a task's two teachers are half open."""
+        return late_gates(result)[0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.14C"), claims.near(0.0, 0.05))
+    def gate_off(self, result: Any) -> Any:
+        """The gate of the third is closed."""
+        return late_gates(result)[1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.14B"), claims.below(1e-3))
+    def solved(self, result: Any) -> Any:
+        """The flexible network solves the tasks (mean loss at the end of late blocks; it begins at 1/4)."""
+        return by_block(result)[:, 0, -LAST:].mean()
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._mixtures_figure import draw
@@ -208,7 +190,7 @@ def late_gates(result: Any) -> tuple[Any, Any, Any]:
     """`gates_of_pairs` of the flexible network at the ends of late blocks."""
     edges = block_edges(result.config)
     if len(edges) <= LAST:
-        raise LookupError("needs more blocks")
+        raise claims.NotApplicable("needs more blocks")
     gates = result["sorted_gates"].sel(arm="flexible").transpose("run", "student", "time").values
     ends = fs.measures.at_block_ends(result["time"].values, gates, edges)[..., -LAST:]
     blocks = range(len(edges) - 1 - LAST, len(edges) - 1)

@@ -3,8 +3,9 @@
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import np
-from festina.experiment import Claim, Experiment, Preset, above, below, continuous, near, structural
+from festina.experiment import Experiment, Preset, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, StepSize, Timescale
 from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
@@ -84,57 +85,40 @@ class Practice(Experiment):
         Preset("slow gates", "With gates as slow as the students practice brings nothing.", {"gate_timescale": 0.07}),
     )
 
-    claims = (
-        Claim(
-            "flexible-first",
-            SANDBRINK_2024.at("fig. 8B"),
-            "At the fifth sample after the first switch the flexible network has far to go (loss).",
-            quantity=lambda result: fifth_sample(result)[:, 0, 0],
-            expect=near(0.150, 0.02),
-        ),
-        Claim(
-            "flexible-fourth",
-            SANDBRINK_2024.at("fig. 8B"),
-            "At the fifth sample after the fourth switch it has adapted (loss).",
-            quantity=lambda result: fifth_sample(result)[:, 0, SWITCHES - 1],
-            expect=near(0.004, 0.004),
-        ),
-        Claim(
-            "flexible-improves",
-            SANDBRINK_2024.at("fig. 8B"),
-            "Each of the first switches is easier than the one before it (largest change of the mean loss).",
-            quantity=lambda result: np.diff(fifth_sample(result)[:, 0].mean(axis=0)).max(),
-            expect=below(0.0),
-        ),
-        Claim(
-            "forgetful-first",
-            SANDBRINK_2024.at("fig. 8B"),
-            "At the fifth sample after the first switch the forgetful network is ahead (loss).",
-            quantity=lambda result: fifth_sample(result)[:, 1, 0],
-            expect=near(0.051, 0.01),
-        ),
-        Claim(
-            "forgetful-fourth",
-            SANDBRINK_2024.at("fig. 8B"),
-            "At the fifth sample after the fourth switch it is behind (loss).",
-            quantity=lambda result: fifth_sample(result)[:, 1, SWITCHES - 1],
-            expect=near(0.127, 0.02),
-        ),
-        Claim(
-            "forgetful-worsens",
-            SANDBRINK_2024.at("fig. 8B"),
-            "For the forgetful network each is harder than the one before it (smallest change of the mean loss).",
-            quantity=lambda result: np.diff(fifth_sample(result)[:, 1].mean(axis=0)).min(),
-            expect=above(0.0),
-        ),
-        Claim(
-            "people",
-            STEYVERS_2019,
-            "Performance after a switch improves with practice (loss of the flexible network, late over early).",
-            quantity=lambda result: late_over_early(result)[:, 0],
-            expect=below(1.0),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.near(0.150, 0.02))
+    def flexible_first(self, result: Any) -> Any:
+        """At the fifth sample after the first switch the flexible network has far to go (loss)."""
+        return fifth_sample(result)[:, 0, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.near(0.004, 0.004))
+    def flexible_fourth(self, result: Any) -> Any:
+        """At the fifth sample after the fourth switch it has adapted (loss)."""
+        return fifth_sample(result)[:, 0, SWITCHES - 1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.below(0.0))
+    def flexible_improves(self, result: Any) -> Any:
+        """Each of the first switches is easier than the one before it (largest change of the mean loss)."""
+        return np.diff(fifth_sample(result)[:, 0].mean(axis=0)).max()
+
+    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.near(0.051, 0.01))
+    def forgetful_first(self, result: Any) -> Any:
+        """At the fifth sample after the first switch the forgetful network is ahead (loss)."""
+        return fifth_sample(result)[:, 1, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.near(0.127, 0.02))
+    def forgetful_fourth(self, result: Any) -> Any:
+        """At the fifth sample after the fourth switch it is behind (loss)."""
+        return fifth_sample(result)[:, 1, SWITCHES - 1]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.above(0.0))
+    def forgetful_worsens(self, result: Any) -> Any:
+        """For the forgetful network each is harder than the one before it (smallest change of the mean loss)."""
+        return np.diff(fifth_sample(result)[:, 1].mean(axis=0)).min()
+
+    @claims.theory(claims.below(1.0), source=STEYVERS_2019)
+    def people(self, result: Any) -> Any:
+        """Performance after a switch improves with practice (loss of the flexible network, late over early)."""
+        return late_over_early(result)[:, 0]
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._practice_figure import draw
@@ -151,7 +135,7 @@ def fifth_sample(result: Any) -> Any:
     """The loss at the last sample shown, for the switches the source shows: (run, arm, switch)."""
     loss = after_switches(result)[..., SAMPLES]
     if loss.shape[-1] < SWITCHES:
-        raise LookupError("needs more blocks")
+        raise claims.NotApplicable("needs more blocks")
     return loss[..., :SWITCHES]
 
 
@@ -159,5 +143,5 @@ def late_over_early(result: Any) -> Any:
     """The mean loss of the samples after the last switches over that after the first, with dimensions (run, arm)."""
     loss = after_switches(result)[..., 1:].mean(axis=-1)
     if loss.shape[-1] < 2 * EARLY_LATE:
-        raise LookupError("needs more blocks")
+        raise claims.NotApplicable("needs more blocks")
     return loss[..., -EARLY_LATE:].mean(axis=-1) / loss[..., :EARLY_LATE].mean(axis=-1)

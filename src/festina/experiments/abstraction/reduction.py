@@ -4,8 +4,9 @@ from math import pi
 from typing import Any, Literal
 
 import festina as fs
+from festina import claims
 from festina._lazy import jnp, np, xr
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, structural
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import AbstractionConfig, keys, process, rule
 from festina.experiments.abstraction._equations import REDUCED
@@ -93,66 +94,49 @@ class Reduction(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "aligned-exact",
-            SANDBRINK_2024.at("app. A.1, eqs 15 and 16"),
-            "From equal coordinates in all rows gates and loss are those of the reduced model (largest difference).",
-            quantity=lambda result: largest_gap(result, "reduced", "aligned"),
-            expect=below(EXACT),
-        ),
-        Claim(
-            "rows-exact",
-            SANDBRINK_2024.at("app. A.1.1, eq. 17"),
-            "If every row lies in the span of its teachers, two numbers for each row and path are enough.",
-            quantity=lambda result: largest_gap(result, "rows", "spanned"),
-            expect=below(EXACT),
-        ),
-        Claim(
-            "closed-exact",
-            SANDBRINK_2024.at("app. A.1"),
-            "P + M coordinates for each row are enough from any start.",
-            quantity=lambda result: largest_gap(result, "closed", "full"),
-            expect=below(EXACT),
-        ),
-        Claim(
-            "exact",
-            SANDBRINK_2024.at("section 5.1"),
-            "From random weights the reduced model is exact (largest difference of gates or loss; 1 % for `exact`).",
-            quantity=lambda result: largest_gap(result, "reduced", "full"),
-            expect=below(0.01),
-        ),
-        Claim(
-            "captured",
-            SANDBRINK_2024.at("fig. A.1"),
-            "From random weights the reduced model has the full one's course (correlation of losses).",
-            quantity=lambda result: correlation(result, "reduced"),
-            expect=above(0.99),
-            loosely=above(0.9),
-        ),
-        Claim(
-            "captured-as-published",
-            SANDBRINK_2024.at("fig. A.1, published code"),
-            "So has the reduced model with the published start and bounds.",
-            quantity=lambda result: correlation(result, "published"),
-            expect=above(0.99),
-            loosely=above(0.9),
-        ),
-        Claim(
-            "on-time",
-            SANDBRINK_2024.at("fig. A.1"),
-            "The reduced model specialises within half a block of the full one (|blocks ahead|).",
-            quantity=lambda result: np.abs(lead(result, "reduced")),
-            expect=below(0.5),
-        ),
-        Claim(
-            "on-time-as-published",
-            SANDBRINK_2024.at("fig. A.1, published code"),
-            "So does the reduced model with the published start and bounds.",
-            quantity=lambda result: np.abs(lead(result, "published")),
-            expect=below(0.5),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("app. A.1, eqs 15 and 16"), claims.below(EXACT))
+    def aligned_exact(self, result: Any) -> Any:
+        """From equal coordinates in all rows gates and loss are those of the reduced model (largest
+        difference).
+        """
+        return largest_gap(result, "reduced", "aligned")
+
+    @claims.paper(SANDBRINK_2024.at("app. A.1.1, eq. 17"), claims.below(EXACT))
+    def rows_exact(self, result: Any) -> Any:
+        """If every row lies in the span of its teachers, two numbers for each row and path are enough."""
+        return largest_gap(result, "rows", "spanned")
+
+    @claims.paper(SANDBRINK_2024.at("app. A.1"), claims.below(EXACT))
+    def closed_exact(self, result: Any) -> Any:
+        """P + M coordinates for each row are enough from any start."""
+        return largest_gap(result, "closed", "full")
+
+    @claims.paper(SANDBRINK_2024.at("section 5.1"), claims.below(0.01))
+    def exact(self, result: Any) -> Any:
+        """From random weights the reduced model is exact (largest difference of gates or loss; 1 % for
+        `exact`).
+        """
+        return largest_gap(result, "reduced", "full")
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.1"), claims.above(0.99), loosely=claims.above(0.9))
+    def captured(self, result: Any) -> Any:
+        """From random weights the reduced model has the full one's course (correlation of losses)."""
+        return correlation(result, "reduced")
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.1, published code"), claims.above(0.99), loosely=claims.above(0.9))
+    def captured_as_published(self, result: Any) -> Any:
+        """So has the reduced model with the published start and bounds."""
+        return correlation(result, "published")
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.1"), claims.below(0.5))
+    def on_time(self, result: Any) -> Any:
+        """The reduced model specialises within half a block of the full one (|blocks ahead|)."""
+        return np.abs(lead(result, "reduced"))
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.1, published code"), claims.below(0.5))
+    def on_time_as_published(self, result: Any) -> Any:
+        """So does the reduced model with the published start and bounds."""
+        return np.abs(lead(result, "published"))
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._reduction_figure import draw
@@ -243,5 +227,5 @@ def lead(result: Any, model: str) -> Any:
     """By how many blocks a model specialises earlier than the full network."""
     ahead = specialised_at(result, "full") - specialised_at(result, model)
     if not np.isfinite(ahead).all():
-        raise LookupError("needs networks that specialise")
+        raise claims.NotApplicable("needs networks that specialise")
     return ahead

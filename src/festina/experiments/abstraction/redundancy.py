@@ -3,8 +3,9 @@
 from typing import Any, Literal
 
 import festina as fs
+from festina import claims
 from festina._lazy import np, xr
-from festina.experiment import Claim, Equation, Experiment, Preset, above, below, between, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, continuous, structural
 from festina.experiments._fields import Coefficient
 from festina.experiments.abstraction._common import (
     VARIABLES,
@@ -117,62 +118,42 @@ class Redundancy(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "silent",
-            SANDBRINK_2024.at("fig. A.3A"),
-            "With the cost of weights of the published code all redundant paths fall silent (share of runs).",
-            quantity=lambda result: _all_silent(result, "cost of columns"),
-            expect=near(1.0, 0.1),
-            budget="full",
-        ),
-        Claim(
-            "silent-text",
-            SANDBRINK_2024.at("app. A.3"),
-            "So they do with the cost that the text gives (share of runs).",
-            quantity=lambda result: _all_silent(result, "cost of squares"),
-            expect=near(1.0, 0.1),
-            budget="full",
-        ),
-        Claim(
-            "split",
-            SANDBRINK_2024.at("fig. A.3B"),
-            "Without a cost paths are split over the tasks, and all redundant ones are silent only by chance.",
-            quantity=lambda result: _all_silent(result, "no cost"),
-            expect=between(0.0, 0.5),
-            budget="full",
-        ),
-        Claim(
-            "not-by-weak-bounds",
-            SANDBRINK_2024.at("fig. A.3"),
-            "It is the cost that silences paths, not the weaker bounds that come with it (share of runs).",
-            quantity=lambda result: _all_silent(result, "no cost, weak bounds"),
-            expect=between(0.0, 0.5),
-            budget="full",
-        ),
-        Claim(
-            "decayed",
-            SANDBRINK_2024.at("app. A.3"),
-            "Under the published code's cost an unused path decays (norm of the weakest path at the end, in units of "
-            "the teachers' norm).",
-            quantity=lambda result: _weakest(result, "cost of columns"),
-            expect=below(0.05),
-        ),
-        Claim(
-            "decayed-text",
-            SANDBRINK_2024.at("app. A.3"),
-            "So it does under the cost of the text.",
-            quantity=lambda result: _weakest(result, "cost of squares"),
-            expect=below(0.05),
-        ),
-        Claim(
-            "specialised",
-            SANDBRINK_2024.at("fig. A.3A"),
-            "The paths that remain agree with one teacher each (total alignment at the end, cost of columns).",
-            quantity=lambda result: result["total_alignment"].sel(arm="cost of columns").isel(time=-1).values,
-            expect=above(0.95),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("fig. A.3A"), claims.near(1.0, 0.1), budget="full")
+    def silent(self, result: Any) -> Any:
+        """With the cost of weights of the published code all redundant paths fall silent (share of runs)."""
+        return _all_silent(result, "cost of columns")
+
+    @claims.paper(SANDBRINK_2024.at("app. A.3"), claims.near(1.0, 0.1), budget="full")
+    def silent_text(self, result: Any) -> Any:
+        """So they do with the cost that the text gives (share of runs)."""
+        return _all_silent(result, "cost of squares")
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.3B"), claims.between(0.0, 0.5), budget="full")
+    def split(self, result: Any) -> Any:
+        """Without a cost paths are split over the tasks, and all redundant ones are silent only by chance."""
+        return _all_silent(result, "no cost")
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.3"), claims.between(0.0, 0.5), budget="full")
+    def not_by_weak_bounds(self, result: Any) -> Any:
+        """It is the cost that silences paths, not the weaker bounds that come with it (share of runs)."""
+        return _all_silent(result, "no cost, weak bounds")
+
+    @claims.paper(SANDBRINK_2024.at("app. A.3"), claims.below(0.05))
+    def decayed(self, result: Any) -> Any:
+        """Under the published code's cost an unused path decays (norm of the weakest path at the end, in
+        units of the teachers' norm).
+        """
+        return _weakest(result, "cost of columns")
+
+    @claims.paper(SANDBRINK_2024.at("app. A.3"), claims.below(0.05))
+    def decayed_text(self, result: Any) -> Any:
+        """So it does under the cost of the text."""
+        return _weakest(result, "cost of squares")
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.3A"), claims.above(0.95))
+    def specialised(self, result: Any) -> Any:
+        """The paths that remain agree with one teacher each (total alignment at the end, cost of columns)."""
+        return result["total_alignment"].sel(arm="cost of columns").isel(time=-1).values
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._redundancy_figure import draw
@@ -214,7 +195,7 @@ def late_activity(result: Any) -> tuple[Any, Any]:
     both = (gates, gates * relative_norms(result).transpose(*axes).values)
     edges = block_edges(result.config)
     if len(edges) <= LAST:
-        raise LookupError(f"needs at least {LAST} blocks")
+        raise claims.NotApplicable(f"needs at least {LAST} blocks")
     first, second = (fs.measures.at_block_ends(result["time"].values, values, edges)[..., -LAST:] for values in both)
     return first, second
 
@@ -229,7 +210,7 @@ def _all_silent(result: Any, arm: str) -> Any:
     """1 for each run in which as many paths are silent as are redundant, 0 for each other."""
     redundant = result.config.paths - TASKS
     if redundant == 0:
-        raise LookupError("needs more paths than tasks")
+        raise claims.NotApplicable("needs more paths than tasks")
     return (silent_paths(result)[:, ARMS.index(arm)].sum(axis=-1) == redundant).astype(float)
 
 

@@ -5,8 +5,9 @@ from typing import Any, Literal
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, Timescale
 from festina.experiments.abstraction._common import AbstractionConfig, clock, keys, statistics
 from festina.experiments.abstraction._equations import JOINT_DESCENT
@@ -141,77 +142,56 @@ class Regimes(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "closed",
-            SANDBRINK_2024.at("app. A.1"),
-            "With infinitely many inputs the dynamics closes on the inner products of students and teachers.",
-            quantity=lambda result: _without_noise(result),
-            expect=below(1e-10),
-        ),
-        Claim(
-            "many-samples",
-            SANDBRINK_2024.at("app. A.1"),
-            "A batch of 200 inputs is nearly as good as infinitely many (largest difference of mean alignments).",
-            quantity=lambda result: np.abs(_gap(result, ("sampled", "wishart")).mean("run")).max(),
-            expect=below(0.05),
-        ),
-        Claim(
-            "fast-gates",
-            SANDBRINK_2024.at("fig. 5, left"),
-            "With the fastest gates and the longest blocks students specialise (total alignment).",
-            quantity=lambda result: panel(result, "speed")[:, _fastest(result), _longest(result)],
-            expect=above(0.98),
-        ),
-        Claim(
-            "slow-gates",
-            SANDBRINK_2024.at("fig. 5, left"),
-            "They specialise less, the slower the gates (rank correlation with τ_c at the longest blocks).",
-            quantity=lambda result: _rank_correlation(
-                result.config.gate_timescales, panel(result, "speed")[:, :, _longest(result)].mean(axis=0)
-            ),
-            expect=below(-0.85),
-        ),
-        Claim(
-            "long-blocks",
-            SANDBRINK_2024.at("fig. 5, left"),
-            "They specialise more, the longer the blocks, in equal time (longest less shortest, fastest gates).",
-            quantity=lambda result: _span_of_blocks(panel(result, "speed")[:, _fastest(result)], result),
-            expect=above(0.2),
-        ),
-        Claim(
-            "unbounded",
-            SANDBRINK_2024.at("fig. 5, right"),
-            "Without a regulariser nothing specialises, however fast the gates (largest alignment over block lengths).",
-            quantity=lambda result: panel(result, "strength")[:, _at(result.config.strengths, 0.0)].max(axis=1),
-            expect=below(0.75),
-        ),
-        Claim(
-            "bounded",
-            SANDBRINK_2024.at("fig. 5, right"),
-            "With a strength of .1 and more, and blocks of .4 and more, everything does (smallest mean alignment).",
-            quantity=lambda result: _strong(result).min(),
-            expect=above(0.98),
-        ),
-        Claim(
-            "slowest-gates",
-            SANDBRINK_2024.at("fig. 5, left"),
-            "Even the slowest gates, τ_c = .1, reach an alignment of .92 at the longest blocks.",
-            quantity=lambda result: panel(result, "speed")[
-                :, _at(result.config.gate_timescales, 0.1), _longest(result)
-            ],
-            expect=near(0.919, 0.02),
-        ),
-        Claim(
-            "short-blocks",
-            SANDBRINK_2024.at("fig. 5, right"),
-            "At the shortest blocks a strong regulariser leaves an alignment of only .62 to .69.",
-            quantity=lambda result: panel(result, "strength")[
-                :, _at(result.config.strengths, 0.2), _at(result.config.block_lengths, 0.1)
-            ],
-            expect=near(0.655, 0.05),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("app. A.1"), claims.below(1e-10))
+    def closed(self, result: Any) -> Any:
+        """With infinitely many inputs the dynamics closes on the inner products of students and teachers."""
+        return _without_noise(result)
+
+    @claims.paper(SANDBRINK_2024.at("app. A.1"), claims.below(0.05))
+    def many_samples(self, result: Any) -> Any:
+        """A batch of 200 inputs is nearly as good as infinitely many (largest difference of mean alignments)."""
+        return np.abs(_gap(result, ("sampled", "wishart")).mean("run")).max()
+
+    @claims.paper(SANDBRINK_2024.at("fig. 5, left"), claims.above(0.98))
+    def fast_gates(self, result: Any) -> Any:
+        """With the fastest gates and the longest blocks students specialise (total alignment)."""
+        return panel(result, "speed")[:, _fastest(result), _longest(result)]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 5, left"), claims.below(-0.85))
+    def slow_gates(self, result: Any) -> Any:
+        """They specialise less, the slower the gates (rank correlation with τ_c at the longest blocks)."""
+        return _rank_correlation(
+            result.config.gate_timescales, panel(result, "speed")[:, :, _longest(result)].mean(axis=0)
+        )
+
+    @claims.paper(SANDBRINK_2024.at("fig. 5, left"), claims.above(0.2))
+    def long_blocks(self, result: Any) -> Any:
+        """They specialise more, the longer the blocks, in equal time (longest less shortest, fastest gates)."""
+        return _span_of_blocks(panel(result, "speed")[:, _fastest(result)], result)
+
+    @claims.paper(SANDBRINK_2024.at("fig. 5, right"), claims.below(0.75))
+    def unbounded(self, result: Any) -> Any:
+        """Without a regulariser nothing specialises, however fast the gates (largest alignment over block
+        lengths).
+        """
+        return panel(result, "strength")[:, _at(result.config.strengths, 0.0)].max(axis=1)
+
+    @claims.paper(SANDBRINK_2024.at("fig. 5, right"), claims.above(0.98))
+    def bounded(self, result: Any) -> Any:
+        """With a strength of .1 and more, and blocks of .4 and more, everything does (smallest mean
+        alignment).
+        """
+        return _strong(result).min()
+
+    @claims.paper(SANDBRINK_2024.at("fig. 5, left"), claims.near(0.919, 0.02))
+    def slowest_gates(self, result: Any) -> Any:
+        """Even the slowest gates, τ_c = .1, reach an alignment of .92 at the longest blocks."""
+        return panel(result, "speed")[:, _at(result.config.gate_timescales, 0.1), _longest(result)]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 5, right"), claims.near(0.655, 0.05))
+    def short_blocks(self, result: Any) -> Any:
+        """At the shortest blocks a strong regulariser leaves an alignment of only .62 to .69."""
+        return panel(result, "strength")[:, _at(result.config.strengths, 0.2), _at(result.config.block_lengths, 0.1)]
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._regimes_figure import draw
@@ -257,7 +237,7 @@ def panel(result: Any, which: str, name: str = "total_alignment") -> Any:
     first, lengths = len(config.gate_timescales), len(config.block_lengths)
     rows = first if which == "speed" else len(config.strengths)
     if rows == 0:
-        raise LookupError(f"needs the map of the {which}")
+        raise claims.NotApplicable(f"needs the map of the {which}")
     begin = 0 if which == "speed" else first * lengths
     final = result[name].isel(time=-1).transpose("run", "cell").values
     return final[:, begin : begin + rows * lengths].reshape(-1, rows, lengths)
@@ -275,7 +255,7 @@ def draw(config: Any, key: Any) -> tuple[Any, Any, Any]:
 def _gap(result: Any, data: tuple[str, ...]) -> Any:
     """Alignments at the end less those in the limit of infinitely many inputs."""
     if result.config.data not in data or result.theory is None:
-        raise LookupError(f"needs {' or '.join(data)} data, and at most {LARGE} cells")
+        raise claims.NotApplicable(f"needs {' or '.join(data)} data, and at most {LARGE} cells")
     name = "total_alignment"
     return (result[name] - result.theory[name]).isel(time=-1)
 
@@ -292,19 +272,19 @@ def _longest(result: Any) -> int:
 def _at(values: Any, wanted: float) -> int:
     places = np.flatnonzero(np.isclose(values, wanted))
     if len(places) == 0:
-        raise LookupError(f"needs {wanted:g} among {values}")
+        raise claims.NotApplicable(f"needs {wanted:g} among {values}")
     return int(places[0])
 
 
 def _fastest(result: Any) -> int:
     if len(result.config.gate_timescales) == 0:
-        raise LookupError("needs the map of the speed")
+        raise claims.NotApplicable("needs the map of the speed")
     return int(np.argmin(result.config.gate_timescales))
 
 
 def _rank_correlation(one: Any, other: Any) -> Any:
     if len(one) < 3:
-        raise LookupError("needs at least three gate timescales")
+        raise claims.NotApplicable("needs at least three gate timescales")
     first, second = (np.argsort(np.argsort(values)) for values in (one, other))
     return np.corrcoef(first, second)[0, 1]
 
@@ -319,5 +299,5 @@ def _strong(result: Any) -> Any:
         for values, least in ((result.config.strengths, 0.1), (result.config.block_lengths, 0.4))
     )
     if not (strong.any() and long.any()):
-        raise LookupError("needs strengths of .1 and more, and blocks of .4 and more")
+        raise claims.NotApplicable("needs strengths of .1 and more, and blocks of .4 and more")
     return panel(result, "strength")[:, strong][:, :, long].mean(axis=0)

@@ -6,20 +6,10 @@ from typing import Any
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
 from festina.errors import require
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    below,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration
 from festina.sources import SANDBRINK_2024
 
@@ -145,66 +135,53 @@ class RegularizerFlow(Experiment):
         Preset("positive starts", "Gates that start positive follow the closed forms.", {"lowest": 0.05}),
     )
 
-    claims = (
-        Claim(
-            "exact",
-            SANDBRINK_2024.at("app. B.3"),
-            "Gates that start positive follow the closed form (largest error of any of them at any time).",
-            quantity=lambda result: _largest_error(result),
-            expect=below(2e-3),
-        ),
-        Claim(
-            "zero",
-            SANDBRINK_2024.at("fig. B.1"),
-            "The regulariser can be satisfied without residue (largest R at the end from starts that are not all "
-            "negative).",
-            quantity=lambda result: _last(result, "penalty")[:, ~all_negative(result)].max(),
-            expect=below(1e-3),
-        ),
-        Claim(
-            "unspecialised-solution",
-            SANDBRINK_2024.at("fig. B.1"),
-            "Equal gates are a solution: those that start positive and equal stay so (largest |c₁ − c₂| at the end).",
-            quantity=lambda result: _largest_difference(result),
-            expect=below(1e-6),
-        ),
-        Claim(
-            "not-forced",
-            SANDBRINK_2024.at("fig. B.1"),
-            "Nor do unequal gates drift to the corners: positive starts with |c₁ − c₂| < 1 keep it for k = 1 (largest "
-            "change).",
-            quantity=lambda result: _drift(result),
-            expect=below(1e-3),
-        ),
-        Claim(
-            "competition",
-            SANDBRINK_2024.at("app. B.3"),
-            "Among solutions a more open gate means a less open other one (correlation of the two gates at the end).",
-            quantity=lambda result: _correlations(result),
-            expect=below(-0.9),
-        ),
-        Claim(
-            "nonnegative-l1",
-            SANDBRINK_2024.at("app. B.3"),
-            "For k = 1 gates end in the positive quadrant (share of all starts).",
-            quantity=lambda result: _share_nonnegative(result)[0],
-            expect=near(1.0, 0.05),
-        ),
-        Claim(
-            "nonnegative-l2",
-            SANDBRINK_2024.at("app. B.3"),
-            "For k = 2 they do so too (share of all starts).",
-            quantity=lambda result: _share_nonnegative(result)[1],
-            expect=near(1.0, 0.05),
-        ),
-        Claim(
-            "negative-minima",
-            SANDBRINK_2024.at("app. B.3, our derivation"),
-            "For k = 1 gates that are all negative end at ‖c‖₁ = 1 − λ₁/2λ₂ (largest deviation).",
-            quantity=lambda result: _trap_error(result),
-            expect=below(1e-3),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.below(2e-3))
+    def exact(self, result: Any) -> Any:
+        """Gates that start positive follow the closed form (largest error of any of them at any time)."""
+        return _largest_error(result)
+
+    @claims.paper(SANDBRINK_2024.at("fig. B.1"), claims.below(1e-3))
+    def zero(self, result: Any) -> Any:
+        """The regulariser can be satisfied without residue (largest R at the end from starts that are not all
+        negative).
+        """
+        return _last(result, "penalty")[:, ~all_negative(result)].max()
+
+    @claims.paper(SANDBRINK_2024.at("fig. B.1"), claims.below(1e-6))
+    def unspecialised_solution(self, result: Any) -> Any:
+        """Equal gates are a solution: those that start positive and equal stay so (largest |c₁ − c₂| at the
+        end).
+        """
+        return _largest_difference(result)
+
+    @claims.paper(SANDBRINK_2024.at("fig. B.1"), claims.below(1e-3))
+    def not_forced(self, result: Any) -> Any:
+        """Nor do unequal gates drift to the corners: positive starts with |c₁ − c₂| < 1 keep it for k = 1
+        (largest change).
+        """
+        return _drift(result)
+
+    @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.below(-0.9))
+    def competition(self, result: Any) -> Any:
+        """Among solutions a more open gate means a less open other one (correlation of the two gates at the
+        end).
+        """
+        return _correlations(result)
+
+    @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.near(1.0, 0.05))
+    def nonnegative_l1(self, result: Any) -> Any:
+        """For k = 1 gates end in the positive quadrant (share of all starts)."""
+        return _share_nonnegative(result)[0]
+
+    @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.near(1.0, 0.05))
+    def nonnegative_l2(self, result: Any) -> Any:
+        """For k = 2 they do so too (share of all starts)."""
+        return _share_nonnegative(result)[1]
+
+    @claims.paper(SANDBRINK_2024.at("app. B.3, our derivation"), claims.below(1e-3))
+    def negative_minima(self, result: Any) -> Any:
+        """For k = 1 gates that are all negative end at ‖c‖₁ = 1 − λ₁/2λ₂ (largest deviation)."""
+        return _trap_error(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._regularizer_figure import draw
@@ -264,7 +241,7 @@ def _largest_difference(result: Any) -> Any:
     begin = starts(result.config, np)
     equal = _positive(result) & (np.abs(begin[0] - begin[1]) < 1e-12)
     if not equal.any():
-        raise LookupError("needs positive starts")
+        raise claims.NotApplicable("needs positive starts")
     end = _last(result, "gates")[:, :, equal]
     return np.abs(end[:, 0] - end[:, 1]).max()
 
@@ -273,13 +250,13 @@ def _drift(result: Any) -> Any:
     begin, end = starts(result.config, np), _last(result, "gates")[0]
     inside = _positive(result) & (np.abs(begin[0] - begin[1]) < 1.0)
     if not inside.any():
-        raise LookupError("needs positive starts")
+        raise claims.NotApplicable("needs positive starts")
     return np.abs((end[0] - end[1]) - (begin[0] - begin[1]))[inside].max()
 
 
 def _correlations(result: Any) -> Any:
     if _positive(result).sum() < 3:
-        raise LookupError("needs positive starts")
+        raise claims.NotApplicable("needs positive starts")
     return np.asarray([np.corrcoef(gates[:, _positive(result)])[0, 1] for gates in _last(result, "gates")])
 
 
@@ -290,6 +267,6 @@ def _share_nonnegative(result: Any) -> Any:
 def _trap_error(result: Any) -> Any:
     config, negative = result.config, all_negative(result)
     if not negative.any() or config.nonnegativity >= 2 * config.normalization:
-        raise LookupError("needs negative starts, and λ₁ < 2λ₂")
+        raise claims.NotApplicable("needs negative starts, and λ₁ < 2λ₂")
     size = np.abs(_last(result, "gates")[0][:, negative]).sum(axis=0)
     return np.abs(size - (1.0 - config.nonnegativity / (2.0 * config.normalization))).max()

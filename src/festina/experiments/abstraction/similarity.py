@@ -6,8 +6,9 @@ from typing import Any, Literal
 from pydantic import field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import np, xr
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Cosine, Duration, StepSize, Timescale
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -119,58 +120,40 @@ class Similarity(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "orthogonal",
-            SANDBRINK_2024.at("fig. A.13B"),
-            "Orthogonal teachers have one student each (one-to-one specialisation, 1 at most).",
-            quantity=lambda result: _at(result, specialisation(result), 0.0)[:, 0],
-            expect=near(1.0, 0.1),
-            loosely=above(0.8),
-        ),
-        Claim(
-            "graceful",
-            SANDBRINK_2024.at("app. A.9"),
-            "Specialisation decays with similarity as gradually as 1 − ρ (largest distance from it).",
-            quantity=lambda result: _gap(result, specialisation(result).mean(axis=0)[:, 0]),
-            expect=below(0.15),
-        ),
-        Claim(
-            "graceful-half",
-            SANDBRINK_2024.at("app. A.9"),
-            "It does so at least for similarities up to one half (largest distance from 1 − ρ).",
-            quantity=lambda result: _gap(result, specialisation(result).mean(axis=0)[:, 0], most=0.5),
-            expect=below(0.15),
-        ),
-        Claim(
-            "published-graceful",
-            SANDBRINK_2024.at("fig. A.13B"),
-            "The published measure of specialisation falls as 1 − ρ in the flexible network (largest distance).",
-            quantity=lambda result: _gap(result, published_specialisation(result).mean(axis=0)[:, 0]),
-            expect=below(0.15),
-        ),
-        Claim(
-            "published-blind",
-            SANDBRINK_2024.at("fig. A.13B"),
-            "It falls as 1 − ρ in the forgetful network, too (largest distance).",
-            quantity=lambda result: _gap(result, published_specialisation(result).mean(axis=0)[:, 1]),
-            expect=below(0.15),
-        ),
-        Claim(
-            "unspecialised",
-            SANDBRINK_2024.at("app. A.9"),
-            "Students of the forgetful network do not specialise (largest one-to-one specialisation).",
-            quantity=lambda result: specialisation(result)[:, :, 1].max(axis=1),
-            expect=below(0.1),
-        ),
-        Claim(
-            "speed",
-            SANDBRINK_2024.at("fig. A.13B"),
-            "Adaptation to a switch slows down with similarity (largest change of speed between similarities).",
-            quantity=lambda result: _steps(result, adaptation_speed(result)[:, :, 0]).max(axis=1),
-            expect=below(0.0),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("fig. A.13B"), claims.near(1.0, 0.1), loosely=claims.above(0.8))
+    def orthogonal(self, result: Any) -> Any:
+        """Orthogonal teachers have one student each (one-to-one specialisation, 1 at most)."""
+        return _at(result, specialisation(result), 0.0)[:, 0]
+
+    @claims.paper(SANDBRINK_2024.at("app. A.9"), claims.below(0.15))
+    def graceful(self, result: Any) -> Any:
+        """Specialisation decays with similarity as gradually as 1 − ρ (largest distance from it)."""
+        return _gap(result, specialisation(result).mean(axis=0)[:, 0])
+
+    @claims.paper(SANDBRINK_2024.at("app. A.9"), claims.below(0.15))
+    def graceful_half(self, result: Any) -> Any:
+        """It does so at least for similarities up to one half (largest distance from 1 − ρ)."""
+        return _gap(result, specialisation(result).mean(axis=0)[:, 0], most=0.5)
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.13B"), claims.below(0.15))
+    def published_graceful(self, result: Any) -> Any:
+        """The published measure of specialisation falls as 1 − ρ in the flexible network (largest distance)."""
+        return _gap(result, published_specialisation(result).mean(axis=0)[:, 0])
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.13B"), claims.below(0.15))
+    def published_blind(self, result: Any) -> Any:
+        """It falls as 1 − ρ in the forgetful network, too (largest distance)."""
+        return _gap(result, published_specialisation(result).mean(axis=0)[:, 1])
+
+    @claims.paper(SANDBRINK_2024.at("app. A.9"), claims.below(0.1))
+    def unspecialised(self, result: Any) -> Any:
+        """Students of the forgetful network do not specialise (largest one-to-one specialisation)."""
+        return specialisation(result)[:, :, 1].max(axis=1)
+
+    @claims.paper(SANDBRINK_2024.at("fig. A.13B"), claims.below(0.0))
+    def speed(self, result: Any) -> Any:
+        """Adaptation to a switch slows down with similarity (largest change of speed between similarities)."""
+        return _steps(result, adaptation_speed(result)[:, :, 0]).max(axis=1)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._similarity_figure import draw
@@ -190,7 +173,7 @@ def specialisation(result: Any) -> Any:
     """`separation` averaged over the last two blocks."""
     edges, time = block_edges(result.config), result["time"].values
     if len(edges) <= TASKS:
-        raise LookupError("needs a block of each task")
+        raise claims.NotApplicable("needs a block of each task")
     late = (time >= edges[-1 - TASKS]) & (time < edges[-1])
     return separation(result)[..., late].mean(axis=-1)
 
@@ -227,7 +210,7 @@ def adaptation_speed(result: Any) -> Any:
 def _at(result: Any, values: Any, cosine: float) -> Any:
     known = np.isclose(result.config.similarity, cosine)
     if not known.any():
-        raise LookupError(f"needs ρ = {cosine:g} among the similarities")
+        raise claims.NotApplicable(f"needs ρ = {cosine:g} among the similarities")
     return values[:, np.flatnonzero(known)[0]]
 
 
@@ -235,11 +218,11 @@ def _gap(result: Any, values: Any, most: float = 1.0) -> Any:
     """The largest distance of values, one for each similarity, from 1 − ρ."""
     cosines = np.asarray(result.config.similarity)
     if not (cosines <= most).any():
-        raise LookupError(f"needs a similarity up to {most:g}")
+        raise claims.NotApplicable(f"needs a similarity up to {most:g}")
     return np.abs(values - (1 - cosines))[cosines <= most].max()
 
 
 def _steps(result: Any, values: Any) -> Any:
     if len(result.config.similarity) < 2:
-        raise LookupError("needs several similarities")
+        raise claims.NotApplicable("needs several similarities")
     return np.diff(values, axis=1)

@@ -3,8 +3,9 @@
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import np
-from festina.experiment import Claim, Experiment, Preset, Variable, above, below, near, structural
+from festina.experiment import Experiment, Preset, Variable, structural
 from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
@@ -84,65 +85,49 @@ class Specialization(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "specialised",
-            SANDBRINK_2024.at("fig. 2C"),
-            "In the flexible network every student agrees with one teacher (total alignment at the end).",
-            quantity=lambda result: final_alignment(result, "flexible"),
-            expect=above(0.99),
-        ),
-        Claim(
-            "unspecialised",
-            SANDBRINK_2024.at("fig. 2C"),
-            "In the forgetful network students never do better than share the teachers (largest total alignment).",
-            quantity=lambda result: result["total_alignment"].sel(arm="forgetful").max("time").values,
-            expect=below(0.8),
-        ),
-        Claim(
-            "solved",
-            SANDBRINK_2024.at("fig. 2A"),
-            "At the end of the last block the flexible network has solved the task (mean loss).",
-            quantity=lambda result: by_block(result)[:, 0, -1].mean(),
-            expect=below(1e-4),
-        ),
-        Claim(
-            "unsolved",
-            SANDBRINK_2024.at("fig. 2A"),
-            "The forgetful network runs out of time in every block (loss at its end).",
-            quantity=lambda result: by_block(result)[:, 1, -LAST:].mean(axis=1),
-            expect=near(0.06, 0.01),
-        ),
-        Claim(
-            "gates-open",
-            SANDBRINK_2024.at("fig. 2B"),
-            "The gate of the current task is fully open in the flexible network.",
-            quantity=lambda result: gates_by_task(result)[0][:, 0],
-            expect=near(1.0, 0.05),
-        ),
-        Claim(
-            "gates-closed",
-            SANDBRINK_2024.at("fig. 2B"),
-            "All its other gates are closed.",
-            quantity=lambda result: gates_by_task(result)[1][:, 0],
-            expect=near(0.0, 0.05),
-        ),
-        Claim(
-            "accelerating",
-            SANDBRINK_2024.at("fig. 2F"),
-            "Adaptation becomes 18 times faster with practice (time to L = .1 in the first block over late ones).",
-            quantity=lambda result: speed_up(result),
-            expect=near(18.0, 4.0),
-            loosely=above(5.0),
-        ),
-        Claim(
-            "not-accelerating",
-            SANDBRINK_2024.at("fig. 2F"),
-            "The forgetful network stays slow (time to L = .1 in late blocks).",
-            quantity=lambda result: adaptation_times(result, LEVEL)[:, 1, -LAST:].mean(axis=1),
-            expect=near(0.57, 0.1),
-        ),
-    )
+    @claims.paper(SANDBRINK_2024.at("fig. 2C"), claims.above(0.99))
+    def specialised(self, result: Any) -> Any:
+        """In the flexible network every student agrees with one teacher (total alignment at the end)."""
+        return final_alignment(result, "flexible")
+
+    @claims.paper(SANDBRINK_2024.at("fig. 2C"), claims.below(0.8))
+    def unspecialised(self, result: Any) -> Any:
+        """In the forgetful network students never do better than share the teachers (largest total
+        alignment).
+        """
+        return result["total_alignment"].sel(arm="forgetful").max("time").values
+
+    @claims.paper(SANDBRINK_2024.at("fig. 2A"), claims.below(1e-4))
+    def solved(self, result: Any) -> Any:
+        """At the end of the last block the flexible network has solved the task (mean loss)."""
+        return by_block(result)[:, 0, -1].mean()
+
+    @claims.paper(SANDBRINK_2024.at("fig. 2A"), claims.near(0.06, 0.01))
+    def unsolved(self, result: Any) -> Any:
+        """The forgetful network runs out of time in every block (loss at its end)."""
+        return by_block(result)[:, 1, -LAST:].mean(axis=1)
+
+    @claims.paper(SANDBRINK_2024.at("fig. 2B"), claims.near(1.0, 0.05))
+    def gates_open(self, result: Any) -> Any:
+        """The gate of the current task is fully open in the flexible network."""
+        return gates_by_task(result)[0][:, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 2B"), claims.near(0.0, 0.05))
+    def gates_closed(self, result: Any) -> Any:
+        """All its other gates are closed."""
+        return gates_by_task(result)[1][:, 0]
+
+    @claims.paper(SANDBRINK_2024.at("fig. 2F"), claims.near(18.0, 4.0), loosely=claims.above(5.0))
+    def accelerating(self, result: Any) -> Any:
+        """Adaptation becomes 18 times faster with practice (time to L = .1 in the first block over late
+        ones).
+        """
+        return speed_up(result)
+
+    @claims.paper(SANDBRINK_2024.at("fig. 2F"), claims.near(0.57, 0.1))
+    def not_accelerating(self, result: Any) -> Any:
+        """The forgetful network stays slow (time to L = .1 in late blocks)."""
+        return adaptation_times(result, LEVEL)[:, 1, -LAST:].mean(axis=1)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._specialization_figure import draw
@@ -166,5 +151,5 @@ def speed_up(result: Any) -> Any:
     """Time to the level in the first block over that in the last blocks."""
     times = adaptation_times(result, LEVEL)[:, 0]
     if times.shape[-1] <= LAST:
-        raise LookupError("needs more blocks")
+        raise claims.NotApplicable("needs more blocks")
     return times[:, 0] / times[:, -LAST:].mean(axis=-1)

@@ -1,10 +1,12 @@
 """What samples are worth, and how they compare with theory."""
 
+from collections.abc import Callable
 from typing import Any
 
 import festina as fs
 from festina._lazy import np, xr
-from festina.experiment import Claim, above, below
+from festina.claims import Claim, NotApplicable
+from festina.relations import Relation, above, below
 
 FEWEST_RECORDINGS = 4  # for a sample size
 
@@ -13,7 +15,7 @@ def settled(data: Any) -> Any:
     """The recordings after warming up; there must be four of them at least."""
     warm = data["kept"].values.reshape(data.sizes["run"], data.sizes["time"], -1).min(axis=(0, 2)) > 0
     if warm.sum() < FEWEST_RECORDINGS:
-        raise LookupError(f"needs {FEWEST_RECORDINGS} recordings after warming up")
+        raise NotApplicable(f"needs {FEWEST_RECORDINGS} recordings after warming up")
     return data.isel(time=np.flatnonzero(warm))
 
 
@@ -42,7 +44,7 @@ def _sound(data: Any, *names: str) -> Any:
     """The recordings after warming up; none if there are too few, or if a chain failed."""
     try:
         late = settled(data)
-    except LookupError:
+    except NotApplicable:
         return None
     return late if all(np.all(np.isfinite(late[name])) for name in names) else None
 
@@ -63,34 +65,41 @@ def worth_of(data: Any, variable: str, name: str) -> dict[str, Any]:
     }
 
 
-def sampling_claims(
-    source: Any, suffix: str = "", name: str = "kernel", what: str = "the kernel between classes", **where: Any
+def sampling_checks(
+    suffix: str = "", name: str = "kernel", what: str = "the kernel between classes", **where: Any
 ) -> tuple[Claim, ...]:
     """What every comparison of samples with theory rests on: chains that agree, and draws that are worth something.
 
     Args:
-        source: whose samples these are.
-        suffix: of the claims' names, where an experiment has several such pairs.
+        suffix: of the checks' names, where an experiment has several such pairs.
         name: under which `worth` or `worth_of` gave its numbers.
         what: they are about, in words.
         where: picks one of several chains, as ``phase="equilibrium"``.
     """
+
+    def checked(name: str, statement: str, measure: Callable[[Any], Any], expect: Relation) -> Claim:
+        return Claim(
+            f"{name}{suffix}",
+            "check",
+            "chains",
+            statement,
+            lambda experiment, result: measure(result),
+            expect,
+            budget="full",
+        )
+
     return (
-        Claim(
-            f"agreement{suffix}",
-            source,
+        checked(
+            "agreement",
             f"Independent chains tell the same: the largest split-R̂ of {what}.",
-            quantity=lambda result: _known(result, f"{name}_r_hat").sel(**where).max().values,
-            expect=below(1.05),
-            budget="full",
+            lambda result: _known(result, f"{name}_r_hat").sel(**where).max().values,
+            below(1.05),
         ),
-        Claim(
-            f"sample-size{suffix}",
-            source,
+        checked(
+            "sample-size",
             f"Chains move: the smallest effective sample size of {what}, all recordings together.",
-            quantity=lambda result: _known(result, f"{name}_sample_size").sel(**where).min().values,
-            expect=above(100.0),
-            budget="full",
+            lambda result: _known(result, f"{name}_sample_size").sel(**where).min().values,
+            above(100.0),
         ),
     )
 
@@ -98,13 +107,13 @@ def sampling_claims(
 def of_three_classes(result: Any, value: Any) -> Any:
     """A value that is expected of three classes only."""
     if len(result.config.counts) != 3:
-        raise LookupError("needs three classes")
+        raise NotApplicable("needs three classes")
     return value
 
 
 def _known(result: Any, name: str) -> Any:
     if name not in result.data:
-        raise LookupError(f"needs {FEWEST_RECORDINGS} recordings after warming up")
+        raise NotApplicable(f"needs {FEWEST_RECORDINGS} recordings after warming up")
     return result[name]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
+from festina.claims import NotApplicable
 from festina.experiments.coding._common import readout_variance, world
 from festina.experiments.coding._sampled import class_variance
 
@@ -132,7 +133,7 @@ def is_checked(config: Any, arm: str) -> bool:
 def given_first(result: Any, arm: str) -> list[Any]:
     """The second layer that theory puts on the measured first one, as blocks, run by run."""
     if not is_checked(result.config, arm):
-        raise LookupError("needs a lower `lowest_given`")
+        raise NotApplicable("needs a lower `lowest_given`")
     labels = world(result.config).labels
     settings = result.config.counts, temperature(result.config, arm), readout_variance(result.config, len(LAYERS))
     first = measured(result, arm, LAYERS[0])
@@ -164,7 +165,7 @@ def kernel_difference(result: Any, arm: str, layer: int) -> Any:
     """‖K − K_theory‖/‖K_theory‖, class by class, of each run."""
     theirs = result.theory["kernel"].sel(arm=arm, layer=layer).transpose("run", "example", "other").values
     if not np.all(np.isfinite(theirs)):
-        raise LookupError("needs a temperature at which the theory can be solved")
+        raise NotApplicable("needs a temperature at which the theory can be solved")
     return _distances(measured(result, arm, layer), layer_blocks(theirs, result.config), result.config)
 
 

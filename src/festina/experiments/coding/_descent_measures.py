@@ -4,6 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
+from festina.claims import NotApplicable
 from festina.experiments.coding._common import between_classes, membership, readout_variance, world
 from festina.experiments.coding._comparison import settled
 from festina.experiments.coding._redundant_measures import at_own_shares
@@ -105,6 +106,6 @@ def least_loss(config: Any, kind: str) -> float:
     elif kind == "rectified":
         sizes = np.sqrt(np.asarray(config.counts)) * np.linalg.norm(data.class_targets, axis=1)
     else:
-        raise LookupError("needs linear or rectified neurons: there is no closed form for others")
+        raise NotApplicable("needs linear or rectified neurons: there is no closed form for others")
     residuals = np.minimum(sizes, config.temperature / np.sqrt(readout_variance(config)))
     return float(0.5 * np.sum(residuals**2) / sum(config.counts))

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import festina as fs
 from festina._lazy import np
+from festina.claims import NotApplicable
 from festina.experiments.coding._common import between_classes, membership
 from festina.experiments.coding._sampled import OUTSIDE
 
@@ -165,5 +166,5 @@ def in_common(result: Any, name: str) -> Any:
     ends = standing_out(result.data, result.config)[:, -1, which]
     pairs = [(one, other) for k, one in enumerate(ends) for other in ends[k + 1 :]]
     if not pairs:
-        raise LookupError("needs several runs")
+        raise NotApplicable("needs several runs")
     return np.array([2.0 * (one & other).sum() / max((one.sum() + other.sum()), 1) for one, other in pairs])

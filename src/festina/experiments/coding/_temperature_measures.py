@@ -5,6 +5,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import jax, jnp, np
+from festina.claims import NotApplicable
 from festina.experiments.coding._common import membership, readout_variance
 from festina.experiments.coding._sampled import code_numbers, outliers
 
@@ -99,7 +100,7 @@ def chosen(result: Any, lowest: float, highest: float) -> Any:
     ladder = np.asarray(result.config.ladder)
     found = np.flatnonzero((ladder >= lowest) & (ladder <= highest))
     if len(found) == 0:
-        raise LookupError(f"needs temperatures between {lowest:g} and {highest:g}")
+        raise NotApplicable(f"needs temperatures between {lowest:g} and {highest:g}")
     return found
 
 
@@ -130,7 +131,7 @@ def first_codes(config: Any) -> float:
     """The highest temperature of the ladder at which theory has more than one code."""
     several = [len(each.codes.weights) > 1 for each in predictions(config)[0]]
     if not any(several):
-        raise LookupError("needs lower temperatures")
+        raise NotApplicable("needs lower temperatures")
     return config.ladder[several.index(True)]
 
 
@@ -145,7 +146,7 @@ def freezing_temperature(result: Any) -> Any:
     ladder = np.asarray(result.config.ladder)
     course = result["persistence"].transpose("run", "sigmoidal_arm", "rung").values[:, 0]
     if np.any(course[:, -1] < 0.5):
-        raise LookupError("needs lower temperatures")
+        raise NotApplicable("needs lower temperatures")
     found = []
     for each in course:
         loose = np.flatnonzero(each < 0.5)
@@ -159,7 +160,7 @@ def tracking_temperature(result: Any) -> Any:
     """The lowest temperature down to which a cooled chain stays within 5 % of the theory's kernel, of each run."""
     off = kernel_differences(result)[:, 0] > TOLERATED
     if not np.all(off.any(axis=1)) or np.any(off[:, 0]):
-        raise LookupError("needs a ladder from equilibrium to a frozen network")
+        raise NotApplicable("needs a ladder from equilibrium to a frozen network")
     return np.asarray(result.config.ladder)[off.argmax(axis=1) - 1]
 
 
@@ -180,5 +181,5 @@ def onset(result: Any, classes: int) -> Any:
     """The highest temperature at which outliers serve so many classes, mean of runs."""
     served = served_classes(result) > classes - 0.5
     if not np.all(served.any(axis=1)):
-        raise LookupError("needs lower temperatures")
+        raise NotApplicable("needs lower temperatures")
     return np.asarray(result.config.ladder)[served.argmax(axis=1)].mean()

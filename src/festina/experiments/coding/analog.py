@@ -4,8 +4,9 @@ from functools import lru_cache
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import np
-from festina.experiment import Claim, Equation, Experiment, Preset, below, between, near, structural
+from festina.experiment import Equation, Experiment, Preset, structural
 from festina.experiments._fields import Temperature
 from festina.experiments.coding._common import (
     VARIABLES,
@@ -20,7 +21,7 @@ from festina.experiments.coding._common import (
 from festina.experiments.coding._comparison import (
     answer_difference,
     kernel_difference,
-    sampling_claims,
+    sampling_checks,
     settled,
     top_share,
     worth,
@@ -93,51 +94,39 @@ class Analog(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "kernel",
-            VAN_MEEGEN_2024.at("linear networks, kernel"),
-            "The mean kernel of the hidden layer is that of the theory (relative difference).",
-            quantity=lambda result: kernel_difference(result),
-            expect=below(0.02),
-        ),
-        Claim(
-            "answer",
-            VAN_MEEGEN_2024.at("linear networks, predictor"),
-            "The mean answer to every example is that of the theory (largest difference; targets are 1 and −½).",
-            quantity=lambda result: answer_difference(result),
-            expect=below(0.02),
-        ),
-        Claim(
-            "covariance",
-            VAN_MEEGEN_2024.at("linear networks, readout weights"),
-            "Readouts have the covariance U of the theory (relative difference).",
-            quantity=lambda result: covariance_difference(result),
-            expect=below(0.05),
-        ),
-        Claim(
-            "gaussian",
-            VAN_MEEGEN_2024.at("linear networks, readout weights"),
-            "Readouts are Gaussian (excess kurtosis along the axes of U that targets reach).",
-            quantity=lambda result: excess_kurtosis(result),
-            expect=near(0.0, 0.1),
-        ),
-        Claim(
-            "graded",
-            VAN_MEEGEN_2024.at("analog coding"),
-            "No group of neurons stands out: the top tenth has the share of the class signal that normal numbers give.",
-            quantity=lambda result: top_share(result) / gaussian_top_share(result.config),
-            expect=near(1.0, 0.05),
-        ),
-        Claim(
-            "shared",
-            VAN_MEEGEN_2024.at("analog coding"),
-            "All neurons take part (share of the class signal in the top tenth; .2 to .44 for such codes).",
-            quantity=lambda result: top_share(result),
-            expect=between(0.2, 0.44),
-        ),
-        *sampling_claims(VAN_MEEGEN_2024.at("linear networks, samples")),
-    )
+    @claims.paper(VAN_MEEGEN_2024.at("linear networks, kernel"), claims.below(0.02))
+    def kernel(self, result: Any) -> Any:
+        """The mean kernel of the hidden layer is that of the theory (relative difference)."""
+        return kernel_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("linear networks, predictor"), claims.below(0.02))
+    def answer(self, result: Any) -> Any:
+        """The mean answer to every example is that of the theory (largest difference; targets are 1 and −½)."""
+        return answer_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("linear networks, readout weights"), claims.below(0.05))
+    def covariance(self, result: Any) -> Any:
+        """Readouts have the covariance U of the theory (relative difference)."""
+        return covariance_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("linear networks, readout weights"), claims.near(0.0, 0.1))
+    def gaussian(self, result: Any) -> Any:
+        """Readouts are Gaussian (excess kurtosis along the axes of U that targets reach)."""
+        return excess_kurtosis(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("analog coding"), claims.near(1.0, 0.05))
+    def graded(self, result: Any) -> Any:
+        """No group of neurons stands out: the top tenth has the share of the class signal that normal numbers
+        give.
+        """
+        return top_share(result) / gaussian_top_share(result.config)
+
+    @claims.paper(VAN_MEEGEN_2024.at("analog coding"), claims.between(0.2, 0.44))
+    def shared(self, result: Any) -> Any:
+        """All neurons take part (share of the class signal in the top tenth; .2 to .44 for such codes)."""
+        return top_share(result)
+
+    checks = sampling_checks()
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.coding._analog_figure import draw

@@ -3,8 +3,9 @@
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, between, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, structural
 from festina.experiments._fields import Temperature
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import (
@@ -19,7 +20,7 @@ from festina.experiments.coding._common import (
     readout_variance,
     world,
 )
-from festina.experiments.coding._comparison import of_three_classes, sampling_claims, worth
+from festina.experiments.coding._comparison import of_three_classes, sampling_checks, worth
 from festina.experiments.coding._depth_measures import (
     ARMS,
     COLD,
@@ -160,108 +161,61 @@ class Depth(Experiment):
         Preset("two layers", "The second layer has the classes sharper than the first, for every nonlinearity."),
     )
 
-    claims = (
-        *(
-            Claim(
-                f"sharper-{kind}",
-                SOURCE,
-                f"The code of {kind} neurons is sharper in the second layer (its η² less that of the first).",
-                quantity=lambda result, arm=arm: np.diff(sharpness(result, arm), axis=1)[:, 0],
-                expect=above(0.0),
-            )
-            for kind, arm in COLDEST.items()
-        ),
-        Claim(
-            "noisy-first",
-            SOURCE,
-            "In the first layer of cold sigmoidal networks much of the variance is noise (η²).",
-            quantity=lambda result: sharpness(result, COLD)[:, 0],
-            expect=near(0.57, 0.1),
-            loosely=between(0.3, 0.85),
-        ),
-        Claim(
-            "clean-second",
-            SOURCE,
-            "In their second layer there is next to no noise (η²).",
-            quantity=lambda result: sharpness(result, COLD)[:, 1],
-            expect=near(0.99, 0.02),
-            loosely=above(0.9),
-        ),
-        *(
-            Claim(
-                f"alike-{kind}",
-                SOURCE,
-                f"Both layers of {kind} networks group classes alike (cosine of what tells them apart in the kernels).",
-                quantity=lambda result, arm=arm: layers_alike(result, arm),
-                expect=above(0.9),
-            )
-            for kind, arm in COLDEST.items()
-        ),
-        *(
-            Claim(
-                f"{scheme}-{layer}",
-                SOURCE,
-                f"The code of {kind} neurons is {scheme} in layer {layer} (share of chains the analyser says so of).",
-                quantity=lambda result, arm=COLDEST[kind], layer=layer, scheme=scheme: of_three_classes(
-                    result, scheme_share(result, arm, layer, scheme)
-                ),
-                expect=near(1.0, 0.0),
-                loosely=above(0.5),
-                budget="full",  # the analyser needs more neurons
-            )
-            for kind, scheme in SCHEMES.items()
-            for layer in LAYERS
-        ),
-        *(
-            Claim(
-                f"linear-kernel-{layer}",
-                SOURCE,
-                f"The kernel of layer {layer} of linear networks is that of the closed form (relative difference).",
-                quantity=lambda result, layer=layer: kernel_difference(result, "linear", layer),
-                expect=below(0.02),
-                loosely=below(0.05),
-                budget="full",
-            )
-            for layer in LAYERS
-        ),
-        *(
-            Claim(
-                f"given-first-{arm.split()[-1]}",
-                SOURCE,
-                f"The second layer of {arm} networks has the kernel that theory gives it on top of the measured kernel "
-                "of the first (relative difference).",
-                quantity=lambda result, arm=arm: given_first_difference(result, arm),
-                expect=below(0.04),
-            )
-            for arm in (*SCRATCH, COLD)
-        ),
-        *(
-            Claim(
-                f"scratch-{arm.split()[-1]}-{layer}",
-                SOURCE,
-                f"The kernel of layer {layer} of {arm} networks is that of the theory solved from scratch "
-                "(relative difference).",
-                quantity=lambda result, arm=arm, layer=layer: kernel_difference(result, arm, layer),
-                expect=below(0.02),
-                loosely=below(0.05),
-            )
-            for arm in SCRATCH
-            for layer in LAYERS
-        ),
-        Claim(
-            "lowest",
-            SOURCE,
-            "From scratch it can be solved down to T = .35 (lowest temperature with a mismatch below .1 %).",
-            quantity=lambda result: lowest_solved(result.config),
-            expect=near(0.35, 0.02),
-            loosely=below(1.0),
-            budget="full",
-        ),
-        *(
-            claim
-            for arm in EQUILIBRIUM
-            for claim in sampling_claims(SOURCE, f"-{arm.split()[-1]}", what=f"both kernels of {arm} networks", arm=arm)
-        ),
+    @claims.paper(SOURCE, claims.above(0.0), each={"kind": COLDEST})
+    def sharper(self, result: Any, kind: str) -> Any:
+        """The code of {kind} neurons is sharper in the second layer (its η² less that of the first)."""
+        return np.diff(sharpness(result, COLDEST[kind]), axis=1)[:, 0]
+
+    @claims.paper(SOURCE, claims.near(0.57, 0.1), loosely=claims.between(0.3, 0.85))
+    def noisy_first(self, result: Any) -> Any:
+        """In the first layer of cold sigmoidal networks much of the variance is noise (η²)."""
+        return sharpness(result, COLD)[:, 0]
+
+    @claims.paper(SOURCE, claims.near(0.99, 0.02), loosely=claims.above(0.9))
+    def clean_second(self, result: Any) -> Any:
+        """In their second layer there is next to no noise (η²)."""
+        return sharpness(result, COLD)[:, 1]
+
+    @claims.paper(SOURCE, claims.above(0.9), each={"kind": COLDEST})
+    def alike(self, result: Any, kind: str) -> Any:
+        """Both layers of {kind} networks group classes alike (cosine of what tells them apart in the kernels)."""
+        return layers_alike(result, COLDEST[kind])
+
+    @claims.paper(  # at the full budget only, for the analyser needs many neurons
+        SOURCE, claims.near(1.0, 0.0), loosely=claims.above(0.5), budget="full", each={"kind": SCHEMES, "layer": LAYERS}
+    )
+    def scheme(self, result: Any, kind: str, layer: int) -> Any:
+        """The code of {kind} neurons in layer {layer} is that of a single layer (share of chains named so)."""
+        return of_three_classes(result, scheme_share(result, COLDEST[kind], layer, SCHEMES[kind]))
+
+    @claims.theory(claims.below(0.02), source=SOURCE, loosely=claims.below(0.05), budget="full", each={"layer": LAYERS})
+    def linear_kernel(self, result: Any, layer: int) -> Any:
+        """The kernel of layer {layer} of linear networks is that of the closed form (relative difference)."""
+        return kernel_difference(result, "linear", layer)
+
+    @claims.theory(claims.below(0.04), each={"arm": (*SCRATCH, COLD)})
+    def given_first(self, result: Any, arm: str) -> Any:
+        """The second layer of {arm} networks has the kernel that theory gives it on top of the measured kernel of the
+        first (relative difference).
+        """
+        return given_first_difference(result, arm)
+
+    @claims.theory(claims.below(0.02), loosely=claims.below(0.05), each={"arm": SCRATCH, "layer": LAYERS})
+    def scratch(self, result: Any, arm: str, layer: int) -> Any:
+        """The kernel of layer {layer} of {arm} networks is that of the theory solved from scratch (relative
+        difference).
+        """
+        return kernel_difference(result, arm, layer)
+
+    @claims.paper(SOURCE, claims.near(0.35, 0.02), loosely=claims.below(1.0), budget="full")
+    def lowest(self, result: Any) -> Any:
+        """From scratch it can be solved down to T = .35 (lowest temperature with a mismatch below .1 %)."""
+        return lowest_solved(result.config)
+
+    checks = tuple(
+        check
+        for arm in EQUILIBRIUM
+        for check in sampling_checks(f"-{arm.split()[-1]}", what=f"both kernels of {arm} networks", arm=arm)
     )
 
     def figure(self, result: Any) -> Any:

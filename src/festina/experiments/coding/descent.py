@@ -3,8 +3,9 @@
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, below, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import LearningRate
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import (
@@ -18,7 +19,7 @@ from festina.experiments.coding._common import (
     membership,
     world,
 )
-from festina.experiments.coding._comparison import sampling_claims, worth
+from festina.experiments.coding._comparison import sampling_checks, worth
 from festina.experiments.coding._descent_measures import (
     answer_difference,
     kernel_difference,
@@ -146,79 +147,61 @@ class Descent(Experiment):
         Preset("slow Adam", "At a third of its rate Adam comes less far in the same number of steps.", {"rate": 0.001}),
     )
 
-    claims = (
-        *(
-            Claim(
-                f"{training}-{kind}".lower(),
-                VAN_MEEGEN_2024.at("coding schemes, in networks that are trained"),
-                f"{_how.capitalize()} gives {kind} neurons the {SCHEMES[kind]} code of the posterior (share of runs in "
-                "which the analyser names it).",
-                quantity=lambda result, training=training, kind=kind: share_named(
-                    result, kind, training, SCHEMES[kind]
-                ),
-                expect=near(0.0 if training == "Adam" else 1.0, 0.0),
-            )
-            for training, _how in zip(TRAININGS, ("noisy descent", "plain descent", "momentum", "adam"), strict=True)
-            for kind in KINDS
-        ),
-        *(
-            Claim(
-                f"kernel-{kind}",
-                VAN_MEEGEN_2024.at("kernel"),
-                f"Noisy descent of {kind} networks has the kernel of the theory (relative difference of class means).",
-                quantity=lambda result, kind=kind: kernel_difference(result, kind),
-                expect=below(0.02),
-                loosely=below(0.05),
-            )
-            for kind in ("linear", "rectified")
-        ),
-        Claim(
-            "own-shares",
-            VAN_MEEGEN_2024.at("permutation symmetry breaking"),
-            "Noisy descent of sigmoidal networks has the kernel of the theory at its own shares of codes, since it "
-            "freezes as samplers do (relative difference of class means).",
-            quantity=lambda result: own_shares_difference(result),
-            expect=below(0.05),
-        ),
-        *(
-            Claim(
-                f"answer-{kind}",
-                VAN_MEEGEN_2024.at("predictor"),
-                f"Noisy descent of {kind} networks gives the mean answers of the theory (largest difference of class "
-                "means; targets are 1 and −½).",
-                quantity=lambda result, kind=kind: answer_difference(result, kind),
-                expect=below(0.02),
-            )
-            for kind in ("linear", "rectified")
-        ),
-        *(
-            Claim(
-                f"bias-{kind}",
-                VAN_MEEGEN_2024.at("samples"),
-                f"Steps of noisy descent are short enough for {kind} networks: θ·∂U/∂θ is the number of weights, as "
-                "for exact samples (ratio).",
-                quantity=lambda result, kind=kind: virial(result, kind),
-                expect=near(1.0, 0.01),
-                budget="full",  # draws of few small networks do not resolve a hundredth
-            )
-            for kind in KINDS
-        ),
-        *(
-            Claim(
-                f"minimum-{training}-{kind}".lower(),
-                VAN_MEEGEN_2024.at("energy"),
-                f"Without noise, {_how} of {kind} networks reaches the minimum (loss over that of the minimum).",
-                quantity=lambda result, training=training, kind=kind: loss_over_minimum(result, kind, training),
-                expect=near(1.0, 0.02),
-                budget="full",
-            )
-            for training, _how in zip(
-                TRAININGS[1:], ("plain descent", "descent with momentum", "Adam's descent"), strict=True
-            )
-            for kind in ("linear", "rectified")
-        ),
-        *sampling_claims(VAN_MEEGEN_2024.at("samples"), nonlinearity=["linear", "rectified"]),
+    @claims.paper(
+        VAN_MEEGEN_2024.at("coding schemes, in networks that are trained"),
+        claims.near(1.0, 0.0),
+        each={"training": TRAININGS[:-1], "kind": KINDS},
     )
+    def code(self, result: Any, training: str, kind: str) -> Any:
+        """By {training}, {kind} neurons get the code of the posterior (share of runs the analyser says so of)."""
+        return share_named(result, kind, training, SCHEMES[kind])
+
+    @claims.paper(
+        VAN_MEEGEN_2024.at("coding schemes, in networks that are trained"), claims.near(0.0, 0.0), each={"kind": KINDS}
+    )
+    def code_adam(self, result: Any, kind: str) -> Any:
+        """By Adam, {kind} neurons do not get the code of the posterior (share of runs the analyser says so of)."""
+        return share_named(result, kind, "Adam", SCHEMES[kind])
+
+    @claims.theory(
+        claims.below(0.02),
+        source=VAN_MEEGEN_2024.at("kernel"),
+        loosely=claims.below(0.05),
+        each={"kind": ("linear", "rectified")},
+    )
+    def kernel(self, result: Any, kind: str) -> Any:
+        """Noisy descent of {kind} networks has the kernel of the theory (relative difference of class means)."""
+        return kernel_difference(result, kind)
+
+    @claims.paper(VAN_MEEGEN_2024.at("permutation symmetry breaking"), claims.below(0.05))
+    def own_shares(self, result: Any) -> Any:
+        """Noisy descent of sigmoidal networks has the kernel of the theory at its own shares of codes, since
+        it freezes as samplers do (relative difference of class means).
+        """
+        return own_shares_difference(result)
+
+    @claims.theory(claims.below(0.02), source=VAN_MEEGEN_2024.at("predictor"), each={"kind": ("linear", "rectified")})
+    def answer(self, result: Any, kind: str) -> Any:
+        """Noisy descent of {kind} networks gives the mean answers of the theory (largest difference of class means;
+        targets are 1 and −½).
+        """
+        return answer_difference(result, kind)
+
+    @claims.check(claims.near(1.0, 0.01), budget="full", each={"kind": KINDS})
+    def bias(self, result: Any, kind: str) -> Any:
+        """Steps of noisy descent are short enough for {kind} networks: θ·∂U/∂θ is the number of weights, as for exact
+        samples (ratio).
+        """
+        return virial(result, kind)  # draws of few small networks do not resolve a hundredth
+
+    @claims.check(
+        claims.near(1.0, 0.02), budget="full", each={"training": TRAININGS[1:], "kind": ("linear", "rectified")}
+    )
+    def minimum(self, result: Any, training: str, kind: str) -> Any:
+        """Without noise, {kind} networks reach the minimum by {training} (loss over that of the minimum)."""
+        return loss_over_minimum(result, kind, training)
+
+    checks = sampling_checks(nonlinearity=["linear", "rectified"])
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.coding._descent_figure import draw

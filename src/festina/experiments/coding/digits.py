@@ -6,8 +6,9 @@ from typing import Any, Literal
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import np
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, structural
 from festina.experiments._fields import Temperature
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._images_sets import at_hand
@@ -18,7 +19,7 @@ from festina.experiments.coding._common import (
     from_prior,
     predicted,
 )
-from festina.experiments.coding._comparison import kernel_difference, sampling_claims, worth_of
+from festina.experiments.coding._comparison import kernel_difference, sampling_checks, worth_of
 from festina.experiments.coding._digits_measures import (
     CHECKED_KINDS,
     at_tests,
@@ -41,29 +42,6 @@ from festina.sources import VAN_MEEGEN_2024
 
 SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
 Names = Literal["digits", "mnist"]
-
-
-def _of_each(
-    name: str,
-    place: str,
-    statement: str,
-    quantity: Any,
-    expect: Any,
-    budget: Literal["quick", "full"] = "quick",
-    kinds: tuple[str, ...] = KINDS,
-) -> tuple[Claim, ...]:
-    """One claim for each nonlinearity; {kind} and {scheme} in the statement are filled in."""
-    return tuple(
-        Claim(
-            f"{name}-{kind}",
-            VAN_MEEGEN_2024.at(place),
-            statement.format(kind=kind, scheme=SCHEMES[kind]),
-            quantity=lambda result, kind=kind: quantity(result, kind),
-            expect=expect,
-            budget=budget,
-        )
-        for kind in kinds
-    )
 
 
 class Digits(Experiment):
@@ -205,103 +183,79 @@ class Digits(Experiment):
         Preset("0, 1 and 4", "Digits that look different are coded in the same three ways.", {"digits": (0, 1, 4)}),
     )
 
-    claims = (
-        *_of_each(
-            "scheme",
-            "coding schemes on images",
-            "The code of {kind} networks is {scheme} (share of runs in which the analyser says so).",
-            lambda result, kind: share_of_scheme(result, kind, SCHEMES[kind]),
-            near(1.0, 0.0),
-        ),
-        Claim(
-            "kernel-linear",
-            VAN_MEEGEN_2024.at("linear networks, kernel"),
-            "The mean kernel of linear networks is that of the theory (relative difference).",
-            quantity=lambda result: kernel_difference(result, nonlinearity="linear"),
-            expect=below(0.02),
-            loosely=below(0.05),
-        ),
-        *_of_each(
-            "features",
-            "single neurons",
-            "Neurons of {kind} networks have the mean features that theory implies, given residual and readouts "
-            "(relative difference, first run).",
-            features_difference,
-            below(0.1),
-            kinds=CHECKED_KINDS,
-        ),
-        *_of_each(
-            "structure",
-            "generalization",
-            "Test images resemble training images of their class in {kind} networks (class variance of the kernel "
-            "between test and training images over that among training images).",
-            kept_structure,
-            above(0.5),
-        ),
-        *_of_each(
-            "mean",
-            "predictor",
-            "The mean predictor of {kind} networks is that of the Gaussian process (rms difference on test images, "
-            "all runs together).",
-            mean_shift,
-            below(0.05),
-        ),
-        *_of_each(
-            "variance",
-            "predictor",
-            "The variance of the predictor of {kind} networks is much below that of the Gaussian process (ratio).",
-            lambda result, kind: errors(result, kind)["variance"] / errors(result, kind)["lazy variance"],
-            below(0.1),
-        ),
-        *_of_each(
-            "error",
-            "generalization",
-            "The test error of {kind} networks is less than that of the Gaussian process (ratio).",
-            error_ratio,
-            below(1.0),
-        ),
-        *_of_each(
-            "same-mean",
-            "generalization",
-            "The mean predictor of {kind} networks is as good as that of the Gaussian process (relative gain in its "
-            "error).",
-            better_mean,
-            near(0.0, 0.1),
-            "full",
-        ),
-        *_of_each(
-            "accuracy",
-            "generalization",
-            "The mean predictor of {kind} networks names as many test images rightly as that of the Gaussian process "
-            "(difference of shares).",
-            lambda result, kind: errors(result, kind)["accuracy"] - errors(result, kind)["lazy accuracy"],
-            near(0.0, 0.03),
-            "full",
-        ),
-        Claim(
-            "theory-linear",
-            VAN_MEEGEN_2024.at("predictor"),
-            "Linear networks have the mean predictor of our theory (rms difference on test images).",
-            quantity=lambda result: linear_mean_difference(result),
-            expect=below(0.02),
-        ),
-        Claim(
-            "spread-linear",
-            VAN_MEEGEN_2024.at("predictor"),
-            "Linear networks have the predictor variance of our theory (ratio of means over test images).",
-            quantity=lambda result: linear_spread_ratio(result),
-            expect=near(1.0, 0.2),
-        ),
-        *(
-            claim
-            for kind in KINDS
-            for claim in sampling_claims(
-                VAN_MEEGEN_2024.at(f"{kind} networks, samples"),
-                f"-{kind}",
-                what=f"the kernel between classes in {kind} networks",
-                nonlinearity=kind,
-            )
-        ),
+    @claims.paper(VAN_MEEGEN_2024.at("coding schemes on images"), claims.near(1.0, 0.0), each={"kind": KINDS})
+    def scheme(self, result: Any, kind: str) -> Any:
+        """The code of {kind} networks on images of digits is that of the toy task (share of runs in which the analyser
+        says so).
+        """
+        return share_of_scheme(result, kind, SCHEMES[kind])
+
+    @claims.paper(VAN_MEEGEN_2024.at("linear networks, kernel"), claims.below(0.02), loosely=claims.below(0.05))
+    def kernel_linear(self, result: Any) -> Any:
+        """The mean kernel of linear networks is that of the theory (relative difference)."""
+        return kernel_difference(result, nonlinearity="linear")
+
+    @claims.theory(claims.below(0.1), source=VAN_MEEGEN_2024.at("single neurons"), each={"kind": CHECKED_KINDS})
+    def features(self, result: Any, kind: str) -> Any:
+        """Neurons of {kind} networks have the mean features that theory implies, given residual and readouts (relative
+        difference, first run).
+        """
+        return features_difference(result, kind)
+
+    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.above(0.5), each={"kind": KINDS})
+    def structure(self, result: Any, kind: str) -> Any:
+        """Test images resemble training images of their class in {kind} networks (class variance of the kernel between
+        test and training images over that among training images).
+        """
+        return kept_structure(result, kind)
+
+    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.below(0.05), each={"kind": KINDS})
+    def mean(self, result: Any, kind: str) -> Any:
+        """The mean predictor of {kind} networks is that of the Gaussian process (rms difference on test images, all
+        runs together).
+        """
+        return mean_shift(result, kind)
+
+    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.below(0.1), each={"kind": KINDS})
+    def variance(self, result: Any, kind: str) -> Any:
+        """The variance of the predictor of {kind} networks is much below that of the Gaussian process (ratio)."""
+        return errors(result, kind)["variance"] / errors(result, kind)["lazy variance"]
+
+    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.below(1.0), each={"kind": KINDS})
+    def error(self, result: Any, kind: str) -> Any:
+        """The test error of {kind} networks is less than that of the Gaussian process (ratio)."""
+        return error_ratio(result, kind)
+
+    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.near(0.0, 0.1), budget="full", each={"kind": KINDS})
+    def same_mean(self, result: Any, kind: str) -> Any:
+        """The mean predictor of {kind} networks is as good as that of the Gaussian process (relative gain in its
+        error).
+        """
+        return better_mean(result, kind)
+
+    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.near(0.0, 0.03), budget="full", each={"kind": KINDS})
+    def accuracy(self, result: Any, kind: str) -> Any:
+        """The mean predictor of {kind} networks names as many test images rightly as that of the Gaussian process
+        (difference of shares).
+        """
+        return errors(result, kind)["accuracy"] - errors(result, kind)["lazy accuracy"]
+
+    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.below(0.02))
+    def theory_linear(self, result: Any) -> Any:
+        """Linear networks have the mean predictor of our theory (rms difference on test images)."""
+        return linear_mean_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.near(1.0, 0.2))
+    def spread_linear(self, result: Any) -> Any:
+        """Linear networks have the predictor variance of our theory (ratio of means over test images)."""
+        return linear_spread_ratio(result)
+
+    checks = tuple(
+        check
+        for kind in KINDS
+        for check in sampling_checks(
+            f"-{kind}", what=f"the kernel between classes in {kind} networks", nonlinearity=kind
+        )
     )
 
     def figure(self, result: Any) -> Any:

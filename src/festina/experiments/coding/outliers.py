@@ -5,24 +5,13 @@ from typing import Any
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    between,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, structural
 from festina.experiments._fields import Hottest
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import between_classes, membership
-from festina.experiments.coding._comparison import sampling_claims, worth_of
+from festina.experiments.coding._comparison import sampling_checks, worth_of
 from festina.experiments.coding._outliers_measures import (
     ANNEALED,
     QUENCHED,
@@ -162,75 +151,66 @@ class Outliers(Experiment):
         Preset("warm", "At T = 0.3 outliers are fewer, and smaller in sum.", {"temperature": 0.3}),
     )
 
-    claims = (
-        Claim(
-            "directions",
-            VAN_MEEGEN_2024.at("rectified networks, outliers"),
-            "In the end every code of the theory has outliers, and there are no others (mean difference in number).",
-            quantity=lambda result: code_mismatch(result),
-            expect=near(0.0, 0.1),
-        ),
-        Claim(
-            "kernel",
-            VAN_MEEGEN_2024.at("rectified networks, kernel"),
-            "The kernel between classes is that of the theory, however many outliers there are (relative difference).",
-            quantity=lambda result: kernel_difference(result),
-            expect=below(0.05),
-            budget="full",
-        ),
-        Claim(
-            "sum",
-            VAN_MEEGEN_2024.at("rectified networks, outliers"),
-            "So is Σ|ā|² over the outliers of each class (relative difference, mean over classes and arms).",
-            quantity=lambda result: sum_difference(result).mean(axis=1),
-            expect=below(0.1),
-        ),
-        Claim(
-            "one-each",
-            VAN_MEEGEN_2024.at("rectified networks, outliers"),
-            "One outlier is left for each code (mean number after annealing and holding).",
-            quantity=lambda result: by_code(result)[:, annealed(result)].mean(),
-            expect=near(1.0, 0.2),
-            loosely=between(1.0, 3.0),
-        ),
-        Claim(
-            "fewer",
-            VAN_MEEGEN_2024.at("rectified networks, outliers"),
-            "Outliers merge at constant temperature (number when cooling ends less that at the end, mean of all).",
-            quantity=lambda result: merged(result)[:, annealed(result)].mean(),
-            expect=above(0.0),
-        ),
-        Claim(
-            "width",
-            VAN_MEEGEN_2024.at("rectified networks, outliers"),
-            "Their number does not grow with the width (number per code at the largest less that at the smallest).",
-            quantity=lambda result: width_effect(result),
-            expect=near(0.0, 0.5),
-            budget="full",
-        ),
-        Claim(
-            "identity-annealed",
-            VAN_MEEGEN_2024.at("symmetry breaking"),
-            "Which neurons they are is left to chance: runs from one start share no more than any (share in common).",
-            quantity=lambda result: in_common(result, ANNEALED),
-            expect=near(0.0, 0.1),
-        ),
-        Claim(
-            "identity-quenched",
-            VAN_MEEGEN_2024.at("symmetry breaking"),
-            "So it is without annealing (share of outliers in common).",
-            quantity=lambda result: in_common(result, QUENCHED),
-            expect=near(0.0, 0.1),
-        ),
-        Claim(
-            "identity-kept",
-            VAN_MEEGEN_2024.at("symmetry breaking"),
-            "Once there, they stay: outliers of the end that were outliers half-way through holding (mean share).",
-            quantity=lambda result: kept(result)[:, annealed(result)].mean(),
-            expect=above(0.8),
-        ),
-        *sampling_claims(VAN_MEEGEN_2024.at("rectified networks, samples")),
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, outliers"), claims.near(0.0, 0.1))
+    def directions(self, result: Any) -> Any:
+        """In the end every code of the theory has outliers, and there are no others (mean difference in
+        number).
+        """
+        return code_mismatch(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, kernel"), claims.below(0.05), budget="full")
+    def kernel(self, result: Any) -> Any:
+        """The kernel between classes is that of the theory, however many outliers there are (relative
+        difference).
+        """
+        return kernel_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, outliers"), claims.below(0.1))
+    def sum(self, result: Any) -> Any:
+        """So is Σ|ā|² over the outliers of each class (relative difference, mean over classes and arms)."""
+        return sum_difference(result).mean(axis=1)
+
+    @claims.paper(
+        VAN_MEEGEN_2024.at("rectified networks, outliers"), claims.near(1.0, 0.2), loosely=claims.between(1.0, 3.0)
     )
+    def one_each(self, result: Any) -> Any:
+        """One outlier is left for each code (mean number after annealing and holding)."""
+        return by_code(result)[:, annealed(result)].mean()
+
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, outliers"), claims.above(0.0))
+    def fewer(self, result: Any) -> Any:
+        """Outliers merge at constant temperature (number when cooling ends less that at the end, mean of
+        all).
+        """
+        return merged(result)[:, annealed(result)].mean()
+
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, outliers"), claims.near(0.0, 0.5), budget="full")
+    def width(self, result: Any) -> Any:
+        """Their number does not grow with the width (number per code at the largest less that at the
+        smallest).
+        """
+        return width_effect(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("symmetry breaking"), claims.near(0.0, 0.1))
+    def identity_annealed(self, result: Any) -> Any:
+        """Which neurons they are is left to chance: runs from one start share no more than any (share in
+        common).
+        """
+        return in_common(result, ANNEALED)
+
+    @claims.paper(VAN_MEEGEN_2024.at("symmetry breaking"), claims.near(0.0, 0.1))
+    def identity_quenched(self, result: Any) -> Any:
+        """So it is without annealing (share of outliers in common)."""
+        return in_common(result, QUENCHED)
+
+    @claims.paper(VAN_MEEGEN_2024.at("symmetry breaking"), claims.above(0.8))
+    def identity_kept(self, result: Any) -> Any:
+        """Once there, they stay: outliers of the end that were outliers half-way through holding (mean
+        share).
+        """
+        return kept(result)[:, annealed(result)].mean()
+
+    checks = sampling_checks()
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.coding._outliers_figure import draw

@@ -4,12 +4,13 @@ from functools import lru_cache
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jnp, np
-from festina.experiment import Claim, Equation, Experiment, ExperimentConfig, Preset, Variable, below, near, structural
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, structural
 from festina.experiments._fields import Amplitude, Temperature
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import constant_in_time, planted, readout_variance
-from festina.experiments.coding._comparison import sampling_claims, worth_of
+from festina.experiments.coding._comparison import sampling_checks, worth_of
 from festina.experiments.coding._equations import NEURON
 from festina.experiments.coding._sampled import posterior, stacked
 from festina.sources import VAN_MEEGEN_2024
@@ -112,72 +113,39 @@ class Predictor(Experiment):
         ),
     )
 
-    claims = (
-        *(
-            Claim(
-                f"mean-{kind}",
-                VAN_MEEGEN_2024.at("predictor"),
-                f"The mean predictor of {kind} networks is that of the Gaussian process (rms difference on noisy "
-                "test inputs, all runs together).",
-                quantity=lambda result, kind=kind: mean_shift(result, kind),
-                expect=below(0.05),
-            )
-            for kind in KINDS
-        ),
-        *(
-            Claim(
-                f"variance-{kind}",
-                VAN_MEEGEN_2024.at("predictor"),
-                f"The variance of the predictor of {kind} networks is much below that of the Gaussian process (ratio).",
-                quantity=lambda result, kind=kind: (
-                    errors(result, kind)["variance"] / errors(result, kind)["lazy variance"]
-                ),
-                expect=below(0.1),
-            )
-            for kind in KINDS
-        ),
-        *(
-            Claim(
-                f"gain-{kind}",
-                VAN_MEEGEN_2024.at("generalization"),
-                f"All that {kind} networks gain in test error over the Gaussian process is a gain in variance (share).",
-                quantity=lambda result, kind=kind: gain_by_variance(result, kind),
-                expect=near(1.0, 0.1),
-            )
-            for kind in KINDS
-        ),
-        *(
-            Claim(
-                f"theory-{kind}",
-                VAN_MEEGEN_2024.at("predictor"),
-                f"Samples of {kind} networks have the mean predictor of our theory (rms difference).",
-                quantity=lambda result, kind=kind: theory_difference(result, kind),
-                expect=below(0.05),
-            )
-            for kind in KINDS
-        ),
-        *(
-            Claim(
-                f"spread-{kind}",
-                VAN_MEEGEN_2024.at("predictor"),
-                f"Samples of {kind} networks have the predictor variance of our theory (ratio of means over inputs).",
-                quantity=lambda result, kind=kind: spread_ratio(result, kind),
-                expect=near(1.0, 0.2),
-                budget="full",
-            )
-            for kind in KINDS
-        ),
-        *(
-            claim
-            for kind in KINDS
-            for claim in sampling_claims(
-                VAN_MEEGEN_2024.at("predictor, samples"),
-                f"-{kind}",
-                "test",
-                f"answers of {kind} networks to test inputs",
-                nonlinearity=kind,
-            )
-        ),
+    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.below(0.05), each={"kind": KINDS})
+    def mean(self, result: Any, kind: str) -> Any:
+        """The mean predictor of {kind} networks is that of the Gaussian process (rms difference on noisy test inputs,
+        all runs together).
+        """
+        return mean_shift(result, kind)
+
+    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.below(0.1), each={"kind": KINDS})
+    def variance(self, result: Any, kind: str) -> Any:
+        """The variance of the predictor of {kind} networks is much below that of the Gaussian process (ratio)."""
+        return errors(result, kind)["variance"] / errors(result, kind)["lazy variance"]
+
+    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.near(1.0, 0.1), each={"kind": KINDS})
+    def gain(self, result: Any, kind: str) -> Any:
+        """All that {kind} networks gain in test error over the Gaussian process is a gain in variance (share)."""
+        return gain_by_variance(result, kind)
+
+    @claims.theory(claims.below(0.05), each={"kind": KINDS})
+    def theory_mean(self, result: Any, kind: str) -> Any:
+        """Samples of {kind} networks have the mean predictor of our theory (rms difference)."""
+        return theory_difference(result, kind)
+
+    @claims.theory(claims.near(1.0, 0.2), budget="full", each={"kind": KINDS})
+    def spread(self, result: Any, kind: str) -> Any:
+        """Samples of {kind} networks have the predictor variance of our theory (ratio of means over inputs)."""
+        return spread_ratio(result, kind)
+
+    checks = tuple(
+        check
+        for kind in KINDS
+        for check in sampling_checks(
+            f"-{kind}", "test", f"answers of {kind} networks to test inputs", nonlinearity=kind
+        )
     )
 
     def figure(self, result: Any) -> Any:

@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Experiment, Preset, above, below, between, near, structural
+from festina.experiment import Experiment, Preset, structural
 from festina.experiments._fields import Temperature
 from festina.experiments.coding._common import (
     VARIABLES,
@@ -23,7 +24,7 @@ from festina.experiments.coding._common import (
 from festina.experiments.coding._comparison import (
     kernel_difference,
     of_three_classes,
-    sampling_claims,
+    sampling_checks,
     top_share,
     worth,
 )
@@ -128,82 +129,68 @@ class Redundant(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "kernel",
-            VAN_MEEGEN_2024.at("sigmoidal networks, kernel"),
-            "In equilibrium the mean kernel of the hidden layer is that of the theory (relative difference).",
-            quantity=lambda result: kernel_difference(result, phase="equilibrium"),
-            expect=below(0.02),
-        ),
-        Claim(
-            "shares",
-            VAN_MEEGEN_2024.at("redundant coding"),
-            "In equilibrium each code has the share of neurons that theory gives it (largest difference).",
-            quantity=lambda result: share_difference(result),
-            expect=below(0.02),
-        ),
-        Claim(
-            "mobile",
-            VAN_MEEGEN_2024.at("permutation symmetry"),
-            "In equilibrium neurons change their code (share that did, 1 if codes were drawn anew).",
-            quantity=lambda result: turnover(result, "equilibrium"),
-            expect=above(0.5),
-        ),
-        Claim(
-            "planted-kernel",
-            VAN_MEEGEN_2024.at("sigmoidal networks, kernel"),
-            "Far below, chains started from the theory keep the kernel of equilibrium (relative difference).",
-            quantity=lambda result: kernel_difference(result, phase="planted"),
-            expect=below(0.01),
-        ),
-        Claim(
-            "branches",
-            VAN_MEEGEN_2024.at("sigmoidal networks, readout weights"),
-            "There readouts split into branches (rms distance from the nearest predicted one, relative to rms size).",
-            quantity=lambda result: distance_to_branches(result),
-            expect=below(0.1),
-            budget="full",
-        ),
-        Claim(
-            "six",
-            VAN_MEEGEN_2024.at("redundant coding"),
-            "With three classes there are six codes, all sets of classes but none and all.",
-            quantity=lambda result: of_three_classes(result, (code_shares(result, "planted") > FEW).sum(axis=1)),
-            expect=near(6.0, 0.0),
-        ),
-        Claim(
-            "redundant",
-            VAN_MEEGEN_2024.at("redundant coding"),
-            "Many neurons share each code (share of the class signal in the top tenth; .11 to .24 for such codes).",
-            quantity=lambda result: top_share(result, phase="planted"),
-            expect=between(0.11, 0.24),
-        ),
-        Claim(
-            "frozen",
-            VAN_MEEGEN_2024.at("permutation symmetry breaking"),
-            "Neurons keep their code (share that did not, 1 if codes were drawn anew).",
-            quantity=lambda result: turnover(result, "planted"),
-            expect=below(0.01),
-        ),
-        Claim(
-            "out-of-equilibrium",
-            VAN_MEEGEN_2024.at("permutation symmetry breaking"),
-            "Chains cooled from the prior to that temperature miss the kernel of equilibrium (relative difference).",
-            quantity=lambda result: kernel_difference(result, phase="cooled"),
-            expect=near(0.3, 0.1),
-            loosely=above(0.1),
-            budget="full",
-        ),
-        Claim(
-            "own-shares",
-            VAN_MEEGEN_2024.at("permutation symmetry breaking"),
-            "Theory at the cooled chains' own shares of codes has their kernel (relative difference).",
-            quantity=lambda result: frozen_difference(result),
-            expect=below(0.05),
-        ),
-        *sampling_claims(VAN_MEEGEN_2024.at("sigmoidal networks, samples"), phase="equilibrium"),
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, kernel"), claims.below(0.02))
+    def kernel(self, result: Any) -> Any:
+        """In equilibrium the mean kernel of the hidden layer is that of the theory (relative difference)."""
+        return kernel_difference(result, phase="equilibrium")
+
+    @claims.paper(VAN_MEEGEN_2024.at("redundant coding"), claims.below(0.02))
+    def shares(self, result: Any) -> Any:
+        """In equilibrium each code has the share of neurons that theory gives it (largest difference)."""
+        return share_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("permutation symmetry"), claims.above(0.5))
+    def mobile(self, result: Any) -> Any:
+        """In equilibrium neurons change their code (share that did, 1 if codes were drawn anew)."""
+        return turnover(result, "equilibrium")
+
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, kernel"), claims.below(0.01))
+    def planted_kernel(self, result: Any) -> Any:
+        """Far below, chains started from the theory keep the kernel of equilibrium (relative difference)."""
+        return kernel_difference(result, phase="planted")
+
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, readout weights"), claims.below(0.1), budget="full")
+    def branches(self, result: Any) -> Any:
+        """There readouts split into branches (rms distance from the nearest predicted one, relative to rms
+        size).
+        """
+        return distance_to_branches(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("redundant coding"), claims.near(6.0, 0.0))
+    def six(self, result: Any) -> Any:
+        """With three classes there are six codes, all sets of classes but none and all."""
+        return of_three_classes(result, (code_shares(result, "planted") > FEW).sum(axis=1))
+
+    @claims.paper(VAN_MEEGEN_2024.at("redundant coding"), claims.between(0.11, 0.24))
+    def redundant(self, result: Any) -> Any:
+        """Many neurons share each code (share of the class signal in the top tenth; .11 to .24 for such
+        codes).
+        """
+        return top_share(result, phase="planted")
+
+    @claims.paper(VAN_MEEGEN_2024.at("permutation symmetry breaking"), claims.below(0.01))
+    def frozen(self, result: Any) -> Any:
+        """Neurons keep their code (share that did not, 1 if codes were drawn anew)."""
+        return turnover(result, "planted")
+
+    @claims.paper(
+        VAN_MEEGEN_2024.at("permutation symmetry breaking"),
+        claims.near(0.3, 0.1),
+        loosely=claims.above(0.1),
+        budget="full",
     )
+    def out_of_equilibrium(self, result: Any) -> Any:
+        """Chains cooled from the prior to that temperature miss the kernel of equilibrium (relative
+        difference).
+        """
+        return kernel_difference(result, phase="cooled")
+
+    @claims.paper(VAN_MEEGEN_2024.at("permutation symmetry breaking"), claims.below(0.05))
+    def own_shares(self, result: Any) -> Any:
+        """Theory at the cooled chains' own shares of codes has their kernel (relative difference)."""
+        return frozen_difference(result)
+
+    checks = sampling_checks(phase="equilibrium")
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.coding._redundant_figure import draw

@@ -4,8 +4,9 @@ from functools import lru_cache
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import np
-from festina.experiment import Claim, Equation, Experiment, Preset, above, below, between, near, structural
+from festina.experiment import Equation, Experiment, Preset, structural
 from festina.experiments._fields import Temperature
 from festina.experiments.coding import _sampled
 from festina.experiments.coding._common import (
@@ -23,7 +24,7 @@ from festina.experiments.coding._comparison import (
     answer_difference,
     kernel_difference,
     of_three_classes,
-    sampling_claims,
+    sampling_checks,
     settled,
     top_share,
     worth,
@@ -96,68 +97,51 @@ class Sparse(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "kernel",
-            VAN_MEEGEN_2024.at("rectified networks, kernel"),
-            "The mean kernel of the hidden layer is that of the theory (relative difference).",
-            quantity=lambda result: kernel_difference(result),
-            expect=below(0.02),
-            loosely=below(0.05),
-        ),
-        Claim(
-            "answer",
-            VAN_MEEGEN_2024.at("rectified networks, predictor"),
-            "The mean answer to every example is that of the theory (largest difference; targets are 1 and −½).",
-            quantity=lambda result: answer_difference(result),
-            expect=below(0.02),
-        ),
-        Claim(
-            "one-a-class",
-            VAN_MEEGEN_2024.at("sparse coding"),
-            "There is one outlier for each of the three classes (outliers at the end).",
-            quantity=lambda result: of_three_classes(result, number_of_outliers(result)[:, -1]),
-            expect=near(3.0, 0.0),
-            loosely=between(3.0, 9.0),
-        ),
-        Claim(
-            "condensing",
-            VAN_MEEGEN_2024.at("sparse coding"),
-            "Outliers become fewer, the longer a chain is (their number at the end less that half-way of warming up).",
-            quantity=lambda result: _change_in_number(result),
-            expect=below(0.0),
-            budget="full",
-        ),
-        Claim(
-            "one-class-each",
-            VAN_MEEGEN_2024.at("sparse coding"),
-            "Every outlier is on for one class (mean number of classes with half its largest activity or more).",
-            quantity=lambda result: classes_of_outliers(result),
-            expect=near(1.0, 0.0),
-        ),
-        Claim(
-            "size",
-            VAN_MEEGEN_2024.at("rectified networks, readout weights"),
-            "The outliers of a class together have the size √N ā of the theory (relative difference of √Σ|a|²).",
-            quantity=lambda result: size_difference(result),
-            expect=below(0.05),
-        ),
-        Claim(
-            "bulk",
-            VAN_MEEGEN_2024.at("rectified networks, readout weights"),
-            "All other readouts keep the variance of the prior, nearly: theirs over that of the theory.",
-            quantity=lambda result: bulk_variance(result),
-            expect=near(1.0, 0.05),
-        ),
-        Claim(
-            "sparse",
-            VAN_MEEGEN_2024.at("sparse coding"),
-            "Few neurons carry the classes (share of the class signal in the top tenth; above .55 for such codes).",
-            quantity=lambda result: top_share(result),
-            expect=above(0.55),
-        ),
-        *sampling_claims(VAN_MEEGEN_2024.at("rectified networks, samples")),
-    )
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, kernel"), claims.below(0.02), loosely=claims.below(0.05))
+    def kernel(self, result: Any) -> Any:
+        """The mean kernel of the hidden layer is that of the theory (relative difference)."""
+        return kernel_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, predictor"), claims.below(0.02))
+    def answer(self, result: Any) -> Any:
+        """The mean answer to every example is that of the theory (largest difference; targets are 1 and −½)."""
+        return answer_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("sparse coding"), claims.near(3.0, 0.0), loosely=claims.between(3.0, 9.0))
+    def one_a_class(self, result: Any) -> Any:
+        """There is one outlier for each of the three classes (outliers at the end)."""
+        return of_three_classes(result, number_of_outliers(result)[:, -1])
+
+    @claims.paper(VAN_MEEGEN_2024.at("sparse coding"), claims.below(0.0), budget="full")
+    def condensing(self, result: Any) -> Any:
+        """Outliers become fewer, the longer a chain is (their number at the end less that half-way of warming
+        up).
+        """
+        return _change_in_number(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("sparse coding"), claims.near(1.0, 0.0))
+    def one_class_each(self, result: Any) -> Any:
+        """Every outlier is on for one class (mean number of classes with half its largest activity or more)."""
+        return classes_of_outliers(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, readout weights"), claims.below(0.05))
+    def size(self, result: Any) -> Any:
+        """The outliers of a class together have the size √N ā of the theory (relative difference of √Σ|a|²)."""
+        return size_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, readout weights"), claims.near(1.0, 0.05))
+    def bulk(self, result: Any) -> Any:
+        """All other readouts keep the variance of the prior, nearly: theirs over that of the theory."""
+        return bulk_variance(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("sparse coding"), claims.above(0.55))
+    def sparse(self, result: Any) -> Any:
+        """Few neurons carry the classes (share of the class signal in the top tenth; above .55 for such
+        codes).
+        """
+        return top_share(result)
+
+    checks = sampling_checks()
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.coding._sparse_figure import draw
@@ -205,7 +189,7 @@ def classes_of_outliers(result: Any) -> Any:
     """For how many classes outliers are on, mean over all of them, by run."""
     activity, which = _late(result, "activity", "class"), outliers(result)
     if not which.any(axis=(1, 2)).all():
-        raise LookupError("needs a lower temperature: there are no outliers")
+        raise claims.NotApplicable("needs a lower temperature: there are no outliers")
     classes = (activity > 0.5 * activity.max(axis=-1, keepdims=True)).sum(axis=-1)
     return (classes * which).sum(axis=(1, 2)) / which.sum(axis=(1, 2))
 
@@ -217,7 +201,7 @@ def size_difference(result: Any) -> Any:
     """
     predicted_ones = predicted_readouts(result.config)
     if len(predicted_ones) == 0:
-        raise LookupError("needs a lower temperature: theory has no outliers here")
+        raise claims.NotApplicable("needs a lower temperature: theory has no outliers here")
     size = np.linalg.norm(predicted_ones, axis=1)
     readout = _late(result, "readout", "output")
     nearest = np.argmax(readout @ (predicted_ones / size[:, None]).T, axis=-1)

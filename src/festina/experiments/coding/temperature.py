@@ -6,20 +6,9 @@ from typing import Any
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jnp, np, xr
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    between,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, structural
 from festina.experiments._fields import Amplitude, Hottest
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import between_classes, membership, planted, readout_variance, world
@@ -172,105 +161,81 @@ class Temperature(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "equilibrium",
-            VAN_MEEGEN_2024.at("sigmoidal networks, temperature"),
-            "At T ≥ .2 a sigmoidal network is in equilibrium, cooled or heated (relative difference of kernels "
-            "between classes, mean over temperatures).",
-            quantity=lambda result: warm_difference(result),
-            expect=below(0.05),
-        ),
-        Claim(
-            "shares",
-            VAN_MEEGEN_2024.at("sigmoidal networks, codes"),
-            "There the share of neurons in each code is that of the theory (largest difference, all runs together).",
-            quantity=lambda result: share_difference(result),
-            expect=below(0.05),
-        ),
-        Claim(
-            "codes-appear",
-            VAN_MEEGEN_2024.at("sigmoidal networks, codes"),
-            "In theory the readouts of sigmoidal neurons fall into several groups below T ≈ .25 (highest such rung).",
-            quantity=lambda result: first_codes(result.config),
-            expect=between(0.2, 0.25),
-        ),
-        Claim(
-            "frozen",
-            VAN_MEEGEN_2024.at("sigmoidal networks, symmetry breaking"),
-            "At the lowest temperature neurons keep their code (persistence of codes, cooled and heated).",
-            quantity=lambda result: at_coldest(result, result["persistence"]),
-            expect=above(0.95),
-            budget="full",
-        ),
-        Claim(
-            "freezing",
-            VAN_MEEGEN_2024.at("sigmoidal networks, symmetry breaking"),
-            "Codes freeze near T ≈ .15 as a network is cooled (where persistence passes ½).",
-            quantity=lambda result: freezing_temperature(result),
-            expect=between(0.1, 0.2),
-            budget="full",
-        ),
-        Claim(
-            "tracking",
-            VAN_MEEGEN_2024.at("sigmoidal networks, temperature"),
-            "Cooled from the prior, networks follow equilibrium down to T ≈ .15 (last rung before the kernel between "
-            "classes is off by 5 %).",
-            quantity=lambda result: tracking_temperature(result),
-            expect=near(0.15, 0.03),
-            budget="full",
-        ),
-        Claim(
-            "trapped",
-            VAN_MEEGEN_2024.at("sigmoidal networks, temperature"),
-            "Cooled into the frozen phase, a network misses equilibrium (relative difference of kernels between "
-            "classes at the lowest temperature; .3 in a reference run).",
-            quantity=lambda result: at_coldest(result, kernel_differences(result))[:, 0],
-            expect=between(0.1, 0.5),
-            budget="full",
-        ),
-        Claim(
-            "planted",
-            VAN_MEEGEN_2024.at("sigmoidal networks, temperature"),
-            "One that starts there from the theory stays in equilibrium (relative difference).",
-            quantity=lambda result: at_coldest(result, kernel_differences(result))[:, 1],
-            expect=below(0.05),
-            budget="full",
-        ),
-        Claim(
-            "first-outlier",
-            VAN_MEEGEN_2024.at("rectified networks, temperature"),
-            "Rectified outliers appear where theory has them condense, at .77 (highest rung with one, mean of runs).",
-            quantity=lambda result: onset(result, 1),
-            expect=near(0.77, 0.1),
-            budget="full",
-        ),
-        Claim(
-            "all-outliers",
-            VAN_MEEGEN_2024.at("rectified networks, temperature"),
-            "Every class has one of its own below .62 (highest rung, mean of runs).",
-            quantity=lambda result: onset(result, len(result.config.counts)),
-            expect=near(0.62, 0.1),
-            budget="full",
-        ),
-        Claim(
-            "sparse-kernel",
-            VAN_MEEGEN_2024.at("rectified networks, kernel"),
-            "Below T = .5 the kernel of rectified networks is that of the theory (relative difference, mean over "
-            "temperatures).",
-            quantity=lambda result: sparse_difference(result),
-            expect=below(0.1),
-        ),
-        Claim(
-            "sample-size",
-            VAN_MEEGEN_2024.at("samples"),
-            f"The {RECORDS // 2} recordings of each chain that are averaged on a rung at T ≥ .2 differ "
-            "(effective sample size of the kernel between classes per chain, smallest of its entries, mean of rungs).",
-            quantity=lambda result: warm_sample_size(result),
-            expect=above(2.0),
-            budget="full",
-        ),
-    )
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, temperature"), claims.below(0.05))
+    def equilibrium(self, result: Any) -> Any:
+        """At T ≥ .2 a sigmoidal network is in equilibrium, cooled or heated (relative difference of kernels
+        between classes, mean over temperatures).
+        """
+        return warm_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, codes"), claims.below(0.05))
+    def shares(self, result: Any) -> Any:
+        """There the share of neurons in each code is that of the theory (largest difference, all runs
+        together).
+        """
+        return share_difference(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, codes"), claims.between(0.2, 0.25))
+    def codes_appear(self, result: Any) -> Any:
+        """In theory the readouts of sigmoidal neurons fall into several groups below T ≈ .25 (highest such
+        rung).
+        """
+        return first_codes(result.config)
+
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, symmetry breaking"), claims.above(0.95), budget="full")
+    def frozen(self, result: Any) -> Any:
+        """At the lowest temperature neurons keep their code (persistence of codes, cooled and heated)."""
+        return at_coldest(result, result["persistence"])
+
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, symmetry breaking"), claims.between(0.1, 0.2), budget="full")
+    def freezing(self, result: Any) -> Any:
+        """Codes freeze near T ≈ .15 as a network is cooled (where persistence passes ½)."""
+        return freezing_temperature(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, temperature"), claims.near(0.15, 0.03), budget="full")
+    def tracking(self, result: Any) -> Any:
+        """Cooled from the prior, networks follow equilibrium down to T ≈ .15 (last rung before the kernel
+        between classes is off by 5 %).
+        """
+        return tracking_temperature(result)
+
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, temperature"), claims.between(0.1, 0.5), budget="full")
+    def trapped(self, result: Any) -> Any:
+        """Cooled into the frozen phase, a network misses equilibrium (relative difference of kernels between
+        classes at the lowest temperature; .3 in a reference run).
+        """
+        return at_coldest(result, kernel_differences(result))[:, 0]
+
+    @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks, temperature"), claims.below(0.05), budget="full")
+    def planted(self, result: Any) -> Any:
+        """One that starts there from the theory stays in equilibrium (relative difference)."""
+        return at_coldest(result, kernel_differences(result))[:, 1]
+
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, temperature"), claims.near(0.77, 0.1), budget="full")
+    def first_outlier(self, result: Any) -> Any:
+        """Rectified outliers appear where theory has them condense, at .77 (highest rung with one, mean of
+        runs).
+        """
+        return onset(result, 1)
+
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, temperature"), claims.near(0.62, 0.1), budget="full")
+    def all_outliers(self, result: Any) -> Any:
+        """Every class has one of its own below .62 (highest rung, mean of runs)."""
+        return onset(result, len(result.config.counts))
+
+    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, kernel"), claims.below(0.1))
+    def sparse_kernel(self, result: Any) -> Any:
+        """Below T = .5 the kernel of rectified networks is that of the theory (relative difference, mean over
+        temperatures).
+        """
+        return sparse_difference(result)
+
+    @claims.check(claims.above(2.0), budget="full")
+    def sample_size(self, result: Any) -> Any:
+        """Recordings that are averaged on a rung at T ≥ .2 differ (effective sample size of the kernel between classes
+        per chain, smallest of its entries, mean of rungs).
+        """
+        return warm_sample_size(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.coding._temperature_figure import draw

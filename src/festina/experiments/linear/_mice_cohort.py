@@ -4,6 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
+from festina.claims import NotApplicable
 
 EARLY = (4, 8)
 LINEAR = (8, 12)
@@ -55,7 +56,7 @@ def asymmetry(result: Any, model: str, *, theory: bool = False) -> Any:
 def across_cohort(one: Any, other: Any) -> float:
     """Pearson's r across animals, of which there have to be some."""
     if len(one) < COHORT:
-        raise LookupError(f"needs a cohort of at least {COHORT} animals")
+        raise NotApplicable(f"needs a cohort of at least {COHORT} animals")
     return fs.measures.behaviour.across_animals(one, other)
 
 
@@ -63,7 +64,7 @@ def diversity(result: Any, model: str, *, theory: bool = False) -> float:
     """Standard deviation of the late slope difference across animals."""
     values = asymmetry(result, model, theory=theory)
     if len(values) < COHORT:
-        raise LookupError(f"needs a cohort of at least {COHORT} animals")
+        raise NotApplicable(f"needs a cohort of at least {COHORT} animals")
     return float(np.std(values))
 
 

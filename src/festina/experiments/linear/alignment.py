@@ -4,21 +4,9 @@ from math import log, sqrt
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    between,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Duration, Strength
 from festina.sources import ATANASOV_2021
 
@@ -138,74 +126,52 @@ class Alignment(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "small",
-            ATANASOV_2021.at("silent alignment"),
-            "From small weights the kernel has aligned before the loss has fallen by 10 % (silent share).",
-            quantity=lambda result: silent_shares(result)[:, :, 0].min(axis=-1),
-            expect=above(0.99),
-        ),
-        Claim(
-            "order",
-            ATANASOV_2021.at("silent alignment; order derived here"),
-            "What is missing from 1 goes as σ²: slope of its logarithm against ln σ, over the smallest decade.",
-            quantity=lambda result: _slope(result, np.log(1.0 - silent_shares(result))),
-            expect=near(2.0, 0.1),
-        ),
-        Claim(
-            "large",
-            ATANASOV_2021.at("lazy limit; value derived here"),
-            "From large mirrored weights the share is (1 − √0.9)² = 0.0026: the kernel turns with the loss.",
-            quantity=lambda result: silent_shares(result)[:, STARTS.index("mirrored"), -1],
-            expect=near(LAZY, 0.001),
-        ),
-        Claim(
-            "large-random",
-            ATANASOV_2021.at("lazy limit"),
-            "From plain random weights with σ² ≈ s, as large as what is learned, the share is small.",
-            quantity=lambda result: silent_shares(result)[:, STARTS.index("random"), _rung_at_strength(result.config)],
-            expect=below(0.1),
-        ),
-        Claim(
-            "alignment-time",
-            ATANASOV_2021.at("t₁ ≈ 1/s"),
-            "Half of the alignment is done by about 1/s whatever the scale (times s, mean over the smallest decade).",
-            quantity=lambda result: (
-                half_times(result, "alignment")[:, :, :3].mean(axis=(1, 2)) * result.config.strength
-            ),
-            expect=between(0.5, 2.0),
-        ),
-        Claim(
-            "alignment-constant",
-            ATANASOV_2021.at("t₁ ≈ 1/s"),
-            "That time does not depend on the scale: slope against ln(1/σ), in units of 1/s.",
-            quantity=lambda result: abs(_slope(result, half_times(result, "alignment"))) * result.config.strength,
-            expect=below(0.05),
-        ),
-        Claim(
-            "learning-time",
-            ATANASOV_2021.at("t₂ = (1/2s) ln(s/σ²)"),
-            "The loss falls at t₂: the slope of its half-time against ln(1/σ) is 1/s (times s).",
-            quantity=lambda result: -_slope(result, half_times(result, "loss")) * result.config.strength,
-            expect=near(1.0, 0.02),
-        ),
-        Claim(
-            "final-kernel",
-            ATANASOV_2021.at("final kernel"),
-            "From small weights the kernel ends as s(ŝŝᵀ + I): alignment 2/√(Ni + 3) (relative deviation).",
-            quantity=lambda result: _final_deviation(result),
-            expect=below(1e-3),
-        ),
-        Claim(
-            "theory",
-            ATANASOV_2021.at("two phases; solution derived here"),
-            "The small-weight solution gives loss and alignment at all times (largest error, smallest scale).",
-            quantity=lambda result: _errors(result),
-            expect=below(1e-3),
-            loosely=below(1e-2),
-        ),
-    )
+    @claims.paper(ATANASOV_2021.at("silent alignment"), claims.above(0.99))
+    def small(self, result: Any) -> Any:
+        """From small weights the kernel has aligned before the loss has fallen by 10 % (silent share)."""
+        return silent_shares(result)[:, :, 0].min(axis=-1)
+
+    @claims.paper(ATANASOV_2021.at("silent alignment; order derived here"), claims.near(2.0, 0.1))
+    def order(self, result: Any) -> Any:
+        """What is missing from 1 goes as σ²: slope of its logarithm against ln σ, over the smallest decade."""
+        return _slope(result, np.log(1.0 - silent_shares(result)))
+
+    @claims.paper(ATANASOV_2021.at("lazy limit; value derived here"), claims.near(LAZY, 0.001))
+    def large(self, result: Any) -> Any:
+        """From large mirrored weights the share is (1 − √0.9)² = 0.0026: the kernel turns with the loss."""
+        return silent_shares(result)[:, STARTS.index("mirrored"), -1]
+
+    @claims.paper(ATANASOV_2021.at("lazy limit"), claims.below(0.1))
+    def large_random(self, result: Any) -> Any:
+        """From plain random weights with σ² ≈ s, as large as what is learned, the share is small."""
+        return silent_shares(result)[:, STARTS.index("random"), _rung_at_strength(result.config)]
+
+    @claims.paper(ATANASOV_2021.at("t₁ ≈ 1/s"), claims.between(0.5, 2.0))
+    def alignment_time(self, result: Any) -> Any:
+        """Half of the alignment is done by about 1/s whatever the scale (times s, mean over the smallest
+        decade).
+        """
+        return half_times(result, "alignment")[:, :, :3].mean(axis=(1, 2)) * result.config.strength
+
+    @claims.paper(ATANASOV_2021.at("t₁ ≈ 1/s"), claims.below(0.05))
+    def alignment_constant(self, result: Any) -> Any:
+        """That time does not depend on the scale: slope against ln(1/σ), in units of 1/s."""
+        return abs(_slope(result, half_times(result, "alignment"))) * result.config.strength
+
+    @claims.paper(ATANASOV_2021.at("t₂ = (1/2s) ln(s/σ²)"), claims.near(1.0, 0.02))
+    def learning_time(self, result: Any) -> Any:
+        """The loss falls at t₂: the slope of its half-time against ln(1/σ) is 1/s (times s)."""
+        return -_slope(result, half_times(result, "loss")) * result.config.strength
+
+    @claims.paper(ATANASOV_2021.at("final kernel"), claims.below(1e-3))
+    def final_kernel(self, result: Any) -> Any:
+        """From small weights the kernel ends as s(ŝŝᵀ + I): alignment 2/√(Ni + 3) (relative deviation)."""
+        return _final_deviation(result)
+
+    @claims.paper(ATANASOV_2021.at("two phases; solution derived here"), claims.below(1e-3), loosely=claims.below(1e-2))
+    def small_weights(self, result: Any) -> Any:
+        """The small-weight solution gives loss and alignment at all times (largest error, smallest scale)."""
+        return _errors(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear._alignment_figure import draw
@@ -295,14 +261,14 @@ def half_times(result: Any, name: str) -> Any:
 def _slope(result: Any, values: Any) -> Any:
     """Slope of (run, start, rung) against ln σ over the first three rungs, both starts together."""
     if result.config.rungs < 3:
-        raise LookupError("needs three scales at least")
+        raise claims.NotApplicable("needs three scales at least")
     return (values[:, :, 2] - values[:, :, 0]).mean(axis=-1) / log(10.0)
 
 
 def _rung_at_strength(config: Any) -> int:
     distance = np.abs(np.log(config.scale * _factors(config) / np.sqrt(config.strength)))
     if distance.min() > log(2.0):
-        raise LookupError("needs a scale σ with σ² ≈ s")
+        raise claims.NotApplicable("needs a scale σ with σ² ≈ s")
     return int(np.argmin(distance))
 
 

@@ -6,20 +6,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np, plt
 from festina.config import OrInfinite
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    continuous,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Start, Strength
 from festina.sources import LECTURE, SAXE_2013
 
@@ -131,43 +121,30 @@ class Chain(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "exact",
-            LECTURE.at("analytic learning trajectory"),
-            "The closed form of every depth (corrected where misprinted) is the simulated curve.",
-            quantity=lambda result: _relative_errors(result),
-            expect=below(1e-8),
-        ),
-        Claim(
-            "plateau",
-            LECTURE.at("depth introduces a saddle point"),
-            "A deep chain waits and then jumps: (t90 − t10)/t10 is a small share of the shallow chain's.",
-            quantity=lambda result: _stage_indices(result)[1:] / _stage_indices(result, needs=1.0)[0].item(),
-            expect=below(0.2),
-        ),
-        Claim(
-            "sharper",
-            SAXE_2013,
-            "The deeper the chain, the more abrupt its transition: the stage index falls with depth.",
-            quantity=lambda result: _stage_indices(result).diff("depth"),
-            expect=below(0.0),
-        ),
-        Claim(
-            "misprint-shallow",
-            LECTURE.at("D = 1"),
-            "As printed, without λ in the exponent, the D = 1 curve misses the simulation visibly.",
-            quantity=lambda result: _misprint(result, 1.0, _printed_shallow),
-            expect=above(0.01),
-        ),
-        Claim(
-            "misprint-infinite",
-            LECTURE.at("D → ∞"),
-            "As printed, without s²/λ in the exponent, the D = ∞ curve misses the simulation visibly.",
-            quantity=lambda result: _misprint(result, math.inf, _printed_infinite),
-            expect=above(0.01),
-        ),
-    )
+    @claims.paper(LECTURE.at("analytic learning trajectory"), claims.below(1e-8))
+    def exact(self, result: Any) -> Any:
+        """The closed form of every depth (corrected where misprinted) is the simulated curve."""
+        return _relative_errors(result)
+
+    @claims.paper(LECTURE.at("depth introduces a saddle point"), claims.below(0.2))
+    def plateau(self, result: Any) -> Any:
+        """A deep chain waits and then jumps: (t90 − t10)/t10 is a small share of the shallow chain's."""
+        return _stage_indices(result)[1:] / _stage_indices(result, needs=1.0)[0].item()
+
+    @claims.theory(claims.below(0.0), source=SAXE_2013)
+    def sharper(self, result: Any) -> Any:
+        """The deeper the chain, the more abrupt its transition: the stage index falls with depth."""
+        return _stage_indices(result).diff("depth")
+
+    @claims.misprint(LECTURE.at("D = 1"), claims.above(0.01))
+    def misprint_shallow(self, result: Any) -> Any:
+        """As printed, without λ in the exponent, the D = 1 curve misses the simulation visibly."""
+        return _misprint(result, 1.0, _printed_shallow)
+
+    @claims.misprint(LECTURE.at("D → ∞"), claims.above(0.01))
+    def misprint_infinite(self, result: Any) -> Any:
+        """As printed, without s²/λ in the exponent, the D = ∞ curve misses the simulation visibly."""
+        return _misprint(result, math.inf, _printed_infinite)
 
     def figure(self, result: Any) -> Any:
         with fs.lab.style.style():
@@ -217,7 +194,7 @@ def _stage_indices(result: Any, needs: float | None = None) -> Any:
 
 def _at_depth(curves: Any, depth: float) -> Any:
     if depth not in curves["depth"]:
-        raise LookupError(f"needs the depth {depth:g} among the depths")
+        raise claims.NotApplicable(f"needs the depth {depth:g} among the depths")
     return curves.sel(depth=depth)
 
 

@@ -3,21 +3,9 @@
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    between,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Start, Strength
 from festina.sources import BRAUN_2022, DOMINE_2025
 
@@ -141,58 +129,44 @@ class Continual(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "exact",
-            BRAUN_2022.at("continual learning, exact solution for a sequence of tasks"),
-            "Restarted at every switch, the exact solution is the simulated course of every schedule and every λ.",
-            quantity=lambda result: result.errors("map"),
-            expect=below(1e-8),
-        ),
-        Claim(
-            "forgetting-end",
-            BRAUN_2022.at("catastrophic forgetting"),
-            "Forgetting ends at ½|S₁ − S₂|² for every λ (largest relative deviation).",
-            quantity=lambda result: abs(result["forgetting"].isel(time=-1) - 1.0).max("sign").values,
-            expect=below(0.01),
-        ),
-        Claim(
-            "forgetting-path",
-            DOMINE_2025.at("continual learning"),
-            "The way there depends on λ: at some time two of the networks differ by a large share of the end value.",
-            quantity=lambda result: _path_spread(result["forgetting"]),
-            expect=above(0.1),
-        ),
-        Claim(
-            "interleaved",
-            BRAUN_2022.at("dynamics; value derived here"),
-            "Interleaving ends with the mean loss |S₁ − S₂|²/8 over both tasks, as a share of ½|S₁ − S₂|².",
-            quantity=lambda result: final_loss(result, "interleaved").mean("sign").values,
-            expect=near(0.25, 0.0025),
-        ),
-        Claim(
-            "blocked",
-            BRAUN_2022.at("dynamics; value derived here"),
-            "Blocking ends with twice the mean loss of interleaving: all of it on the task that came first.",
-            quantity=lambda result: final_loss(result, "blocked").mean("sign").values,
-            expect=near(0.5, 0.005),
-        ),
-        Claim(
-            "alternating",
-            BRAUN_2022.at("dynamics; derived here"),
-            "Alternating blocks end between interleaving (0) and blocking (1).",
-            quantity=lambda result: 4 * final_loss(result, "alternating").mean("sign").values - 1,
-            expect=between(0.0, 1.0),
-        ),
-        Claim(
-            "short-blocks",
-            BRAUN_2022.at("exact sequence of tasks; derived here"),
-            "Blocks of τ/20 are as good as interleaving: the exact mean loss is |S₁ − S₂|²/8 up to 1 % of it.",
-            quantity=lambda result: abs(4 * loss_of_block_lengths(result, np.array([0.05]), seed=0) - 1).max(),
-            expect=below(0.01),
-            budget="full",
-        ),
-    )
+    @claims.paper(BRAUN_2022.at("continual learning, exact solution for a sequence of tasks"), claims.below(1e-8))
+    def exact(self, result: Any) -> Any:
+        """Restarted at every switch, the exact solution is the simulated course of every schedule and every
+        λ.
+        """
+        return result.errors("map")
+
+    @claims.paper(BRAUN_2022.at("catastrophic forgetting"), claims.below(0.01))
+    def forgetting_end(self, result: Any) -> Any:
+        """Forgetting ends at ½|S₁ − S₂|² for every λ (largest relative deviation)."""
+        return abs(result["forgetting"].isel(time=-1) - 1.0).max("sign").values
+
+    @claims.paper(DOMINE_2025.at("continual learning"), claims.above(0.1))
+    def forgetting_path(self, result: Any) -> Any:
+        """The way there depends on λ: at some time two of the networks differ by a large share of the end
+        value.
+        """
+        return _path_spread(result["forgetting"])
+
+    @claims.paper(BRAUN_2022.at("dynamics; value derived here"), claims.near(0.25, 0.0025))
+    def interleaved(self, result: Any) -> Any:
+        """Interleaving ends with the mean loss |S₁ − S₂|²/8 over both tasks, as a share of ½|S₁ − S₂|²."""
+        return final_loss(result, "interleaved").mean("sign").values
+
+    @claims.paper(BRAUN_2022.at("dynamics; value derived here"), claims.near(0.5, 0.005))
+    def blocked(self, result: Any) -> Any:
+        """Blocking ends with twice the mean loss of interleaving: all of it on the task that came first."""
+        return final_loss(result, "blocked").mean("sign").values
+
+    @claims.paper(BRAUN_2022.at("dynamics; derived here"), claims.between(0.0, 1.0))
+    def alternating(self, result: Any) -> Any:
+        """Alternating blocks end between interleaving (0) and blocking (1)."""
+        return 4 * final_loss(result, "alternating").mean("sign").values - 1
+
+    @claims.paper(BRAUN_2022.at("exact sequence of tasks; derived here"), claims.below(0.01), budget="full")
+    def short_blocks(self, result: Any) -> Any:
+        """Blocks of τ/20 are as good as interleaving: the exact mean loss is |S₁ − S₂|²/8 up to 1 % of it."""
+        return abs(4 * loss_of_block_lengths(result, np.array([0.05]), seed=0) - 1).max()
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear._continual_figure import draw

@@ -6,21 +6,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np, xr
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    between,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments.linear import _depth_stack as stack
 from festina.experiments.linear._depth_stack import EXACT, PATIENCE, PRETRAINED, STARTS, TRAINED
 from festina.sources import BRAUN_2022, LECTURE, SAXE_2013
@@ -162,94 +150,81 @@ class Depth(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "exact",
-            LECTURE.at("training time and depth"),
-            "Aligned networks are chains and random rotations are straight lines: loss and determinant follow theory.",
-            quantity=lambda result: _errors(result),
-            expect=below(1e-6),
-        ),
-        Claim(
-            "small",
-            LECTURE.at("training time and depth"),
-            "From small weights training takes b^(2−D)/(s(1−2/D)): the growth of ln t with D, relative to this law.",
-            quantity=lambda result: _growth(result, median(result, TRAINED).sel(start="small")),
-            expect=near(1.0, 0.15),
-            loosely=between(0.7, 1.3),
-        ),
-        Claim(
-            "random-first",
-            LECTURE.at("training time and depth"),
-            "From small random weights the first mode is learned after a time that grows with D by the same law.",
-            quantity=lambda result: _growth(result, median(result, 1 - 0.9 / result.config.width).sel(start="random")),
-            expect=near(1.0, 0.3),
-            loosely=between(0.5, 2.0),
-        ),
-        Claim(
-            "random-all",
-            LECTURE.at("training time and depth"),
-            "The law also says when a random network has learned every mode: deepest networks trained by ten times t.",
-            quantity=lambda result: _share_in_time(result, 10.0),
-            expect=between(0.9, 1.0),
-        ),
-        Claim(
-            "aligned",
-            SAXE_2013,
-            "From aligned orthogonal weights training time does not depend on depth: the longest over the shortest.",
-            quantity=lambda result: _spread(median(result, TRAINED).sel(start="aligned")),
-            expect=below(1.5),
-        ),
-        Claim(
-            "orthogonal",
-            LECTURE.at("training time and depth"),
-            "Random orthogonal weights serve as well as aligned ones: the share of square networks that get trained.",
-            quantity=lambda result: is_trained(result),
-            expect=between(0.95, 1.0),
-        ),
-        Claim(
-            "orthogonal-median",
-            LECTURE.at("training time and depth"),
-            "If the sign is right, the median time does not depend on depth: deepest over shallowest, by theory.",
-            quantity=lambda result: _deepest_over_shallowest(result, np.median),
-            expect=between(1 / 1.5, 1.5),
-        ),
-        Claim(
-            "orthogonal-mean",
-            LECTURE.at("training time and depth"),
-            "If the sign is right, the mean time does not depend on depth either: deepest over shallowest, by theory.",
-            quantity=lambda result: _deepest_over_shallowest(result, np.mean),
-            expect=between(1 / 1.5, 1.5),
-        ),
-        Claim(
-            "determinant",
-            BRAUN_2022.at("initial weights of the wrong determinant"),
-            "A random orthogonal network gets trained if, and only if, the determinant has the sign of the target's.",
-            quantity=lambda result: has_right_sign(result) == is_trained(result),
-            expect=between(0.95, 1.0),
-        ),
-        Claim(
-            "coin",
-            BRAUN_2022.at("initial weights of the wrong determinant"),
-            "The sign is a coin toss: half of all random orthogonal networks are stuck.",
-            quantity=lambda result: ~is_trained(result),
-            expect=near(0.5, 0.15),
-        ),
-        Claim(
-            "pretrained",
-            LECTURE.at("training time and depth"),
-            "Layer-wise pretraining makes the total time linear in depth: the share R² of a straight line.",
-            quantity=lambda result: _straightness(median(result, TRAINED).sel(start="pretrained")),
-            expect=above(0.98),
-        ),
-        Claim(
-            "logarithm",
-            SAXE_2013,
-            "τ ln(99(1 − b²)/b²), a logarithm of b, is enough for each layer: loss of its autoencoder at the end.",
-            quantity=lambda result: result["reconstruction"].sel(time=1.0).max("layer").values,
-            expect=below(1e-3),
-        ),
-    )
+    @claims.paper(LECTURE.at("training time and depth"), claims.below(1e-6))
+    def exact(self, result: Any) -> Any:
+        """Aligned networks are chains and random rotations are straight lines: loss and determinant follow
+        theory.
+        """
+        return _errors(result)
+
+    @claims.paper(LECTURE.at("training time and depth"), claims.near(1.0, 0.15), loosely=claims.between(0.7, 1.3))
+    def small(self, result: Any) -> Any:
+        """From small weights training takes b^(2−D)/(s(1−2/D)): the growth of ln t with D, relative to this
+        law.
+        """
+        return _growth(result, median(result, TRAINED).sel(start="small"))
+
+    @claims.paper(LECTURE.at("training time and depth"), claims.near(1.0, 0.3), loosely=claims.between(0.5, 2.0))
+    def random_first(self, result: Any) -> Any:
+        """From small random weights the first mode is learned after a time that grows with D by the same law."""
+        return _growth(result, median(result, 1 - 0.9 / result.config.width).sel(start="random"))
+
+    @claims.paper(LECTURE.at("training time and depth"), claims.between(0.9, 1.0))
+    def random_all(self, result: Any) -> Any:
+        """The law also says when a random network has learned every mode: deepest networks trained by ten
+        times t.
+        """
+        return _share_in_time(result, 10.0)
+
+    @claims.theory(claims.below(1.5), source=SAXE_2013)
+    def aligned(self, result: Any) -> Any:
+        """From aligned orthogonal weights training time does not depend on depth: the longest over the
+        shortest.
+        """
+        return _spread(median(result, TRAINED).sel(start="aligned"))
+
+    @claims.paper(LECTURE.at("training time and depth"), claims.between(0.95, 1.0))
+    def orthogonal(self, result: Any) -> Any:
+        """Random orthogonal weights serve as well as aligned ones: the share of square networks that get
+        trained.
+        """
+        return is_trained(result)
+
+    @claims.paper(LECTURE.at("training time and depth"), claims.between(1 / 1.5, 1.5))
+    def orthogonal_median(self, result: Any) -> Any:
+        """If the sign is right, the median time does not depend on depth: deepest over shallowest, by theory."""
+        return _deepest_over_shallowest(result, np.median)
+
+    @claims.paper(LECTURE.at("training time and depth"), claims.between(1 / 1.5, 1.5))
+    def orthogonal_mean(self, result: Any) -> Any:
+        """If the sign is right, the mean time does not depend on depth either: deepest over shallowest, by
+        theory.
+        """
+        return _deepest_over_shallowest(result, np.mean)
+
+    @claims.paper(BRAUN_2022.at("initial weights of the wrong determinant"), claims.between(0.95, 1.0))
+    def determinant(self, result: Any) -> Any:
+        """A random orthogonal network gets trained if, and only if, the determinant has the sign of the
+        target's.
+        """
+        return has_right_sign(result) == is_trained(result)
+
+    @claims.paper(BRAUN_2022.at("initial weights of the wrong determinant"), claims.near(0.5, 0.15))
+    def coin(self, result: Any) -> Any:
+        """The sign is a coin toss: half of all random orthogonal networks are stuck."""
+        return ~is_trained(result)
+
+    @claims.paper(LECTURE.at("training time and depth"), claims.above(0.98))
+    def pretrained(self, result: Any) -> Any:
+        """Layer-wise pretraining makes the total time linear in depth: the share R² of a straight line."""
+        return _straightness(median(result, TRAINED).sel(start="pretrained"))
+
+    @claims.theory(claims.below(1e-3), source=SAXE_2013)
+    def logarithm(self, result: Any) -> Any:
+        """τ ln(99(1 − b²)/b²), a logarithm of b, is enough for each layer: loss of its autoencoder at the
+        end.
+        """
+        return result["reconstruction"].sel(time=1.0).max("layer").values
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear._depth_figure import draw

@@ -3,20 +3,9 @@
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import LearningRate, Start
 from festina.experiments.linear import _mice_cohort as cohort
 from festina.sources import LECTURE, LIEBANA_2025
@@ -166,128 +155,92 @@ class Mice(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "diverse",
-            LIEBANA_2025,
-            "Deep networks end up diverse, shallow ones all alike: SD of the late slope difference, deep over shallow.",
-            quantity=lambda result: [
-                cohort.diversity(result, "tutor-executor") / cohort.diversity(result, model)
-                for model in ("shallow", "slow shallow")
-            ],
-            expect=above(5.0),
-        ),
-        Claim(
-            "systematic",
-            LIEBANA_2025,
-            "The late right − left slope follows the early bias: r = .695 in mice, .95 in the published model.",
-            quantity=lambda result: cohort.bias_to_slope(result, "tutor-executor"),
-            expect=near(0.95, 0.05),
-            loosely=above(0.5),
-        ),
-        Claim(
-            "systematic-total-error",
-            LIEBANA_2025,
-            "The same holds with the total error in both layers: it does not speak for partial errors.",
-            quantity=lambda result: cohort.bias_to_slope(result, "total error"),
-            expect=above(0.8),
-        ),
-        Claim(
-            "flip",
-            LIEBANA_2025,
-            "The bias changes sides: r(early, late bias) = −.528 in mice, −.67 ± .26 in the model without spread.",
-            quantity=lambda result: cohort.bias_to_bias(result, "tutor-executor"),
-            expect=near(-0.67, 0.26),
-            loosely=below(0.0),
-        ),
-        Claim(
-            "flip-not-robust",
-            LIEBANA_2025,
-            "A spread of .05 in the constant weights undoes the change of sides: r rises by more than .2, towards 0.",
-            quantity=lambda result: (
-                cohort.bias_to_bias(result, "scattered start") - cohort.bias_to_bias(result, "tutor-executor")
-            ),
-            expect=above(0.2),
-        ),
-        Claim(
-            "accuracy-early",
-            LIEBANA_2025,
-            "Early in learning, mice are right in 51.7 % of trials.",
-            quantity=lambda result: cohort.sessions_of(result, "accuracy", "tutor-executor", *cohort.EARLY).mean(
-                "time"
-            ),
-            expect=near(0.517, 0.02),
-        ),
-        Claim(
-            "accuracy-late",
-            LIEBANA_2025,
-            "At the end mice are right in 75.8 % of trials.",
-            quantity=lambda result: cohort.sessions_of(result, "accuracy", "tutor-executor", *cohort.late(result)).mean(
-                "time"
-            ),
-            expect=near(0.758, 0.05),
-            loosely=near(0.758, 0.15),
-        ),
-        Claim(
-            "rates",
-            LECTURE.at("saddle points arise through depth"),
-            "Closed pathways grow at .354 (const) and .225 from {}, .159 from {const}, .086 from {right, const}.",
-            quantity=lambda result: np.abs(cohort.linear_rates(result) - np.array([0.354, 0.225, 0.159, 0.086])),
-            expect=below(1e-3),
-        ),
-        Claim(
-            "growth-cohort",
-            LECTURE.at("dynamics pass near a hierarchy of saddle points"),
-            "In sessions 8–12 stimulus pathways grow at the {const} saddle's rate .159 on average over all animals.",
-            quantity=lambda result: cohort.measured_growth(result),
-            expect=near(0.159, 0.02),
-        ),
-        Claim(
-            "growth-near",
-            LECTURE.at("dynamics pass near a hierarchy of saddle points"),
-            "They do in animals near that saddle, where both choices are alike: early bias within ± .1.",
-            quantity=lambda result: cohort.measured_growth(result)[
-                np.abs(cohort.early_bias(result, "tutor-executor")) < 0.1
-            ],
-            expect=near(0.159, 0.02),
-        ),
-        Claim(
-            "growth-expected",
-            LECTURE.at("dynamics pass near a hierarchy of saddle points"),
-            "Expected updates, which know no chance and so no bias, grow there at the linearised rate .159.",
-            quantity=lambda result: cohort.measured_growth(result, theory=True),
-            expect=near(0.159, 0.01),
-        ),
-        Claim(
-            "near-saddles",
-            LECTURE.at("dynamics pass near a hierarchy of saddle points"),
-            "Animals come near a one-sided saddle: median of the nearest distance of slopes, deep over shallow.",
-            quantity=lambda result: (
-                np.median(cohort.closest(result, "tutor-executor")) / np.median(cohort.closest(result, "shallow"))
-            ),
-            expect=below(0.5),
-            loosely=below(0.75),
-        ),
-        Claim(
-            "chance",
-            LIEBANA_2025,
-            "Individuality is born of chance: from the first weights, expected updates give none (ratio of late SDs).",
-            quantity=lambda result: (
-                cohort.diversity(result, "tutor-executor", theory=True) / cohort.diversity(result, "tutor-executor")
-            ),
-            expect=below(0.1),
-        ),
-        Claim(
-            "fate",
-            LIEBANA_2025,
-            "After the early window the rest is fate: expected updates from there foretell the late slopes (r).",
-            quantity=lambda result: cohort.across_cohort(
-                cohort.asymmetry(result, "tutor-executor"), cohort.forecast(result, "tutor-executor")["asymmetry"]
-            ),
-            expect=above(0.9),
-            loosely=above(0.7),
-        ),
+    @claims.theory(claims.above(5.0), source=LIEBANA_2025)
+    def diverse(self, result: Any) -> Any:
+        """Deep networks end up diverse, shallow ones all alike: SD of the late slope difference, deep over
+        shallow.
+        """
+        return [
+            cohort.diversity(result, "tutor-executor") / cohort.diversity(result, model)
+            for model in ("shallow", "slow shallow")
+        ]
+
+    @claims.theory(claims.near(0.95, 0.05), source=LIEBANA_2025, loosely=claims.above(0.5))
+    def systematic(self, result: Any) -> Any:
+        """The late right − left slope follows the early bias: r = .695 in mice, .95 in the published model."""
+        return cohort.bias_to_slope(result, "tutor-executor")
+
+    @claims.theory(claims.above(0.8), source=LIEBANA_2025)
+    def systematic_total_error(self, result: Any) -> Any:
+        """The same holds with the total error in both layers: it does not speak for partial errors."""
+        return cohort.bias_to_slope(result, "total error")
+
+    @claims.theory(claims.near(-0.67, 0.26), source=LIEBANA_2025, loosely=claims.below(0.0))
+    def flip(self, result: Any) -> Any:
+        """The bias changes sides: r(early, late bias) = −.528 in mice, −.67 ± .26 in the model without
+        spread.
+        """
+        return cohort.bias_to_bias(result, "tutor-executor")
+
+    @claims.theory(claims.above(0.2), source=LIEBANA_2025)
+    def flip_not_robust(self, result: Any) -> Any:
+        """A spread of .05 in the constant weights undoes the change of sides: r rises by more than .2,
+        towards 0.
+        """
+        return cohort.bias_to_bias(result, "scattered start") - cohort.bias_to_bias(result, "tutor-executor")
+
+    @claims.theory(claims.near(0.517, 0.02), source=LIEBANA_2025)
+    def accuracy_early(self, result: Any) -> Any:
+        """Early in learning, mice are right in 51.7 % of trials."""
+        return cohort.sessions_of(result, "accuracy", "tutor-executor", *cohort.EARLY).mean("time")
+
+    @claims.theory(claims.near(0.758, 0.05), source=LIEBANA_2025, loosely=claims.near(0.758, 0.15))
+    def accuracy_late(self, result: Any) -> Any:
+        """At the end mice are right in 75.8 % of trials."""
+        return cohort.sessions_of(result, "accuracy", "tutor-executor", *cohort.late(result)).mean("time")
+
+    @claims.paper(LECTURE.at("saddle points arise through depth"), claims.below(1e-3))
+    def rates(self, result: Any) -> Any:
+        """Closed pathways grow at .354 (const) and .225 from {}, .159 from {const}, .086 from {right, const}."""
+        return np.abs(cohort.linear_rates(result) - np.array([0.354, 0.225, 0.159, 0.086]))
+
+    @claims.paper(LECTURE.at("dynamics pass near a hierarchy of saddle points"), claims.near(0.159, 0.02))
+    def growth_cohort(self, result: Any) -> Any:
+        """In sessions 8–12 stimulus pathways grow at the {const} saddle's rate .159 on average over all
+        animals.
+        """
+        return cohort.measured_growth(result)
+
+    @claims.paper(LECTURE.at("dynamics pass near a hierarchy of saddle points"), claims.near(0.159, 0.02))
+    def growth_near(self, result: Any) -> Any:
+        """They do in animals near that saddle, where both choices are alike: early bias within ± .1."""
+        return cohort.measured_growth(result)[np.abs(cohort.early_bias(result, "tutor-executor")) < 0.1]
+
+    @claims.paper(LECTURE.at("dynamics pass near a hierarchy of saddle points"), claims.near(0.159, 0.01))
+    def growth_expected(self, result: Any) -> Any:
+        """Expected updates, which know no chance and so no bias, grow there at the linearised rate .159."""
+        return cohort.measured_growth(result, theory=True)
+
+    @claims.paper(
+        LECTURE.at("dynamics pass near a hierarchy of saddle points"), claims.below(0.5), loosely=claims.below(0.75)
     )
+    def near_saddles(self, result: Any) -> Any:
+        """Animals come near a one-sided saddle: median of the nearest distance of slopes, deep over shallow."""
+        return np.median(cohort.closest(result, "tutor-executor")) / np.median(cohort.closest(result, "shallow"))
+
+    @claims.theory(claims.below(0.1), source=LIEBANA_2025)
+    def chance(self, result: Any) -> Any:
+        """Individuality is born of chance: from the first weights, expected updates give none (ratio of late
+        SDs).
+        """
+        return cohort.diversity(result, "tutor-executor", theory=True) / cohort.diversity(result, "tutor-executor")
+
+    @claims.theory(claims.above(0.9), source=LIEBANA_2025, loosely=claims.above(0.7))
+    def fate(self, result: Any) -> Any:
+        """After the early window the rest is fate: expected updates from there foretell the late slopes (r)."""
+        return cohort.across_cohort(
+            cohort.asymmetry(result, "tutor-executor"), cohort.forecast(result, "tutor-executor")["asymmetry"]
+        )
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear import _mice_figure

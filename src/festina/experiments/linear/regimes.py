@@ -4,20 +4,9 @@ from math import log
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Imbalance, LogDuration, Start, Strength
 from festina.experiments.linear._regimes_networks import (
     ARCHITECTURES,
@@ -35,31 +24,16 @@ from festina.sources import BRAUN_2022, DOMINE_2025
 FIRST = 1e-3  # time of the first recording after the start
 LARGE = 10.0  # an imbalance is large from this multiple of the strongest mode on
 TENTH = log(10.0) / 2.0  # |λ|t at which e^(−2|λ|t) is a tenth
-# Distances of the kernel at convergence, with their s.d. over runs. The pattern is the source's, the numbers are means
-# of ten runs of a separate simulation. By chance two such means may differ by three standard errors, 3·√(2/10) of the
-# s.d.: that is the tolerance. Twice as much is qualitatively so.
-TURNED = (
-    ("rich", "square", 0.116, 0.04),
-    ("rich", "funnel", 0.184, 0.04),
-    ("rich", "anti-funnel", 0.176, 0.04),
-    ("delayed", "funnel", 0.501, 0.08),
-    ("delayed", "anti-funnel", 0.564, 0.08),
-)
+# The pattern of distances is the source's. The numbers are means of ten runs of a separate simulation: by chance two
+# such means may differ by three standard errors of their difference. Twice as much is qualitatively so.
+SIMULATED = "a separate simulation of the same equations, ten runs"
+STANDARD_ERROR = (2.0 / 10.0) ** 0.5  # of a difference of two means of ten, in standard deviations of a run
 
 
-def _turned(kind: str, architecture: str, distance: float, deviation: float) -> Claim:
-    """The claim that a kernel ends at a distance from its start: with λ = 0 (`rich`), or |λ| = 50 (`delayed`)."""
-    imbalance = "0" if kind == "rich" else "−50" if architecture == "funnel" else "50"
-    chance = 3.0 * (2.0 / 10.0) ** 0.5 * deviation
-    return Claim(
-        f"{kind}-{architecture}",
-        DOMINE_2025.at("kernel distance over λ and architecture"),
-        f"With λ = {imbalance} the kernel of the {architecture} ends far from its start: at a distance of {distance:g} "
-        "in a separate simulation.",
-        quantity=lambda result: _end(result, "distance", _arms(result, kind, architecture)),
-        expect=near(distance, chance),
-        loosely=near(distance, 2.0 * chance),
-    )
+def _like(distance: float, deviation: float) -> dict[str, Any]:
+    """What is expected of a distance whose standard deviation over runs is known."""
+    chance = 3.0 * STANDARD_ERROR * deviation
+    return {"expect": claims.near(distance, chance), "loosely": claims.near(distance, 2.0 * chance)}
 
 
 class Regimes(Experiment):
@@ -181,72 +155,79 @@ class Regimes(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "exact",
-            DOMINE_2025.at("exact solution for λ-balanced weights"),
-            "Loss, tangent kernel and representations follow the exact solution in every network, for every λ.",
-            quantity=lambda result: result.errors(),
-            expect=below(1e-8),
-        ),
-        Claim(
-            "lazy",
-            DOMINE_2025.at("sign of λ and architecture"),
-            "With large |λ| and (No − Ni)·λ ≤ 0 the kernel keeps its direction: distance .000.",
-            quantity=lambda result: _end(result, "distance", large_arms(result, delayed=False)),
-            expect=below(0.005),
-        ),
-        Claim(
-            "lazy-movement",
-            DOMINE_2025.at("sign of λ and architecture"),
-            "The same kernels do not grow either.",
-            quantity=lambda result: _end(result, "movement", large_arms(result, delayed=False)),
-            expect=below(0.02),
-        ),
-        *(_turned(*cell) for cell in TURNED),
-        Claim(
-            "rich-movement",
-            DOMINE_2025.at("λ = 0"),
-            "At λ = 0 every kernel grows to many times its first size, however little it turns.",
-            quantity=lambda result: _end(result, "movement", [(name, 0.0) for name in ARCHITECTURES]),
-            expect=above(2.0),
-        ),
-        Claim(
-            "fast-phase",
-            DOMINE_2025.at("delayed rich regime"),
-            "Before that it is lazy and fast: what can be learned without turning is, but for a tenth, at 1.15/|λ|.",
-            quantity=lambda result: _fast_times(result),
-            expect=near(TENTH, 0.1),
-        ),
-        Claim(
-            "plateau",
-            DOMINE_2025.at("delayed rich regime"),
-            "The fast phase ends at the loss of the directions it cannot see (relative error at t = 4/|λ|).",
-            quantity=lambda result: _plateau_errors(result),
-            expect=below(0.05),
-        ),
-        Claim(
-            "rotation",
-            DOMINE_2025.at("delayed rich regime"),
-            "The plateau is left by rotation at rate √(s² + λ²/4) − |λ|/2 (relative error of the time to halve it).",
-            quantity=lambda result: abs(_leaving_times(result, "loss") / _leaving_times(result, "rotation") - 1.0),
-            expect=below(0.05),
-        ),
-        Claim(
-            "small-layer",
-            DOMINE_2025.at("representations"),
-            "Even in a lazy network the layer with the small weights comes to represent the task.",
-            quantity=lambda result: _lazy_similarities(result)[0],
-            expect=above(0.99),
-        ),
-        Claim(
-            "large-layer",
-            DOMINE_2025.at("representations"),
-            "The layer with the large weights does not: its similarity to the task stays what it was.",
-            quantity=lambda result: _lazy_similarities(result)[1],
-            expect=below(0.01),
-        ),
-    )
+    @claims.paper(DOMINE_2025.at("exact solution for λ-balanced weights"), claims.below(1e-8))
+    def exact(self, result: Any) -> Any:
+        """Loss, tangent kernel and representations follow the exact solution in every network, for every λ."""
+        return result.errors()
+
+    @claims.paper(DOMINE_2025.at("sign of λ and architecture"), claims.below(0.005))
+    def lazy(self, result: Any) -> Any:
+        """With large |λ| and (No − Ni)·λ ≤ 0 the kernel keeps its direction: distance .000."""
+        return _end(result, "distance", large_arms(result, delayed=False))
+
+    @claims.paper(DOMINE_2025.at("sign of λ and architecture"), claims.below(0.02))
+    def lazy_movement(self, result: Any) -> Any:
+        """The same kernels do not grow either."""
+        return _end(result, "movement", large_arms(result, delayed=False))
+
+    @claims.reference(SIMULATED, **_like(0.116, 0.04))
+    def rich_square(self, result: Any) -> Any:
+        """With λ = 0 the kernel of a square network ends at a cosine distance of .116 from its start."""
+        return _end(result, "distance", _arms(result, "rich", "square"))
+
+    @claims.reference(SIMULATED, **_like(0.184, 0.04))
+    def rich_funnel(self, result: Any) -> Any:
+        """With λ = 0 the kernel of a funnel ends at a cosine distance of .184 from its start."""
+        return _end(result, "distance", _arms(result, "rich", "funnel"))
+
+    @claims.reference(SIMULATED, **_like(0.176, 0.04))
+    def rich_anti_funnel(self, result: Any) -> Any:
+        """With λ = 0 the kernel of an anti-funnel ends at a cosine distance of .176 from its start."""
+        return _end(result, "distance", _arms(result, "rich", "anti-funnel"))
+
+    @claims.reference(SIMULATED, **_like(0.501, 0.08))
+    def delayed_funnel(self, result: Any) -> Any:
+        """With λ = −50 the kernel of a funnel ends far from its start, at a cosine distance of .501."""
+        return _end(result, "distance", _arms(result, "delayed", "funnel"))
+
+    @claims.reference(SIMULATED, **_like(0.564, 0.08))
+    def delayed_anti_funnel(self, result: Any) -> Any:
+        """With λ = 50 the kernel of an anti-funnel ends far from its start, at a cosine distance of .564."""
+        return _end(result, "distance", _arms(result, "delayed", "anti-funnel"))
+
+    @claims.paper(DOMINE_2025.at("λ = 0"), claims.above(2.0))
+    def rich_movement(self, result: Any) -> Any:
+        """At λ = 0 every kernel grows to many times its first size, however little it turns."""
+        return _end(result, "movement", [(name, 0.0) for name in ARCHITECTURES])
+
+    @claims.paper(DOMINE_2025.at("delayed rich regime"), claims.near(TENTH, 0.1))
+    def fast_phase(self, result: Any) -> Any:
+        """Before that it is lazy and fast: what can be learned without turning is, but for a tenth, at
+        1.15/|λ|.
+        """
+        return _fast_times(result)
+
+    @claims.paper(DOMINE_2025.at("delayed rich regime"), claims.below(0.05))
+    def plateau(self, result: Any) -> Any:
+        """The fast phase ends at the loss of the directions it cannot see (relative error at t = 4/|λ|)."""
+        return _plateau_errors(result)
+
+    @claims.paper(DOMINE_2025.at("delayed rich regime"), claims.below(0.05))
+    def rotation(self, result: Any) -> Any:
+        """The plateau is left by rotation at rate √(s² + λ²/4) − |λ|/2 (relative error of the time to halve
+        it).
+        """
+        return abs(_leaving_times(result, "loss") / _leaving_times(result, "rotation") - 1.0)
+
+    @claims.paper(DOMINE_2025.at("representations"), claims.above(0.99))
+    def small_layer(self, result: Any) -> Any:
+        """Even in a lazy network the layer with the small weights comes to represent the task."""
+        return _lazy_similarities(result)[0]
+
+    @claims.paper(DOMINE_2025.at("representations"), claims.below(0.01))
+    def large_layer(self, result: Any) -> Any:
+        """The layer with the large weights does not: its similarity to the task stays what it was."""
+        return _lazy_similarities(result)[1]
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear._regimes_figure import draw
@@ -263,7 +244,7 @@ def large_arms(result: Any, delayed: bool) -> list[tuple[str, float]]:
         if abs(imbalance) >= LARGE * result.config.strongest and ((outputs - inputs) * imbalance > 0) == delayed
     ]
     if not arms:
-        raise LookupError("needs an imbalance of at least ten times the strongest mode, of the right sign")
+        raise claims.NotApplicable("needs an imbalance of at least ten times the strongest mode, of the right sign")
     return arms
 
 
@@ -273,7 +254,7 @@ def _arms(result: Any, kind: str, architecture: str) -> list[tuple[str, float]]:
         return [(architecture, 0.0)]
     arms = [arm for arm in large_arms(result, delayed=True) if arm[0] == architecture]
     if not arms:
-        raise LookupError("needs a large imbalance of the other sign")
+        raise claims.NotApplicable("needs a large imbalance of the other sign")
     return [max(arms, key=lambda arm: abs(arm[1]))]
 
 
@@ -281,7 +262,7 @@ def arm_of(variable: Any, arm: tuple[str, float]) -> Any:
     """One variable of one network: runs × times."""
     architecture, imbalance = arm
     if imbalance not in variable["imbalance"]:
-        raise LookupError(f"needs λ = {imbalance:g} among the imbalances")
+        raise claims.NotApplicable(f"needs λ = {imbalance:g} among the imbalances")
     return variable.sel(architecture=architecture, imbalance=imbalance).transpose("run", "time").values
 
 

@@ -4,20 +4,9 @@ from math import log
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Duration, Strength
 from festina.sources import BRAUN_2022, DOMINE_2025
 
@@ -144,71 +133,58 @@ class Reversal(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "exact",
-            DOMINE_2025.at("exact dynamics for every λ"),
-            "With λ ≠ 0 the reversal follows the closed form.",
-            quantity=lambda result: result.errors("strength"),
-            expect=below(1e-6),
-        ),
-        Claim(
-            "stuck",
-            BRAUN_2022.at("reversal learning"),
-            "With λ = 0 the exact flow ends at the saddle W = 0, with a quarter of the initial loss.",
-            quantity=lambda result: loss_ratio(result.theory, AXES),
-            expect=near(0.25, 1e-6),
-        ),
-        Claim(
-            "stuck-simulated",
-            BRAUN_2022.at("reversal learning"),
-            "So does a simulation whose rounding errors treat both layers alike.",
-            quantity=lambda result: loss_ratio(result.data, AXES),
-            expect=near(0.25, 1e-6),
-        ),
-        Claim(
-            "crossing",
-            DOMINE_2025.at("reversal; rate derived here"),
-            "Zero is crossed after (1/2s) ln(1/λ): the slope against ln(1/λ), times 2s, is 1 (deviation, every mode).",
-            quantity=lambda result: abs(2 * _slope_of_times(result, 0.0) - 1).max(axis=-1),
-            expect=below(0.02),
-        ),
-        Claim(
-            "relearning",
-            DOMINE_2025.at("reversal; rate derived here"),
-            "Half of the new task is known after (1/s) ln(1/λ): the slope, times s, is 1 (deviation, every mode).",
-            quantity=lambda result: abs(_slope_of_times(result, 0.5) - 1).max(axis=-1),
-            expect=below(0.02),
-        ),
-        Claim(
-            "spurious",
-            BRAUN_2022.at("reversal learning; numerics here"),
-            "Rotated, the same network with λ = 0 escapes in simulation: the loss ends near zero, not at a quarter.",
-            quantity=lambda result: np.max([loss_ratio(result.data, name) for name in DOUBLE], axis=0),
-            expect=below(0.01),
-        ),
-        Claim(
-            "nudged",
-            BRAUN_2022.at("reversal learning; numerics here"),
-            "So does the mode of one weight that is off by 1e-15: it ends at −s (as a share of −s).",
-            quantity=lambda result: -_known(result, NUDGED)[:, -1, 0] / result.config.strengths[0],
-            expect=near(1.0, 0.01),
-        ),
-        Claim(
-            "arbitrary",
-            BRAUN_2022.at("reversal learning; numerics here"),
-            "Escape times (times s) differ between ways of writing one computation in float64 (largest difference).",
-            quantity=lambda result: np.ptp([escape_times(result, name) for name in DOUBLE], axis=0).max(axis=-1),
-            expect=above(0.01),
-        ),
-        Claim(
-            "precision",
-            BRAUN_2022.at("reversal learning; numerics here"),
-            "Having kept the weights in float32 brings the escape forward by ½ ln 2²⁹ = 10.05, in units of 1/s.",
-            quantity=lambda result: (escape_times(result, ROTATED) - escape_times(result, SINGLE)).mean(axis=-1),
-            expect=near(0.5 * 29 * log(2.0), 2.0),
-        ),
-    )
+    @claims.paper(DOMINE_2025.at("exact dynamics for every λ"), claims.below(1e-6))
+    def exact(self, result: Any) -> Any:
+        """With λ ≠ 0 the reversal follows the closed form."""
+        return result.errors("strength")
+
+    @claims.paper(BRAUN_2022.at("reversal learning"), claims.near(0.25, 1e-6))
+    def stuck(self, result: Any) -> Any:
+        """With λ = 0 the exact flow ends at the saddle W = 0, with a quarter of the initial loss."""
+        return loss_ratio(result.theory, AXES)
+
+    @claims.paper(BRAUN_2022.at("reversal learning"), claims.near(0.25, 1e-6))
+    def stuck_simulated(self, result: Any) -> Any:
+        """So does a simulation whose rounding errors treat both layers alike."""
+        return loss_ratio(result.data, AXES)
+
+    @claims.paper(DOMINE_2025.at("reversal; rate derived here"), claims.below(0.02))
+    def crossing(self, result: Any) -> Any:
+        """Zero is crossed after (1/2s) ln(1/λ): the slope against ln(1/λ), times 2s, is 1 (deviation, every
+        mode).
+        """
+        return abs(2 * _slope_of_times(result, 0.0) - 1).max(axis=-1)
+
+    @claims.paper(DOMINE_2025.at("reversal; rate derived here"), claims.below(0.02))
+    def relearning(self, result: Any) -> Any:
+        """Half of the new task is known after (1/s) ln(1/λ): the slope, times s, is 1 (deviation, every
+        mode).
+        """
+        return abs(_slope_of_times(result, 0.5) - 1).max(axis=-1)
+
+    @claims.paper(BRAUN_2022.at("reversal learning; numerics here"), claims.below(0.01))
+    def spurious(self, result: Any) -> Any:
+        """Rotated, the same network with λ = 0 escapes in simulation: the loss ends near zero, not at a
+        quarter.
+        """
+        return np.max([loss_ratio(result.data, name) for name in DOUBLE], axis=0)
+
+    @claims.paper(BRAUN_2022.at("reversal learning; numerics here"), claims.near(1.0, 0.01))
+    def nudged(self, result: Any) -> Any:
+        """So does the mode of one weight that is off by 1e-15: it ends at −s (as a share of −s)."""
+        return -_known(result, NUDGED)[:, -1, 0] / result.config.strengths[0]
+
+    @claims.paper(BRAUN_2022.at("reversal learning; numerics here"), claims.above(0.01))
+    def arbitrary(self, result: Any) -> Any:
+        """Escape times (times s) differ between ways of writing one computation in float64 (largest
+        difference).
+        """
+        return np.ptp([escape_times(result, name) for name in DOUBLE], axis=0).max(axis=-1)
+
+    @claims.paper(BRAUN_2022.at("reversal learning; numerics here"), claims.near(0.5 * 29 * log(2.0), 2.0))
+    def precision(self, result: Any) -> Any:
+        """Having kept the weights in float32 brings the escape forward by ½ ln 2²⁹ = 10.05, in units of 1/s."""
+        return (escape_times(result, ROTATED) - escape_times(result, SINGLE)).mean(axis=-1)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear._reversal_figure import draw

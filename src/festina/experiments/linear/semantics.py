@@ -4,20 +4,10 @@ from math import prod
 from typing import Any, Literal
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
 from festina.errors import require
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    continuous,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Duration, Start
 from festina.sources import SAXE_2019
 
@@ -144,80 +134,57 @@ class Semantics(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "spectrum",
-            SAXE_2019.at("SI, generative models"),
-            "The singular values of the input-output correlation are those of the structure's closed form.",
-            quantity=lambda result: _spectrum_error(result.config),
-            expect=below(1e-10),
-        ),
-        Claim(
-            "exact",
-            SAXE_2019.at("eq. for a(t)"),
-            "From decoupled weights every level follows the closed form of a chain of two weights.",
-            quantity=lambda result: _errors(result, "decoupled"),
-            expect=below(1e-8),
-        ),
-        Claim(
-            "random",
-            SAXE_2019.at("comparison with simulation"),
-            "From small random weights the same closed form holds approximately, with a₀ the part that grows.",
-            quantity=lambda result: _errors(result, "deep"),
-            expect=below(0.05),
-            loosely=below(0.15),
-        ),
-        Claim(
-            "progressive",
-            SAXE_2019.at("progressive differentiation"),
-            "Broad levels are learned before fine ones: half-times rise from each level to the next.",
-            quantity=lambda result: np.diff(half_times(result, "deep"), axis=-1).min(axis=-1),
-            expect=above(0.0),
-        ),
-        Claim(
-            "half-time",
-            SAXE_2019.at("progressive differentiation"),
-            "Half of a level is learned by t½ = τ/(2s) ln(s/(λa₀) − 1) (largest relative error over the levels).",
-            quantity=lambda result: abs(half_times(result, "deep") / predicted_half_times(result) - 1).max(axis=-1),
-            expect=below(0.05),
-        ),
-        Claim(
-            "one-rate",
-            SAXE_2019.at("shallow network"),
-            "A shallow network learns all levels at once, by t½ = (τ/λ) ln 2 (largest relative error).",
-            quantity=lambda result: abs(half_times(result, "shallow") / shallow_half_time(result) - 1).max(axis=-1),
-            expect=below(0.01),
-        ),
-        Claim(
-            "stages",
-            SAXE_2019.at("stage-like transitions"),
-            "A deep network waits and then jumps: (t90 − t10)/t10 is a small share of the shallow network's.",
-            quantity=lambda result: _stages(result, "deep") / _stages(result, "shallow"),
-            expect=below(0.05),
-        ),
-        Claim(
-            "sharper",
-            SAXE_2019.at("stage-like transitions"),
-            "From a tenth of the initial weights the transitions are more stage-like still (ratio of the two).",
-            quantity=lambda result: _stages(result, "deep from a tenth") / _stages(result, "deep"),
-            expect=below(0.85),
-        ),
-        Claim(
-            "illusions",
-            SAXE_2019.at("illusory correlations"),
-            "A deep network ascribes features of a neighbourhood to items just outside it, and later unlearns this.",
-            quantity=lambda result: _rise_and_fall(result, "deep").min(axis=-1),
-            expect=above(0.3),
-            loosely=above(0.05),
-        ),
-        Claim(
-            "no-illusions",
-            SAXE_2019.at("illusory correlations"),
-            "A shallow network never does: such responses only decay from where they began.",
-            quantity=lambda result: _rise(result, "shallow").max(axis=-1),
-            expect=below(1e-9),
-        ),
-    )
+    @claims.paper(SAXE_2019.at("SI, generative models"), claims.below(1e-10))
+    def spectrum(self, result: Any) -> Any:
+        """The singular values of the input-output correlation are those of the structure's closed form."""
+        return _spectrum_error(result.config)
+
+    @claims.paper(SAXE_2019.at("eq. for a(t)"), claims.below(1e-8))
+    def exact(self, result: Any) -> Any:
+        """From decoupled weights every level follows the closed form of a chain of two weights."""
+        return _errors(result, "decoupled")
+
+    @claims.paper(SAXE_2019.at("comparison with simulation"), claims.below(0.05), loosely=claims.below(0.15))
+    def random(self, result: Any) -> Any:
+        """From small random weights the same closed form holds approximately, with a₀ the part that grows."""
+        return _errors(result, "deep")
+
+    @claims.paper(SAXE_2019.at("progressive differentiation"), claims.above(0.0))
+    def progressive(self, result: Any) -> Any:
+        """Broad levels are learned before fine ones: half-times rise from each level to the next."""
+        return np.diff(half_times(result, "deep"), axis=-1).min(axis=-1)
+
+    @claims.paper(SAXE_2019.at("progressive differentiation"), claims.below(0.05))
+    def half_time(self, result: Any) -> Any:
+        """Half of a level is learned by t½ = τ/(2s) ln(s/(λa₀) − 1) (largest relative error over the levels)."""
+        return abs(half_times(result, "deep") / predicted_half_times(result) - 1).max(axis=-1)
+
+    @claims.paper(SAXE_2019.at("shallow network"), claims.below(0.01))
+    def one_rate(self, result: Any) -> Any:
+        """A shallow network learns all levels at once, by t½ = (τ/λ) ln 2 (largest relative error)."""
+        return abs(half_times(result, "shallow") / shallow_half_time(result) - 1).max(axis=-1)
+
+    @claims.paper(SAXE_2019.at("stage-like transitions"), claims.below(0.05))
+    def stages(self, result: Any) -> Any:
+        """A deep network waits and then jumps: (t90 − t10)/t10 is a small share of the shallow network's."""
+        return _stages(result, "deep") / _stages(result, "shallow")
+
+    @claims.paper(SAXE_2019.at("stage-like transitions"), claims.below(0.85))
+    def sharper(self, result: Any) -> Any:
+        """From a tenth of the initial weights the transitions are more stage-like still (ratio of the two)."""
+        return _stages(result, "deep from a tenth") / _stages(result, "deep")
+
+    @claims.paper(SAXE_2019.at("illusory correlations"), claims.above(0.3), loosely=claims.above(0.05))
+    def illusions(self, result: Any) -> Any:
+        """A deep network ascribes features of a neighbourhood to items just outside it, and later unlearns
+        this.
+        """
+        return _rise_and_fall(result, "deep").min(axis=-1)
+
+    @claims.paper(SAXE_2019.at("illusory correlations"), claims.below(1e-9))
+    def no_illusions(self, result: Any) -> Any:
+        """A shallow network never does: such responses only decay from where they began."""
+        return _rise(result, "shallow").max(axis=-1)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear._semantics_figure import draw

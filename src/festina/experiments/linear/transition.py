@@ -4,20 +4,9 @@ from math import log
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Imbalance, LogDuration, Share, Start, Strength
 from festina.experiments.linear._regimes_networks import draw_arm, loss_of, maps_of, split
 from festina.sources import DOMINE_2025, LECTURE
@@ -134,57 +123,40 @@ class Transition(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "exact",
-            DOMINE_2025.at("scalar solution for imbalanced weights"),
-            "Two weights follow the closed form for every imbalance.",
-            quantity=lambda result: result.errors("product", "loss"),
-            expect=below(1e-8),
-        ),
-        Claim(
-            "exact-network",
-            DOMINE_2025.at("exact solution for λ-balanced weights"),
-            "So does a network, mode by mode, its exact solution.",
-            quantity=lambda result: result.errors("learned", "network_loss"),
-            expect=below(1e-8),
-        ),
-        Claim(
-            "sigmoid",
-            LECTURE.at("imbalance: from lazy to rich"),
-            "At λ = 0 (s = 1, a₀ = 10⁻³) learning waits and then jumps: t10/t90 = .517.",
-            quantity=lambda result: _ratio_at(result, _balanced(result)),
-            expect=near(0.517, 0.001),
-        ),
-        Claim(
-            "exponential",
-            LECTURE.at("imbalance: from lazy to rich"),
-            "At large |λ| learning is exponential: t10/t90 = .0458.",
-            quantity=lambda result: _ratio_at(result, _largest(result)),
-            expect=near(EXPONENTIAL, 0.001),
-        ),
-        Claim(
-            "gradual",
-            DOMINE_2025.at("from sigmoidal to exponential"),
-            "There is no threshold: every increase of |λ| makes the course more exponential (steps of t10/t90).",
-            quantity=lambda result: np.diff(ratios(result)[1]),
-            expect=below(0.0),
-        ),
-        Claim(
-            "one-after-another",
-            DOMINE_2025.at("from sigmoidal to exponential"),
-            "At λ = 0 a network learns its strong modes well before its weak ones (ratio of the half-times).",
-            quantity=lambda result: half_time_ratios(result, _balanced(result)),
-            expect=above(1.5),
-        ),
-        Claim(
-            "together",
-            DOMINE_2025.at("from sigmoidal to exponential"),
-            "At large |λ| it learns all of them at the same time.",
-            quantity=lambda result: half_time_ratios(result, _largest(result)),
-            expect=near(1.0, 0.02),
-        ),
-    )
+    @claims.paper(DOMINE_2025.at("scalar solution for imbalanced weights"), claims.below(1e-8))
+    def exact(self, result: Any) -> Any:
+        """Two weights follow the closed form for every imbalance."""
+        return result.errors("product", "loss")
+
+    @claims.paper(DOMINE_2025.at("exact solution for λ-balanced weights"), claims.below(1e-8))
+    def exact_network(self, result: Any) -> Any:
+        """So does a network, mode by mode, its exact solution."""
+        return result.errors("learned", "network_loss")
+
+    @claims.paper(LECTURE.at("imbalance: from lazy to rich"), claims.near(0.517, 0.001))
+    def sigmoid(self, result: Any) -> Any:
+        """At λ = 0 (s = 1, a₀ = 10⁻³) learning waits and then jumps: t10/t90 = .517."""
+        return _ratio_at(result, _balanced(result))
+
+    @claims.paper(LECTURE.at("imbalance: from lazy to rich"), claims.near(EXPONENTIAL, 0.001))
+    def exponential(self, result: Any) -> Any:
+        """At large |λ| learning is exponential: t10/t90 = .0458."""
+        return _ratio_at(result, _largest(result))
+
+    @claims.paper(DOMINE_2025.at("from sigmoidal to exponential"), claims.below(0.0))
+    def gradual(self, result: Any) -> Any:
+        """There is no threshold: every increase of |λ| makes the course more exponential (steps of t10/t90)."""
+        return np.diff(ratios(result)[1])
+
+    @claims.paper(DOMINE_2025.at("from sigmoidal to exponential"), claims.above(1.5))
+    def one_after_another(self, result: Any) -> Any:
+        """At λ = 0 a network learns its strong modes well before its weak ones (ratio of the half-times)."""
+        return half_time_ratios(result, _balanced(result))
+
+    @claims.paper(DOMINE_2025.at("from sigmoidal to exponential"), claims.near(1.0, 0.02))
+    def together(self, result: Any) -> Any:
+        """At large |λ| it learns all of them at the same time."""
+        return half_time_ratios(result, _largest(result))
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear._transition_figure import draw
@@ -245,12 +217,12 @@ def half_time_ratios(result: Any, imbalance: float) -> Any:
 
 def _balanced(result: Any) -> float:
     if 0.0 not in result.config.imbalance:
-        raise LookupError("needs λ = 0 among the imbalances")
+        raise claims.NotApplicable("needs λ = 0 among the imbalances")
     return 0.0
 
 
 def _largest(result: Any) -> float:
     largest = max(result.config.imbalance, key=abs)
     if abs(largest) < LARGE * result.config.strength:
-        raise LookupError("needs an imbalance of at least ten times the strength")
+        raise claims.NotApplicable("needs an imbalance of at least ten times the strength")
     return largest

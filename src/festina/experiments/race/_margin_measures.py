@@ -6,6 +6,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
+from festina.claims import NotApplicable
 from festina.experiments.race._small_steps import SMALL
 
 CROSSING = sqrt(2.0 / 3.0)
@@ -70,14 +71,14 @@ def _margins_around(result: Any) -> tuple[int, int]:
     """The margins next to Δ*, as numbers in the list of all."""
     after = int(np.searchsorted(result["separation"].values, CROSSING))
     if not 0 < after < result["separation"].size:
-        raise LookupError("needs margins on either side of √(2/3)")
+        raise NotApplicable("needs margins on either side of √(2/3)")
     return after - 1, after
 
 
 def share_at(result: Any, separation: float) -> Any:
     """The share at one margin from the smallest start, by run."""
     if separation not in result.config.separation:
-        raise LookupError(f"needs the margin {separation:g}")
+        raise NotApplicable(f"needs the margin {separation:g}")
     return final_share(result)[:, -1, result.config.separation.index(separation)]
 
 
@@ -95,7 +96,7 @@ def large_starts(result: Any) -> list[int]:
     """The others."""
     large = [number for number, scale in enumerate(result.config.scale) if scale > SMALL]
     if not large:
-        raise LookupError(f"needs a start above σ = {SMALL:g}")
+        raise NotApplicable(f"needs a start above σ = {SMALL:g}")
     return large
 
 
@@ -109,7 +110,7 @@ def share_beyond(result: Any) -> Any:
     """The share where no unit can keep a single example, from the smallest start, by run and margin."""
     wide = result["separation"].values > LAST_SINGLE
     if not wide.any():
-        raise LookupError("needs a margin above √2")
+        raise NotApplicable("needs a margin above √2")
     return final_share(result)[:, -1, wide]
 
 
@@ -124,6 +125,6 @@ def index_gap(result: Any) -> Any:
     """Largest distance of the function's index from that of a nonlinear solution, at narrow margins, by run."""
     narrow = result["separation"].values <= WELL_BELOW
     if not narrow.any():
-        raise LookupError(f"needs a margin of at most {WELL_BELOW:g}")
+        raise NotApplicable(f"needs a margin of at most {WELL_BELOW:g}")
     pure = fs.theory.margin.pure_index(result["separation"].values[narrow])
     return np.abs(_final(result, "index")[:, -1, narrow] - pure).max(axis=1)

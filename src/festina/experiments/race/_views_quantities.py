@@ -4,6 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
+from festina.claims import NotApplicable
 from festina.experiments.race._settled import require_settled
 
 ENOUGH = 10  # seeds from which a distribution over seeds can be spoken of
@@ -32,7 +33,7 @@ def spread_together(result: Any) -> Any:
 
 def _spread(result: Any, where: dict[str, Any]) -> Any:
     if result.data.sizes["run"] < 2:
-        raise LookupError("needs several seeds")
+        raise NotApplicable("needs several seeds")
     return _final(result, "dominance").sel(where).std("run").max().values
 
 
@@ -75,14 +76,14 @@ def final_dominance(result: Any) -> Any:
 def sharpening(result: Any) -> Any:
     """By how much the mean dominance rises from each start to the next smaller one."""
     if len(result.config.initial) < 2:
-        raise LookupError("needs several starts")
+        raise NotApplicable("needs several starts")
     return -np.diff(final_dominance(result), axis=1)
 
 
 def winners_entropy(result: Any) -> Any:
     """Entropy over seeds of the strongest view for p = 1, from the smallest start, by depth from 3 on."""
     if result.data.sizes["run"] < ENOUGH:
-        raise LookupError(f"needs at least {ENOUGH} seeds")
+        raise NotApplicable(f"needs at least {ENOUGH} seeds")
     chosen = _final(result).sel(together=_always(result), depth=_deep(result)).isel(initial=_smallest(result))
     winners = chosen.transpose("depth", "run", "view").values.argmax(axis=-1)
     return np.array([fs.measures.winner_entropy(row, result.config.views) for row in winners])
@@ -139,31 +140,31 @@ def _apart(result: Any) -> list[float]:
     """All p < 1."""
     found = [together for together in result.config.together if together < 1]
     if not found:
-        raise LookupError("needs p < 1 among the probabilities")
+        raise NotApplicable("needs p < 1 among the probabilities")
     return found
 
 
 def _most_apart(result: Any) -> float:
     largest = max(_apart(result))
     if largest == 0:
-        raise LookupError("needs 0 < p < 1 among the probabilities")
+        raise NotApplicable("needs 0 < p < 1 among the probabilities")
     return largest
 
 
 def _always(result: Any) -> float:
     if 1.0 not in result.config.together:
-        raise LookupError("needs p = 1 among the probabilities")
+        raise NotApplicable("needs p = 1 among the probabilities")
     return 1.0
 
 
 def _two(result: Any) -> int:
     if 2 not in result.config.depth:
-        raise LookupError("needs the depth 2 among the depths")
+        raise NotApplicable("needs the depth 2 among the depths")
     return 2
 
 
 def _deep(result: Any) -> list[int]:
     found = [depth for depth in result.config.depth if depth >= 3]
     if not found:
-        raise LookupError("needs a depth of 3 or more")
+        raise NotApplicable("needs a depth of 3 or more")
     return found

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Distinct, Duration, Start
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.race._settled import require_settled
@@ -114,78 +115,65 @@ class Context(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "exact",
-            SAXE_2022.at("context-dependent processing"),
-            "Pathways of one kind follow the closed form, with s = .707 always on and s = .5 in one context.",
-            quantity=lambda result: result.errors("alone_loss"),
-            expect=below(1e-8),
-        ),
-        Claim(
-            "half",
-            LECTURE.at("context-dependent processing"),
-            "A pathway that is always on explains half of the answers (loss at the end).",
-            quantity=lambda result: _end(result["alone_loss"].sel(gating="always on"), 1e-6),
-            expect=near(STALLED, 1e-6),
-        ),
-        Claim(
-            "linear-first",
-            LECTURE.at("context-dependent processing"),
-            "In a race the linear pathway is first (its strength over that of the others when half the loss is gone).",
-            quantity=lambda result: lead(result),
-            expect=above(2.0),
-        ),
-        Claim(
-            "solved",
-            LECTURE.at("context-dependent processing"),
-            "Pathways for each context then learn the rest (loss at the end).",
-            quantity=lambda result: _end(result["race_loss"], 1e-4),
-            expect=below(1e-4),
-        ),
-        Claim(
-            "no-cue",
-            LECTURE.at("context-dependent processing"),
-            "Without a cue a rectified network stalls where a linear one does (loss at the end).",
-            quantity=lambda result: _at(result, "rectified_loss", 0.0),
-            expect=near(STALLED, 1e-3),
-        ),
-        Claim(
-            "cued",
-            LECTURE.at("context-dependent processing"),
-            "With a cue of size 1 it solves the task (loss at the end).",
-            quantity=lambda result: _at(result, "rectified_loss", 1.0),
-            expect=below(1e-3),
-        ),
-        Claim(
-            "follows",
-            SAXE_2022.at("context-dependent processing"),
-            "A rectified network follows the gated one with all pathways, up to a shift in time (largest |ΔL|, κ = 1).",
-            quantity=lambda result: _left_of_shifts(result),
-            expect=below(0.02),
-        ),
-        Claim(
-            "contextual",
-            SAXE_2022.at("context-dependent processing"),
-            "Learning makes gates depend on the context (gain in the share of strength of such units, κ = 1, mean).",
-            quantity=lambda result: np.mean(_at(result, "contextual", 1.0) - _before(result, "contextual", 1.0)),
-            expect=above(0.1),
-        ),
-        Claim(
-            "three-and-one",
-            LECTURE.at("assumptions & caveats; observed here"),
-            "Units on for three examples of one context and one of the other have most strength (share, κ = 1, mean).",
-            quantity=lambda result: np.mean(three_and_one(_at(result, "gates", 1.0))),
-            expect=above(0.5),
-        ),
-        Claim(
-            "not-kept",
-            LECTURE.at("assumptions & caveats"),
-            "Gates for exactly one context are none that a rectified unit can keep (how many of the two are, κ = 1).",
-            quantity=lambda result: kept_contexts(1.0),
-            expect=below(0.5),
-        ),
-    )
+    @claims.paper(SAXE_2022.at("context-dependent processing"), claims.below(1e-8))
+    def exact(self, result: Any) -> Any:
+        """Pathways of one kind follow the closed form, with s = .707 always on and s = .5 in one context."""
+        return result.errors("alone_loss")
+
+    @claims.paper(LECTURE.at("context-dependent processing"), claims.near(STALLED, 1e-6))
+    def half(self, result: Any) -> Any:
+        """A pathway that is always on explains half of the answers (loss at the end)."""
+        return _end(result["alone_loss"].sel(gating="always on"), 1e-6)
+
+    @claims.paper(LECTURE.at("context-dependent processing"), claims.above(2.0))
+    def linear_first(self, result: Any) -> Any:
+        """In a race the linear pathway is first (its strength over that of the others when half the loss is
+        gone).
+        """
+        return lead(result)
+
+    @claims.paper(LECTURE.at("context-dependent processing"), claims.below(1e-4))
+    def solved(self, result: Any) -> Any:
+        """Pathways for each context then learn the rest (loss at the end)."""
+        return _end(result["race_loss"], 1e-4)
+
+    @claims.paper(LECTURE.at("context-dependent processing"), claims.near(STALLED, 1e-3))
+    def no_cue(self, result: Any) -> Any:
+        """Without a cue a rectified network stalls where a linear one does (loss at the end)."""
+        return _at(result, "rectified_loss", 0.0)
+
+    @claims.paper(LECTURE.at("context-dependent processing"), claims.below(1e-3))
+    def cued(self, result: Any) -> Any:
+        """With a cue of size 1 it solves the task (loss at the end)."""
+        return _at(result, "rectified_loss", 1.0)
+
+    @claims.paper(SAXE_2022.at("context-dependent processing"), claims.below(0.02))
+    def follows(self, result: Any) -> Any:
+        """A rectified network follows the gated one with all pathways, up to a shift in time (largest |ΔL|, κ
+        = 1).
+        """
+        return _left_of_shifts(result)
+
+    @claims.paper(SAXE_2022.at("context-dependent processing"), claims.above(0.1))
+    def contextual(self, result: Any) -> Any:
+        """Learning makes gates depend on the context (gain in the share of strength of such units, κ = 1,
+        mean).
+        """
+        return np.mean(_at(result, "contextual", 1.0) - _before(result, "contextual", 1.0))
+
+    @claims.paper(LECTURE.at("assumptions & caveats; observed here"), claims.above(0.5))
+    def three_and_one(self, result: Any) -> Any:
+        """Units on for three examples of one context and one of the other have most strength (share, κ = 1,
+        mean).
+        """
+        return np.mean(three_and_one(_at(result, "gates", 1.0)))
+
+    @claims.paper(LECTURE.at("assumptions & caveats"), claims.below(0.5))
+    def not_kept(self, result: Any) -> Any:
+        """Gates for exactly one context are none that a rectified unit can keep (how many of the two are, κ =
+        1).
+        """
+        return kept_contexts(1.0)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._context_figure import draw
@@ -256,7 +244,7 @@ def lead(result: Any) -> Any:
     strength = result["strength"].isel(run=0).transpose("pathway", "time").values
     half = fs.measures.crossing_time(time, -loss, -0.5 * loss[0])
     if not np.isfinite(half):
-        raise LookupError("needs a longer run: half of the loss is not gone")
+        raise claims.NotApplicable("needs a longer run: half of the loss is not gone")
     linear, *others = (np.interp(half, time, one) for one in strength)
     return linear / np.mean(others)
 
@@ -290,7 +278,7 @@ def three_and_one(gates: Any) -> Any:
 
 def _select(result: Any, name: str, cue: float) -> Any:
     if cue not in result.config.cue:
-        raise LookupError(f"needs the cue {cue:g} among the cues")
+        raise claims.NotApplicable(f"needs the cue {cue:g} among the cues")
     return result[name].sel(cue=cue)
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, structural
 from festina.experiments._fields import Start
 from festina.experiments.race._margin_measures import (
     CROSSING,
@@ -148,99 +149,85 @@ class Margin(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "crossing",
-            LECTURE.at("transition to nonlinearity"),
-            "Curves of neighbouring starts cross at Δ* = √(2/3) = .816 (mean over pairs).",
-            quantity=at_the_end(lambda result: crossings(result).mean(axis=0)),
-            expect=near(CROSSING, 0.03),
-        ),
-        Claim(
-            "one-point",
-            LECTURE.at("transition to nonlinearity"),
-            "All of them cross in one point (distance of every pair's crossing from Δ*, mean over runs).",
-            quantity=at_the_end(lambda result: np.abs(crossings(result).mean(axis=1) - CROSSING)),
-            expect=below(0.06),
-        ),
-        Claim(
-            "falling",
-            LECTURE.at("transition to nonlinearity"),
-            "The share of strength active on one example falls with the margin (largest rise between two margins).",
-            quantity=at_the_end(lambda result: np.diff(mean_share(result), axis=1).max(axis=1)),
-            expect=below(0.01),
-        ),
-        Claim(
-            "sharper",
-            LECTURE.at("the fastest pathways can dominate; derived here"),
-            "The smaller the start, the steeper the fall at Δ* (slope over that of the next larger start).",
-            quantity=at_the_end(lambda result: slopes(result)[1:] / slopes(result)[:-1]),
-            expect=above(1.0),
-        ),
-        Claim(
-            "nonlinear",
-            LECTURE.at("nonlinear representations emerge before they are strictly necessary"),
-            "Well below Δ*, at Δ = .4, the nonlinear solution wins a task that is linear (share, smallest start).",
-            quantity=at_the_end(lambda result: share_at(result, WELL_BELOW)),
-            expect=above(0.95),
-        ),
-        Claim(
-            "linear",
-            LECTURE.at("transition to nonlinearity"),
-            "Well above it, at Δ = 1.2, the linear solution wins (mean share, smallest start).",
-            quantity=at_the_end(lambda result: share_at(result, WELL_ABOVE).mean()),
-            expect=below(0.1),
-        ),
-        Claim(
-            "none",
-            LECTURE.at("assumptions & caveats"),
-            "Beyond Δ = √2 there is no unit with a single example (share, smallest start).",
-            quantity=at_the_end(lambda result: share_beyond(result)),
-            expect=below(0.01),
-        ),
-        Claim(
-            "answered",
-            LECTURE.at("reduction and exact solutions; solved here"),
-            "Both kinds together answer every example: π√(2+Δ²) + ρΔ is 1 at the end (distance, smallest start).",
-            quantity=at_the_end(lambda result: answer_gap(result)),
-            expect=below(0.02),
-        ),
-        Claim(
-            "law",
-            LECTURE.at("reduction and exact solutions; solved here"),
-            "The smallest start predicts the other small ones, σ ≤ .01 (largest error of the mean share, Δ < √2).",
-            quantity=at_the_end(
-                lambda result: worst_error(result, from_smallest(result).mean(axis=0), small_starts(result)[:-1])
-            ),
-            expect=below(0.05),
-            loosely=below(0.1),
-        ),
-        Claim(
-            "law-large",
-            LECTURE.at("reduction and exact solutions; solved here"),
-            "It predicts larger starts as well.",
-            quantity=at_the_end(
-                lambda result: worst_error(result, from_smallest(result).mean(axis=0), large_starts(result))
-            ),
-            expect=below(0.05),
-            loosely=below(0.1),
-        ),
-        Claim(
-            "nothing-fitted",
-            LECTURE.at("reduction and exact solutions; solved here"),
-            "Freely growing units predict every share from small starts with nothing fitted (largest error, Δ < √2).",
-            quantity=at_the_end(lambda result: worst_error(result, predicted_share(result), small_starts(result))),
-            expect=below(0.05),
-            loosely=below(0.1),
-        ),
-        Claim(
-            "index",
-            LECTURE.at("transition to nonlinearity; derived here"),
-            "A function's index of nonlinearity is not 1 but (2−Δ²)/(2+Δ²), where units are all nonlinear (distance).",
-            quantity=at_the_end(lambda result: index_gap(result)),
-            expect=below(0.02),
-        ),
+    @claims.paper(LECTURE.at("transition to nonlinearity"), claims.near(CROSSING, 0.03))
+    def crossing(self, result: Any) -> Any:
+        """Curves of neighbouring starts cross at Δ* = √(2/3) = .816 (mean over pairs)."""
+        return at_the_end(lambda result: crossings(result).mean(axis=0))(result)
+
+    @claims.paper(LECTURE.at("transition to nonlinearity"), claims.below(0.06))
+    def one_point(self, result: Any) -> Any:
+        """All of them cross in one point (distance of every pair's crossing from Δ*, mean over runs)."""
+        return at_the_end(lambda result: np.abs(crossings(result).mean(axis=1) - CROSSING))(result)
+
+    @claims.paper(LECTURE.at("transition to nonlinearity"), claims.below(0.01))
+    def falling(self, result: Any) -> Any:
+        """The share of strength active on one example falls with the margin (largest rise between two
+        margins).
+        """
+        return at_the_end(lambda result: np.diff(mean_share(result), axis=1).max(axis=1))(result)
+
+    @claims.paper(LECTURE.at("the fastest pathways can dominate; derived here"), claims.above(1.0))
+    def sharper(self, result: Any) -> Any:
+        """The smaller the start, the steeper the fall at Δ* (slope over that of the next larger start)."""
+        return at_the_end(lambda result: slopes(result)[1:] / slopes(result)[:-1])(result)
+
+    @claims.paper(LECTURE.at("nonlinear representations emerge before they are strictly necessary"), claims.above(0.95))
+    def nonlinear(self, result: Any) -> Any:
+        """Well below Δ*, at Δ = .4, the nonlinear solution wins a task that is linear (share, smallest
+        start).
+        """
+        return at_the_end(lambda result: share_at(result, WELL_BELOW))(result)
+
+    @claims.paper(LECTURE.at("transition to nonlinearity"), claims.below(0.1))
+    def linear(self, result: Any) -> Any:
+        """Well above it, at Δ = 1.2, the linear solution wins (mean share, smallest start)."""
+        return at_the_end(lambda result: share_at(result, WELL_ABOVE).mean())(result)
+
+    @claims.paper(LECTURE.at("assumptions & caveats"), claims.below(0.01))
+    def none(self, result: Any) -> Any:
+        """Beyond Δ = √2 there is no unit with a single example (share, smallest start)."""
+        return at_the_end(lambda result: share_beyond(result))(result)
+
+    @claims.paper(LECTURE.at("reduction and exact solutions; solved here"), claims.below(0.02))
+    def answered(self, result: Any) -> Any:
+        """Both kinds together answer every example: π√(2+Δ²) + ρΔ is 1 at the end (distance, smallest start)."""
+        return at_the_end(lambda result: answer_gap(result))(result)
+
+    @claims.paper(
+        LECTURE.at("reduction and exact solutions; solved here"), claims.below(0.05), loosely=claims.below(0.1)
     )
+    def law(self, result: Any) -> Any:
+        """The smallest start predicts the other small ones, σ ≤ .01 (largest error of the mean share, Δ <
+        √2).
+        """
+        return at_the_end(
+            lambda result: worst_error(result, from_smallest(result).mean(axis=0), small_starts(result)[:-1])
+        )(result)
+
+    @claims.paper(
+        LECTURE.at("reduction and exact solutions; solved here"), claims.below(0.05), loosely=claims.below(0.1)
+    )
+    def law_large(self, result: Any) -> Any:
+        """It predicts larger starts as well."""
+        return at_the_end(lambda result: worst_error(result, from_smallest(result).mean(axis=0), large_starts(result)))(
+            result
+        )
+
+    @claims.paper(
+        LECTURE.at("reduction and exact solutions; solved here"), claims.below(0.05), loosely=claims.below(0.1)
+    )
+    def nothing_fitted(self, result: Any) -> Any:
+        """Freely growing units predict every share from small starts with nothing fitted (largest error, Δ <
+        √2).
+        """
+        return at_the_end(lambda result: worst_error(result, predicted_share(result), small_starts(result)))(result)
+
+    @claims.paper(LECTURE.at("transition to nonlinearity; derived here"), claims.below(0.02))
+    def index(self, result: Any) -> Any:
+        """A function's index of nonlinearity is not 1 but (2−Δ²)/(2+Δ²), where units are all nonlinear
+        (distance).
+        """
+        return at_the_end(lambda result: index_gap(result))(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._margin_figure import draw

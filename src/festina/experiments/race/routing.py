@@ -5,19 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    continuous,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Distinct, Duration
 from festina.experiments.race._routing_networks import (
     Arm,
@@ -167,43 +157,32 @@ class Routing(Experiment):
         Preset("large start", "From a product of 1 there is no wait.", {"initial": 1.0}),
     )
 
-    claims = (
-        Claim(
-            "reduction",
-            SAXE_2022.at("routing network, reduction"),
-            "A full decoupled network follows the reduction to three numbers a mode, for every M and K.",
-            quantity=lambda result: result.errors(),
-            expect=below(1e-8),
-        ),
-        Claim(
-            "balanced",
-            SAXE_2022.at("routing network, reduction"),
-            "From a balanced start it follows τu̇ = 3K M^(−5/3) u^(4/3) (s − u), a chain of depth 3.",
-            quantity=lambda result: balanced_errors(result),
-            expect=below(1e-8),
-        ),
-        Claim(
-            "speed-up",
-            LECTURE.at("dynamics of abstraction"),
-            "Sharing is faster than a network per pair by K·M^(1/3) (largest relative error over M, K and modes).",
-            quantity=lambda result: np.abs(speed_ups(result) / predicted_speed_ups(result)[:, None] - 1.0).max(),
-            expect=below(0.01),
-        ),
-        Claim(
-            "race-law",
-            SAXE_2022.at("race dynamics"),
-            "What shared and private pathways end with is given by the conserved u^(−1/3) − K M^(1/3) v^(−1/3).",
-            quantity=lambda result: race_errors(result),
-            expect=below(1e-6),
-        ),
-        Claim(
-            "race-won",
-            LECTURE.at("race dynamics favor shared structure"),
-            "From a small start the shared pathway takes nearly all of every mode, for every K.",
-            quantity=lambda result: small_start_shares(result),
-            expect=above(0.9),
-        ),
-    )
+    @claims.paper(SAXE_2022.at("routing network, reduction"), claims.below(1e-8))
+    def reduction(self, result: Any) -> Any:
+        """A full decoupled network follows the reduction to three numbers a mode, for every M and K."""
+        return result.errors()
+
+    @claims.paper(SAXE_2022.at("routing network, reduction"), claims.below(1e-8))
+    def balanced(self, result: Any) -> Any:
+        """From a balanced start it follows τu̇ = 3K M^(−5/3) u^(4/3) (s − u), a chain of depth 3."""
+        return balanced_errors(result)
+
+    @claims.paper(LECTURE.at("dynamics of abstraction"), claims.below(0.01))
+    def speed_up(self, result: Any) -> Any:
+        """Sharing is faster than a network per pair by K·M^(1/3) (largest relative error over M, K and
+        modes).
+        """
+        return np.abs(speed_ups(result) / predicted_speed_ups(result)[:, None] - 1.0).max()
+
+    @claims.paper(SAXE_2022.at("race dynamics"), claims.below(1e-6))
+    def race_law(self, result: Any) -> Any:
+        """What shared and private pathways end with is given by the conserved u^(−1/3) − K M^(1/3) v^(−1/3)."""
+        return race_errors(result)
+
+    @claims.paper(LECTURE.at("race dynamics favor shared structure"), claims.above(0.9))
+    def race_won(self, result: Any) -> Any:
+        """From a small start the shared pathway takes nearly all of every mode, for every K."""
+        return small_start_shares(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._routing_figure import draw
@@ -298,7 +277,7 @@ def speed_ups(result: Any) -> Any:
     rows = [result.config.domains.index(domains) for domains, _ in conditions(result.config)]
     ratios = alone[rows] / half_times(shared)
     if not np.all(np.isfinite(ratios)):
-        raise LookupError("needs a longer run: a network per pair has not learned half of every mode")
+        raise claims.NotApplicable("needs a longer run: a network per pair has not learned half of every mode")
     return ratios
 
 
@@ -328,12 +307,12 @@ def small_start_shares(result: Any) -> Any:
     """Final shares of the shared pathway from the smallest start."""
     smallest = min(result.config.race_initial)
     if smallest > 0.01:
-        raise LookupError("needs a race from a start of at most .01")
+        raise claims.NotApplicable("needs a race from a start of at most .01")
     return _final_shares(result).sel(race_initial=smallest).values
 
 
 def _final_shares(result: Any) -> Any:
     final = result.data.isel(time=-1)
     if float(abs(final["racing_total"] - 1.0).max()) > 1e-7:
-        raise LookupError("needs a longer run: the race is not over")
+        raise claims.NotApplicable("needs a longer run: the race is not over")
     return final["racing_share"]

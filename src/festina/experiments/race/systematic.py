@@ -5,8 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, between, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, structural
 from festina.experiments._fields import Distinct, Duration, SmallStepSize
 from festina.experiments.race._routing_networks import Arm, mode_strengths, random_weights, stacked
 from festina.experiments.race._settled import require_settled
@@ -113,60 +114,47 @@ class Systematic(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "random-start",
-            SAXE_2022.at("routing network, simulations"),
-            "From small random weights the reduction fits if each mode has its own start (error of the loss, in L(0)).",
-            quantity=lambda result: fit_starts(result)["own_error"],
-            expect=below(0.05),
-        ),
-        Claim(
-            "one-start-for-all",
-            SAXE_2022.at("routing network, simulations"),
-            "The best one start for all modes misses the loss by 9 to 32 % of L(0).",
-            quantity=lambda result: fit_starts(result)["common_error"],
-            expect=between(0.09, 0.32),
-        ),
-        Claim(
-            "untied",
-            LECTURE.at("systematic generalization"),
-            "With K = 1 untrained pairs are answered worse than by zero, whatever the start.",
-            quantity=lambda result: untrained_errors(result, 1),
-            expect=above(1.0),
-        ),
-        Claim(
-            "half-tied",
-            LECTURE.at("systematic generalization"),
-            "With K = 2 it depends on the start: the error at gain 2.5 is several times that at .2.",
-            quantity=lambda result: untrained_errors(result, 2, LARGE) / untrained_errors(result, 2, SMALL),
-            expect=above(2.0),
-        ),
-        Claim(
-            "systematic",
-            LECTURE.at("systematic generalization"),
-            "With K ≥ 3 and a small start pairs never trained are right.",
-            quantity=lambda result: generalizing(result),
-            expect=below(0.01),
-        ),
-        Claim(
-            "rich",
-            LECTURE.at("initialization dependence: rich vs lazy"),
-            "With K = 4 of 7 and gain .2 the error on untrained pairs is below 10⁻⁵ (mean over runs).",
-            quantity=lambda result: untrained_errors(result, 4, SMALL).mean(),
-            expect=below(1e-5),
-            loosely=below(1e-3),
-            budget="full",
-        ),
-        Claim(
-            "lazy",
-            LECTURE.at("initialization dependence: rich vs lazy"),
-            "With K = 4 of 7 and gain 2.5 it is about .8.",
-            quantity=lambda result: untrained_errors(result, 4, LARGE),
-            expect=near(0.8, 0.1),
-            budget="full",
-        ),
+    @claims.paper(SAXE_2022.at("routing network, simulations"), claims.below(0.05))
+    def random_start(self, result: Any) -> Any:
+        """From small random weights the reduction fits if each mode has its own start (error of the loss, in
+        L(0)).
+        """
+        return fit_starts(result)["own_error"]
+
+    @claims.paper(SAXE_2022.at("routing network, simulations"), claims.between(0.09, 0.32))
+    def one_start_for_all(self, result: Any) -> Any:
+        """The best one start for all modes misses the loss by 9 to 32 % of L(0)."""
+        return fit_starts(result)["common_error"]
+
+    @claims.paper(LECTURE.at("systematic generalization"), claims.above(1.0))
+    def untied(self, result: Any) -> Any:
+        """With K = 1 untrained pairs are answered worse than by zero, whatever the start."""
+        return untrained_errors(result, 1)
+
+    @claims.paper(LECTURE.at("systematic generalization"), claims.above(2.0))
+    def half_tied(self, result: Any) -> Any:
+        """With K = 2 it depends on the start: the error at gain 2.5 is several times that at .2."""
+        return untrained_errors(result, 2, LARGE) / untrained_errors(result, 2, SMALL)
+
+    @claims.paper(LECTURE.at("systematic generalization"), claims.below(0.01))
+    def systematic(self, result: Any) -> Any:
+        """With K ≥ 3 and a small start pairs never trained are right."""
+        return generalizing(result)
+
+    @claims.paper(
+        LECTURE.at("initialization dependence: rich vs lazy"),
+        claims.below(1e-5),
+        loosely=claims.below(1e-3),
+        budget="full",
     )
+    def rich(self, result: Any) -> Any:
+        """With K = 4 of 7 and gain .2 the error on untrained pairs is below 10⁻⁵ (mean over runs)."""
+        return untrained_errors(result, 4, SMALL).mean()
+
+    @claims.paper(LECTURE.at("initialization dependence: rich vs lazy"), claims.near(0.8, 0.1), budget="full")
+    def lazy(self, result: Any) -> Any:
+        """With K = 4 of 7 and gain 2.5 it is about .8."""
+        return untrained_errors(result, 4, LARGE)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._systematic_figure import draw
@@ -217,7 +205,7 @@ def _fit_run(result: Any, simulated: Any, loss: Any) -> dict[str, Any]:
     strengths, world = mode_strengths(), _fitted_world(result)
     halves = fs.measures.crossing_time(result["time"].values, simulated / strengths[:, None], 0.5)
     if not np.all(np.isfinite(halves)):
-        raise LookupError("needs a longer run: random weights have not learned half of every mode")
+        raise claims.NotApplicable("needs a longer run: random weights have not learned half of every mode")
 
     def late(log_start: float, strength: float, half: float) -> float:
         return fs.theory.routing.time_to_reach(0.5, strength, (np.exp(log_start),) * 3, **world) - half
@@ -227,7 +215,7 @@ def _fit_run(result: Any, simulated: Any, loss: Any) -> dict[str, Any]:
 
     pairs = list(zip(strengths, halves, strict=True))
     if any(late(SMALLEST, *pair) < 0 or late(0.0, *pair) > 0 for pair in pairs):
-        raise LookupError("needs a smaller gain: no start below 1 has the half-times of the random weights")
+        raise claims.NotApplicable("needs a smaller gain: no start below 1 has the half-times of the random weights")
     logs: list[Any] = [brentq(late, SMALLEST, 0.0, args=pair) for pair in pairs]
     own = np.exp(logs)
     best: Any = minimize_scalar(
@@ -243,11 +231,11 @@ def _fit_run(result: Any, simulated: Any, loss: Any) -> dict[str, Any]:
 def untrained_errors(result: Any, trained: int, gain: float | None = None) -> Any:
     """Error on untrained pairs at the end, by run and gain, or at one gain."""
     if trained not in result.config.trained:
-        raise LookupError(f"needs K = {trained} among the trained outputs")
+        raise claims.NotApplicable(f"needs K = {trained} among the trained outputs")
     if trained > 1 and result.config.domains != DOMAINS:
-        raise LookupError("needs seven domains")
+        raise claims.NotApplicable("needs seven domains")
     if gain is not None and gain not in result.config.gain:
-        raise LookupError(f"needs the gain {gain:g} among the gains")
+        raise claims.NotApplicable(f"needs the gain {gain:g} among the gains")
     require_settled(
         result["loss"].sel(trained=trained) if gain is None else result["loss"].sel(trained=trained, gain=gain)
     )
@@ -259,5 +247,5 @@ def generalizing(result: Any) -> Any:
     """Errors on untrained pairs from the smallest gain, for all K ≥ 3."""
     enough = [trained for trained in result.config.trained if trained >= 3]
     if not enough:
-        raise LookupError("needs a K of at least 3 among the trained outputs")
+        raise claims.NotApplicable("needs a K of at least 3 among the trained outputs")
     return np.stack([untrained_errors(result, trained, SMALL) for trained in enough])

@@ -5,20 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np, xr
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Distinct, Start
 from festina.experiments.race._log_time import LateDuration, log_time_flow
 from festina.experiments.race._settled import require_settled
@@ -165,67 +154,53 @@ class Tasks(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "reduction",
-            SAXE_2022.at("race reduction; for vectors derived here"),
-            "From the smallest start a network ends where the reduction does (largest gap of the shared pathway's "
-            "share of energy, over all cosines).",
-            quantity=lambda result: _gaps(result),
-            expect=below(0.02),
-        ),
-        Claim(
-            "crossing",
-            SAXE_2022.at("race reduction; derived here"),
-            "Curves of the two smallest starts cross at ρ* = −1/C (distance of the crossing).",
-            quantity=lambda result: np.abs(crossings(result) - _critical(result)),
-            expect=below(0.05),
-        ),
-        Claim(
-            "shared-wins",
-            SAXE_2022.at("race reduction; derived here"),
-            "With |ȳ| ≥ 1.5/C, the shared pathway ends with the share (1 + (C−1)ρ)/C of the energy (largest gap).",
-            quantity=lambda result: _excess(result, 1.5, np.inf, lambda mean: mean**2),
-            expect=below(0.05),
-        ),
-        Claim(
-            "private-win",
-            SAXE_2022.at("race reduction; derived here"),
-            "With |ȳ| ≤ 0.7/C, it ends with nothing (its largest share).",
-            quantity=lambda result: _excess(result, 0.0, 0.7, lambda mean: 0.0 * mean),
-            expect=below(0.01),
-        ),
-        Claim(
-            "transition",
-            SAXE_2022.at("race reduction; derived here"),
-            "From the smallest start the shared pathway has far more energy just above ρ* than just below "
-            "(|ȳ| = 1.25/C against 0.75/C).",
-            quantity=lambda result: _contrast(result, _smallest(result)),
-            expect=above(20.0),
-        ),
-        Claim(
-            "no-transition",
-            SAXE_2022.at("race reduction; derived here"),
-            "From a large start it does not, beyond what the targets' own mean explains, (1.25/0.75)² = 2.8.",
-            quantity=lambda result: _contrast(result, _largest(result)),
-            expect=below(5.0),
-        ),
-        Claim(
-            "one-does-all",
-            SAXE_2022.at("race reduction; derived here"),
-            "If all tasks are alike, one pathway does everything (effective number of pathways at ρ = 1).",
-            quantity=lambda result: _final(result, "effective_number").isel(mean_target=-1).values,
-            expect=near(1.0, 0.05),
-        ),
-        Claim(
-            "each-its-own",
-            SAXE_2022.at("race reduction; derived here"),
-            "If tasks are as different as can be, all private pathways take part, and only they (effective number "
-            "over C).",
-            quantity=lambda result: (_final(result, "effective_number").isel(mean_target=0) / result["tasks"]).values,
-            expect=near(1.0, 0.05),
-        ),
-    )
+    @claims.paper(SAXE_2022.at("race reduction; for vectors derived here"), claims.below(0.02))
+    def reduction(self, result: Any) -> Any:
+        """From the smallest start a network ends where the reduction does (largest gap of the shared
+        pathway's share of energy, over all cosines).
+        """
+        return _gaps(result)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(0.05))
+    def crossing(self, result: Any) -> Any:
+        """Curves of the two smallest starts cross at ρ* = −1/C (distance of the crossing)."""
+        return np.abs(crossings(result) - _critical(result))
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(0.05))
+    def shared_wins(self, result: Any) -> Any:
+        """With |ȳ| ≥ 1.5/C, the shared pathway ends with the share (1 + (C−1)ρ)/C of the energy (largest
+        gap).
+        """
+        return _excess(result, 1.5, np.inf, lambda mean: mean**2)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(0.01))
+    def private_win(self, result: Any) -> Any:
+        """With |ȳ| ≤ 0.7/C, it ends with nothing (its largest share)."""
+        return _excess(result, 0.0, 0.7, lambda mean: 0.0 * mean)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.above(20.0))
+    def transition(self, result: Any) -> Any:
+        """From the smallest start the shared pathway has far more energy just above ρ* than just below (|ȳ| =
+        1.25/C against 0.75/C).
+        """
+        return _contrast(result, _smallest(result))
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(5.0))
+    def no_transition(self, result: Any) -> Any:
+        """From a large start it does not, beyond what the targets' own mean explains, (1.25/0.75)² = 2.8."""
+        return _contrast(result, _largest(result))
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.near(1.0, 0.05))
+    def one_does_all(self, result: Any) -> Any:
+        """If all tasks are alike, one pathway does everything (effective number of pathways at ρ = 1)."""
+        return _final(result, "effective_number").isel(mean_target=-1).values
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.near(1.0, 0.05))
+    def each_its_own(self, result: Any) -> Any:
+        """If tasks are as different as can be, all private pathways take part, and only they (effective
+        number over C).
+        """
+        return (_final(result, "effective_number").isel(mean_target=0) / result["tasks"]).values
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._tasks_figure import draw
@@ -249,14 +224,14 @@ def _final(result: Any, name: str) -> Any:
 def _smallest(result: Any) -> float:
     smallest = min(result.config.initial)
     if smallest > SMALL:
-        raise LookupError(f"needs a start of {SMALL:g} or smaller")
+        raise claims.NotApplicable(f"needs a start of {SMALL:g} or smaller")
     return smallest
 
 
 def _largest(result: Any) -> float:
     largest = max(result.config.initial)
     if largest < LARGE:
-        raise LookupError(f"needs a start of {LARGE:g} or larger")
+        raise claims.NotApplicable(f"needs a start of {LARGE:g} or larger")
     return largest
 
 
@@ -274,7 +249,7 @@ def crossings(result: Any) -> Any:
     _smallest(result)
     starts = sorted(result.config.initial)[:2]
     if len(starts) < 2 or starts[1] > SMALL:
-        raise LookupError(f"needs two starts of {SMALL:g} or smaller")
+        raise claims.NotApplicable(f"needs two starts of {SMALL:g} or smaller")
     _require_close(result)
     require_settled(result["loss"].sel(initial=starts))
     share = result["share"].isel(time=-1).transpose("run", "tasks", "initial", "mean_target")
@@ -305,7 +280,7 @@ def _require_close(result: Any) -> None:
     """Cosines must be as close to each other as those at which the two sides of ρ* are compared are to ρ*."""
     most = max(result.config.tasks)
     if 1.0 / (result.config.points - 1) > (0.25 + 1e-9) / most:
-        raise LookupError(f"needs at least {4 * most + 1} points for {most} tasks")
+        raise claims.NotApplicable(f"needs at least {4 * most + 1} points for {most} tasks")
 
 
 def _contrast(result: Any, initial: float) -> Any:

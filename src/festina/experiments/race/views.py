@@ -5,19 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np, xr
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    ExperimentConfig,
-    Preset,
-    Variable,
-    above,
-    below,
-    continuous,
-    structural,
-)
+from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Distinct
 from festina.experiments.race._log_time import LateDuration, log_time_flow
 from festina.experiments.race._views_networks import (
@@ -210,115 +200,98 @@ class Views(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "exact",
-            SAXE_2022.at("race reduction"),
-            "Gated networks follow the reduction at every depth, co-occurrence and start.",
-            quantity=lambda result: result.errors("strength", "loss"),
-            expect=below(1e-6),
-        ),
-        Claim(
-            "one-end",
-            SAXE_2022.at("race reduction; derived here"),
-            "For p < 1 every seed ends in the non-negative least-squares solution (largest distance of a strength).",
-            quantity=distance_to_least_squares,
-            expect=below(1e-3),
-        ),
-        Claim(
-            "identical-seeds",
-            JARVIS_2025.at("in a secondary summary: .379 ± .000 over ten seeds"),
-            "For p < 1 the dominance at the end is the same for all seeds to three digits (largest s.d. over seeds).",
-            quantity=spread_apart,
-            expect=below(5e-4),
-        ),
-        Claim(
-            "never-a-race",
-            JARVIS_2025.at("in a secondary summary: no race in a single task"),
-            "Views of a single task never race, and so seeds always agree (s.d. over seeds of the dominance at p = 1).",
-            quantity=spread_together,
-            expect=below(5e-4),
-        ),
-        Claim(
-            "ratios-kept",
-            SAXE_2022.at("race reduction; derived here"),
-            "At depth 2 views that always co-occur keep the ratios of their start (largest change of ln π_i/π_j).",
-            quantity=shallow_ratio_change,
-            expect=below(1e-6),
-        ),
-        Claim(
-            "differences-kept",
-            SAXE_2022.at("race reduction; derived here"),
-            "From depth 3 on they keep differences of π^(2/L−1) (largest change, relative to its size at the start).",
-            quantity=conservation_error,
-            expect=below(1e-6),
-        ),
-        Claim(
-            "winner-takes-all",
-            SAXE_2022.at("race reduction; derived here"),
-            "From the smallest start one of them has nearly all at depth 3 and beyond (mean dominance of each depth).",
-            quantity=lambda result: final_dominance(result)[:, 0],
-            expect=above(0.8),
-        ),
-        Claim(
-            "sharpening",
-            SAXE_2022.at("race reduction; derived here"),
-            "The smaller the start, the more of it (steps of the mean dominance as the start shrinks).",
-            quantity=sharpening,
-            expect=above(0.0),
-        ),
-        Claim(
-            "winner-by-seed",
-            SAXE_2022.at("race reduction; derived here"),
-            "Which view wins is up to the seed (entropy of the winner, in units of that of a fair draw).",
-            quantity=winners_entropy,
-            expect=above(0.8),
-        ),
-        Claim(
-            "transient",
-            SAXE_2022.at("race reduction; derived here"),
-            "For p < 1 deep pathways race too, but in passing: dominance on the way exceeds that at the end.",
-            quantity=transient,
-            expect=above(0.2),
-        ),
-        Claim(
-            "lotka-volterra",
-            JARVIS_2025.at("in a secondary summary: competitive Lotka–Volterra form"),
-            "Strengths are Lotka–Volterra species and at equal rates keep their ratios, at depth 3 and beyond as well "
-            "(mean change of ln π_max/π_min from the smallest start).",
-            quantity=deep_ratio_change,
-            expect=below(0.05),
-        ),
-        Claim(
-            "lotka-volterra-once",
-            SAXE_2022.at("race reduction; derived here"),
-            "At depth 2 and p = 1, and there only, √π are such species.",
-            quantity=lotka_volterra_error,
-            expect=below(1e-6),
-        ),
-        Claim(
-            "coverage-misleads",
-            SAXE_2022.at("race reduction; derived here"),
-            "No view alone gets more than half of the answer in networks that have learned most of what there is "
-            "(share of the target explained where coverage reads 0, at the largest p < 1).",
-            quantity=explained_without_coverage,
-            expect=above(0.75),
-        ),
-        Claim(
-            "no-competition",
-            SAXE_2022.at("race reduction; derived here"),
-            "Slots with pathways and answers of their own learn as if alone (distance from the closed form).",
-            quantity=lambda result: result.errors("separate_strength"),
-            expect=below(1e-6),
-        ),
-        Claim(
-            "bottleneck",
-            SAXE_2022.at("race reduction; derived here"),
-            "Through r hidden units the r strongest slots are learned and no other (largest distance at the end).",
-            quantity=bottleneck_gap,
-            expect=below(1e-3),
-        ),
-    )
+    @claims.paper(SAXE_2022.at("race reduction"), claims.below(1e-6))
+    def exact(self, result: Any) -> Any:
+        """Gated networks follow the reduction at every depth, co-occurrence and start."""
+        return result.errors("strength", "loss")
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(1e-3))
+    def one_end(self, result: Any) -> Any:
+        """For p < 1 every seed ends in the non-negative least-squares solution (largest distance of a
+        strength).
+        """
+        return distance_to_least_squares(result)
+
+    @claims.paper(JARVIS_2025.at("in a secondary summary: .379 ± .000 over ten seeds"), claims.below(5e-4))
+    def identical_seeds(self, result: Any) -> Any:
+        """For p < 1 the dominance at the end is the same for all seeds to three digits (largest s.d. over
+        seeds).
+        """
+        return spread_apart(result)
+
+    @claims.paper(JARVIS_2025.at("in a secondary summary: no race in a single task"), claims.below(5e-4))
+    def never_a_race(self, result: Any) -> Any:
+        """Views of a single task never race, and so seeds always agree (s.d. over seeds of the dominance at p
+        = 1).
+        """
+        return spread_together(result)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(1e-6))
+    def ratios_kept(self, result: Any) -> Any:
+        """At depth 2 views that always co-occur keep the ratios of their start (largest change of ln
+        π_i/π_j).
+        """
+        return shallow_ratio_change(result)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(1e-6))
+    def differences_kept(self, result: Any) -> Any:
+        """From depth 3 on they keep differences of π^(2/L−1) (largest change, relative to its size at the
+        start).
+        """
+        return conservation_error(result)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.above(0.8))
+    def winner_takes_all(self, result: Any) -> Any:
+        """From the smallest start one of them has nearly all at depth 3 and beyond (mean dominance of each
+        depth).
+        """
+        return final_dominance(result)[:, 0]
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.above(0.0))
+    def sharpening(self, result: Any) -> Any:
+        """The smaller the start, the more of it (steps of the mean dominance as the start shrinks)."""
+        return sharpening(result)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.above(0.8))
+    def winner_by_seed(self, result: Any) -> Any:
+        """Which view wins is up to the seed (entropy of the winner, in units of that of a fair draw)."""
+        return winners_entropy(result)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.above(0.2))
+    def transient(self, result: Any) -> Any:
+        """For p < 1 deep pathways race too, but in passing: dominance on the way exceeds that at the end."""
+        return transient(result)
+
+    @claims.paper(JARVIS_2025.at("in a secondary summary: competitive Lotka–Volterra form"), claims.below(0.05))
+    def lotka_volterra(self, result: Any) -> Any:
+        """Strengths are Lotka–Volterra species and at equal rates keep their ratios, at depth 3 and beyond as
+        well (mean change of ln π_max/π_min from the smallest start).
+        """
+        return deep_ratio_change(result)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(1e-6))
+    def lotka_volterra_once(self, result: Any) -> Any:
+        """At depth 2 and p = 1, and there only, √π are such species."""
+        return lotka_volterra_error(result)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.above(0.75))
+    def coverage_misleads(self, result: Any) -> Any:
+        """No view alone gets more than half of the answer in networks that have learned most of what there is
+        (share of the target explained where coverage reads 0, at the largest p < 1).
+        """
+        return explained_without_coverage(result)
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(1e-6))
+    def no_competition(self, result: Any) -> Any:
+        """Slots with pathways and answers of their own learn as if alone (distance from the closed form)."""
+        return result.errors("separate_strength")
+
+    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(1e-3))
+    def bottleneck(self, result: Any) -> Any:
+        """Through r hidden units the r strongest slots are learned and no other (largest distance at the
+        end).
+        """
+        return bottleneck_gap(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._views_figure import draw

@@ -3,8 +3,9 @@
 from typing import Annotated, Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Distinct, Duration, SmallStepSize, Start
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.race._settled import require_settled
@@ -95,57 +96,46 @@ class Xor(Experiment):
         Preset("large pathways", "Gated networks that start at a tenth wait less than 3 τ.", {"initial": 0.1}),
     )
 
-    claims = (
-        Claim(
-            "exact",
-            LECTURE.at("XoR dynamics"),
-            "A gated network follows the closed form, under every gating (losses, and strengths for one example).",
-            quantity=lambda result: result.errors("strength", "loss"),
-            expect=below(1e-8),
-        ),
-        Claim(
-            "rectified",
-            LECTURE.at("XoR dynamics"),
-            "A small rectified network follows the same curve, shifted in time by one fitted number (largest |ΔL|).",
-            quantity=lambda result: fits(result, _learned(result))[1],
-            expect=below(0.005),
-        ),
-        Claim(
-            "start",
-            LECTURE.at("assumptions & caveats; estimated here"),
-            "The shift is that of an effective start π₀ ≈ .156 Hσ² (fitted π₀ over Hσ²).",
-            quantity=lambda result: _occupied(result),
-            expect=near(OCCUPIED, 0.02),
-        ),
-        Claim(
-            "aligned",
-            LECTURE.at("assumptions & caveats"),
-            "Its units end up with the weights of pathways for one example (mean cosine, weighted by strength).",
-            quantity=lambda result: _aligned(result),
-            expect=above(0.99),
-        ),
-        Claim(
-            "stuck",
-            LECTURE.at("which gating structures?"),
-            "A pathway that is always on, or on for one class, learns nothing (loss at the end).",
-            quantity=lambda result: _final(result, "classes", "always on"),
-            expect=near(CHANCE, 1e-6),
-        ),
-        Claim(
-            "fastest",
-            LECTURE.at("the one which learns fastest dominates"),
-            "No other gating is faster than one pathway for each example (half-time of half-planes over that).",
-            quantity=lambda result: half_time(result, "half-planes") / half_time(result, EXAMPLE),
-            expect=above(1.0),
-        ),
-        Claim(
-            "kept",
-            LECTURE.at("assumptions & caveats"),
-            "Of all gatings, rectified units can keep those for one example alone (how many others they can keep).",
-            quantity=lambda result: _other_sets(),
-            expect=below(0.5),
-        ),
-    )
+    @claims.paper(LECTURE.at("XoR dynamics"), claims.below(1e-8))
+    def exact(self, result: Any) -> Any:
+        """A gated network follows the closed form, under every gating (losses, and strengths for one
+        example).
+        """
+        return result.errors("strength", "loss")
+
+    @claims.paper(LECTURE.at("XoR dynamics"), claims.below(0.005))
+    def rectified(self, result: Any) -> Any:
+        """A small rectified network follows the same curve, shifted in time by one fitted number (largest
+        |ΔL|).
+        """
+        return fits(result, _learned(result))[1]
+
+    @claims.paper(LECTURE.at("assumptions & caveats; estimated here"), claims.near(OCCUPIED, 0.02))
+    def start(self, result: Any) -> Any:
+        """The shift is that of an effective start π₀ ≈ .156 Hσ² (fitted π₀ over Hσ²)."""
+        return _occupied(result)
+
+    @claims.paper(LECTURE.at("assumptions & caveats"), claims.above(0.99))
+    def aligned(self, result: Any) -> Any:
+        """Its units end up with the weights of pathways for one example (mean cosine, weighted by strength)."""
+        return _aligned(result)
+
+    @claims.paper(LECTURE.at("which gating structures?"), claims.near(CHANCE, 1e-6))
+    def stuck(self, result: Any) -> Any:
+        """A pathway that is always on, or on for one class, learns nothing (loss at the end)."""
+        return _final(result, "classes", "always on")
+
+    @claims.paper(LECTURE.at("the one which learns fastest dominates"), claims.above(1.0))
+    def fastest(self, result: Any) -> Any:
+        """No other gating is faster than one pathway for each example (half-time of half-planes over that)."""
+        return half_time(result, "half-planes") / half_time(result, EXAMPLE)
+
+    @claims.paper(LECTURE.at("assumptions & caveats"), claims.below(0.5))
+    def kept(self, result: Any) -> Any:
+        """Of all gatings, rectified units can keep those for one example alone (how many others they can
+        keep).
+        """
+        return _other_sets()
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._xor_figure import draw
@@ -267,14 +257,14 @@ def half_time(result: Any, gating: str) -> Any:
     loss = result["loss"].sel(gating=gating).isel(run=0).values
     time = fs.measures.crossing_time(result["time"].values, -loss, -CHANCE / 2)
     if not np.isfinite(time):
-        raise LookupError(f"needs a longer run: half of the loss with {gating} is not gone")
+        raise claims.NotApplicable(f"needs a longer run: half of the loss with {gating} is not gone")
     return time
 
 
 def _smallest(result: Any) -> float:
     smallest = min(result.config.scale)
     if smallest > SMALL:
-        raise LookupError("needs a small start among the scales")
+        raise claims.NotApplicable("needs a small start among the scales")
     return smallest
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
+from festina.claims import NotApplicable
 from festina.experiments.rectified._fits import best_curve
 
 SETTLED = 0.1  # share of the initial loss at which networks are compared
@@ -61,7 +62,7 @@ def slowness(result: Any, arm: str, world: str | None = None) -> Any:
     ratio = time_ratio(result, arm)
     chosen = ratio if world is None else ratio[:, _number(result, world)]
     if not np.all(np.isfinite(chosen)):
-        raise LookupError("needs more steps: a tenth of the loss is not reached")
+        raise NotApplicable("needs more steps: a tenth of the loss is not reached")
     return chosen
 
 
@@ -70,7 +71,7 @@ def share_but_one(result: Any, world: str) -> Any:
     number = _number(result, world)
     contexts = result.config.contexts[number]
     if np.any(share_of_loss(result, "relu")[:, number, -1] > SETTLED):
-        raise LookupError("needs more steps: a tenth of the loss is not reached")
+        raise NotApplicable("needs more steps: a tenth of the loss is not reached")
     return result["strength"].sel(world=world, size=contexts - 1).isel(time=-1).values
 
 
@@ -85,12 +86,12 @@ def everywhere_at(result: Any, step: int) -> Any:
     """The share of units that are on in all of three contexts at a step."""
     seen = result["everywhere"].isel(world=_number(result, "C = 3"))
     if step not in seen["time"]:
-        raise LookupError(f"needs a recording at step {step}")
+        raise NotApplicable(f"needs a recording at step {step}")
     return seen.sel(time=step).values
 
 
 def _number(result: Any, world: str) -> int:
     names = world_names(result.config)
     if world not in names:
-        raise LookupError(f"needs the world {world}")
+        raise NotApplicable(f"needs the world {world}")
     return names.index(world)

@@ -3,8 +3,9 @@
 from typing import Any
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Start, Strength
 from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, single
 from festina.sources import JARVIS_2025
@@ -87,52 +88,37 @@ class Depth(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "solved",
-            JARVIS_2025.at("two hidden layers"),
-            "The network learns the task (loss at the end over that at the start).",
-            quantity=lambda result: _final(result["loss"] / result["loss"].isel(time=0)),
-            expect=below(0.05),
-        ),
-        Claim(
-            "linear-first-layer",
-            JARVIS_2025.at("two hidden layers"),
-            "The first layer applies no nonlinearity: what it does is linear in the input (R² at the end).",
-            quantity=lambda result: _final(result["linearity"].sel(layer=1)),
-            expect=above(0.99),
-        ),
-        Claim(
-            "shared-first-layer",
-            JARVIS_2025.at("two hidden layers"),
-            "The first layer is shared by all contexts (share of strength in units on in all of them).",
-            quantity=lambda result: _final(result["strength"].sel(layer=1).isel(size=-1)),
-            expect=above(0.95),
-        ),
-        Claim(
-            "nonlinear-second-layer",
-            JARVIS_2025.at("two hidden layers"),
-            "Nonlinearity and gating are in the second layer (its R² at the end).",
-            quantity=lambda result: _final(result["linearity"].sel(layer=2)),
-            expect=below(0.95),
-        ),
-        Claim(
-            "mixed-persists",
-            JARVIS_2025.at("mixed selectivity persists"),
-            "Mixed selectivity persists: most strength of the second layer is in units of several contexts, not all.",
-            quantity=lambda result: _final(result["strength"].sel(layer=2).isel(size=slice(2, -1)).sum("size")),
-            expect=above(0.5),
-            budget="full",
-        ),
-        Claim(
-            "all-but-one",
-            JARVIS_2025.at("mixed selectivity persists"),
-            "Units on in all contexts but one lead the second layer (their share less the largest other).",
-            quantity=lambda result: lead_of_but_one(result),
-            expect=above(0.0),
-            budget="full",
-        ),
-    )
+    @claims.paper(JARVIS_2025.at("two hidden layers"), claims.below(0.05))
+    def solved(self, result: Any) -> Any:
+        """The network learns the task (loss at the end over that at the start)."""
+        return _final(result["loss"] / result["loss"].isel(time=0))
+
+    @claims.paper(JARVIS_2025.at("two hidden layers"), claims.above(0.99))
+    def linear_first_layer(self, result: Any) -> Any:
+        """The first layer applies no nonlinearity: what it does is linear in the input (R² at the end)."""
+        return _final(result["linearity"].sel(layer=1))
+
+    @claims.paper(JARVIS_2025.at("two hidden layers"), claims.above(0.95))
+    def shared_first_layer(self, result: Any) -> Any:
+        """The first layer is shared by all contexts (share of strength in units on in all of them)."""
+        return _final(result["strength"].sel(layer=1).isel(size=-1))
+
+    @claims.paper(JARVIS_2025.at("two hidden layers"), claims.below(0.95))
+    def nonlinear_second_layer(self, result: Any) -> Any:
+        """Nonlinearity and gating are in the second layer (its R² at the end)."""
+        return _final(result["linearity"].sel(layer=2))
+
+    @claims.paper(JARVIS_2025.at("mixed selectivity persists"), claims.above(0.5), budget="full")
+    def mixed_persists(self, result: Any) -> Any:
+        """Mixed selectivity persists: most strength of the second layer is in units of several contexts, not
+        all.
+        """
+        return _final(result["strength"].sel(layer=2).isel(size=slice(2, -1)).sum("size"))
+
+    @claims.paper(JARVIS_2025.at("mixed selectivity persists"), claims.above(0.0), budget="full")
+    def all_but_one(self, result: Any) -> Any:
+        """Units on in all contexts but one lead the second layer (their share less the largest other)."""
+        return lead_of_but_one(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.rectified._depth_figure import draw

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 import festina as fs
+from festina import claims
 from festina._lazy import jnp, np
-from festina.experiment import Claim, Equation, Experiment, Preset, Variable, above, below, continuous, near, structural
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Distinct, Start
 from festina.experiments.rectified._pathways import (
     DescentConfig,
@@ -114,73 +115,54 @@ class Race(Experiment):
         ),
     )
 
-    claims = (
-        Claim(
-            "two-of-three",
-            JARVIS_2025.at("neural race"),
-            "Of three contexts, paths on in two have half of the energy.",
-            quantity=lambda result: energy_but_one(result, 3),
-            expect=near(0.51, 0.05),
-        ),
-        Claim(
-            "all-three",
-            JARVIS_2025.at("neural race"),
-            "The path on in all three has nearly all of the other half.",
-            quantity=lambda result: _final_energy(result, 3, "scratch").sel(size=3).values,
-            expect=near(0.48, 0.05),
-        ),
-        Claim(
-            "three-of-four",
-            JARVIS_2025.at("more contexts"),
-            "Of four contexts, paths on in three have two thirds.",
-            quantity=lambda result: energy_but_one(result, 4),
-            expect=near(0.69, 0.05),
-            budget="full",
-        ),
-        Claim(
-            "four-of-five",
-            JARVIS_2025.at("more contexts"),
-            "Of five contexts, paths on in four have three quarters.",
-            quantity=lambda result: energy_but_one(result, 5),
-            expect=near(0.75, 0.05),
-            budget="full",
-        ),
-        Claim(
-            "sharing-raises-correlation",
-            JARVIS_2025.at("why mixed selectivity wins"),
-            "On the residual, a path of all contexts but one has a larger S than one of a single context (ratio).",
-            quantity=lambda result: correlation_ratios(result, "residual"),
-            expect=above(1.05),
-        ),
-        Claim(
-            "head-start",
-            JARVIS_2025.at("why mixed selectivity wins"),
-            "At the start it has (ratio over √(C(C − 1)/2), which is √((k² + k)/2) with k = C − 1).",
-            quantity=lambda result: correlation_ratios(result, "scratch") / _head_starts(result),
-            expect=near(1.0, 1e-6),
-        ),
-        Claim(
-            "draw-on-the-residual",
-            JARVIS_2025.at("why mixed selectivity wins"),
-            "On the residual, single contexts learn as fast as all but one (ratio of times to half of it).",
-            quantity=lambda result: duel(result, "residual"),
-            expect=near(1.0, 0.03),
-        ),
-        Claim(
-            "won-from-scratch",
-            JARVIS_2025.at("learning speed"),
-            "From scratch, with a common path, they take longer (ratio of times to a tenth of the loss).",
-            quantity=lambda result: duel(result, "scratch"),
-            expect=above(1.4),
-        ),
-        Claim(
-            "middle-sizes",
-            JARVIS_2025.at("why mixed selectivity wins"),
-            "Without the head start middle sizes win: with C ≥ 4, C − 1 does not lead (its share less the largest).",
-            quantity=lambda result: _lead_on_residual(result),
-            expect=below(0.0),
-        ),
-    )
+    @claims.paper(JARVIS_2025.at("neural race"), claims.near(0.51, 0.05))
+    def two_of_three(self, result: Any) -> Any:
+        """Of three contexts, paths on in two have half of the energy."""
+        return energy_but_one(result, 3)
+
+    @claims.paper(JARVIS_2025.at("neural race"), claims.near(0.48, 0.05))
+    def all_three(self, result: Any) -> Any:
+        """The path on in all three has nearly all of the other half."""
+        return _final_energy(result, 3, "scratch").sel(size=3).values
+
+    @claims.paper(JARVIS_2025.at("more contexts"), claims.near(0.69, 0.05), budget="full")
+    def three_of_four(self, result: Any) -> Any:
+        """Of four contexts, paths on in three have two thirds."""
+        return energy_but_one(result, 4)
+
+    @claims.paper(JARVIS_2025.at("more contexts"), claims.near(0.75, 0.05), budget="full")
+    def four_of_five(self, result: Any) -> Any:
+        """Of five contexts, paths on in four have three quarters."""
+        return energy_but_one(result, 5)
+
+    @claims.paper(JARVIS_2025.at("why mixed selectivity wins"), claims.above(1.05))
+    def sharing_raises_correlation(self, result: Any) -> Any:
+        """On the residual, a path of all contexts but one has a larger S than one of a single context
+        (ratio).
+        """
+        return correlation_ratios(result, "residual")
+
+    @claims.paper(JARVIS_2025.at("why mixed selectivity wins"), claims.near(1.0, 1e-6))
+    def head_start(self, result: Any) -> Any:
+        """At the start it has (ratio over √(C(C − 1)/2), which is √((k² + k)/2) with k = C − 1)."""
+        return correlation_ratios(result, "scratch") / _head_starts(result)
+
+    @claims.paper(JARVIS_2025.at("why mixed selectivity wins"), claims.near(1.0, 0.03))
+    def draw_on_the_residual(self, result: Any) -> Any:
+        """On the residual, single contexts learn as fast as all but one (ratio of times to half of it)."""
+        return duel(result, "residual")
+
+    @claims.paper(JARVIS_2025.at("learning speed"), claims.above(1.4))
+    def won_from_scratch(self, result: Any) -> Any:
+        """From scratch, with a common path, they take longer (ratio of times to a tenth of the loss)."""
+        return duel(result, "scratch")
+
+    @claims.paper(JARVIS_2025.at("why mixed selectivity wins"), claims.below(0.0))
+    def middle_sizes(self, result: Any) -> Any:
+        """Without the head start middle sizes win: with C ≥ 4, C − 1 does not lead (its share less the
+        largest).
+        """
+        return _lead_on_residual(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.rectified._race_figure import draw
@@ -241,10 +223,10 @@ def _energy(network: Any, world: Any, start: str, widest: int) -> Any:
 
 def _final_energy(result: Any, contexts: int, start: str) -> Any:
     if contexts not in result.config.contexts:
-        raise LookupError(f"needs {contexts} among the contexts")
+        raise claims.NotApplicable(f"needs {contexts} among the contexts")
     loss = result["race_loss"].sel(contexts=contexts, start=start)
     if bool((loss.isel(time=-1) > SETTLED[start] * loss.isel(time=0)).any()):
-        raise LookupError("needs more steps: the race is not over")
+        raise claims.NotApplicable("needs more steps: the race is not over")
     return result["energy"].sel(contexts=contexts, start=start).isel(time=-1)
 
 
@@ -256,7 +238,7 @@ def energy_but_one(result: Any, contexts: int, start: str = "scratch") -> Any:
 def _lead_on_residual(result: Any) -> Any:
     many = [contexts for contexts in result.config.contexts if contexts >= 4]
     if not many:
-        raise LookupError("needs four contexts or more")
+        raise claims.NotApplicable("needs four contexts or more")
     others = [
         _final_energy(result, contexts, "residual").drop_sel(size=contexts - 1).max("size").values for contexts in many
     ]
@@ -289,5 +271,5 @@ def duel(result: Any, start: str) -> Any:
     share = loss / loss[..., :1]
     first, second = (fs.measures.crossing_time(result["time"].values, -one, -SETTLED[start]) for one in share)
     if not np.all(np.isfinite([first, second])):
-        raise LookupError("needs more steps: the loss of a rival has not settled")
+        raise claims.NotApplicable("needs more steps: the loss of a rival has not settled")
     return first / second

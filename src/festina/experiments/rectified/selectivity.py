@@ -5,20 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 import festina as fs
+from festina import claims
 from festina._lazy import jax, jnp, np
-from festina.experiment import (
-    Claim,
-    Equation,
-    Experiment,
-    Preset,
-    Variable,
-    above,
-    below,
-    between,
-    continuous,
-    near,
-    structural,
-)
+from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Start, Strength
 from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, pathways, single, small_start
 from festina.experiments.rectified._selectivity_measures import (
@@ -131,118 +120,86 @@ class Selectivity(Experiment):
         Preset("three to five contexts", "All worlds of the source, with 600 units in each network.", budget="full"),
     )
 
-    claims = (
-        Claim(
-            "closed-form",
-            JARVIS_2025.at("exact dynamics of the ReLN"),
-            "With two fitted initial strengths the closed form is the ReLU network's loss (largest gap over L(0)).",
-            quantity=lambda result: gaps_of_fits(result, 2),
-            expect=below(0.02),
-        ),
-        Claim(
-            "one-start-is-not-enough",
-            JARVIS_2025.at("exact dynamics of the ReLN"),
-            "With one initial strength for both kinds of path it misses by a tenth or more of L(0).",
-            quantity=lambda result: gaps_of_fits(result, 1),
-            expect=between(0.08, 0.18),
-            budget="full",
-        ),
-        Claim(
-            "nothing-fitted",
-            JARVIS_2025.at("ReLN"),
-            "A gated network with common and all-but-one paths has the ReLU network's loss, with nothing fitted.",
-            quantity=lambda result: gaps(result, "all but one"),
-            expect=below(0.045),
-        ),
-        Claim(
-            "single-contexts-differ",
-            JARVIS_2025.at("comparison with modular gates"),
-            "With common and single-context paths it does not (largest gap, share of L(0)).",
-            quantity=lambda result: gaps(result, "single"),
-            expect=between(0.07, 0.17),
-        ),
-        Claim(
-            "as-fast",
-            JARVIS_2025.at("learning speed"),
-            "The ReLU network is as fast as the all-but-one network (ratio of times to a tenth of the loss).",
-            quantity=lambda result: slowness(result, "all but one"),
-            expect=near(1.0, 0.1),
-        ),
-        Claim(
-            "faster-than-single",
-            JARVIS_2025.at("learning speed"),
-            "Common and single-context paths take about 1.55 times as long with three contexts.",
-            quantity=lambda result: slowness(result, "single", world="C = 3"),
-            expect=near(1.55, 0.1),
-        ),
-        Claim(
-            "faster-than-modular",
-            JARVIS_2025.at("learning speed"),
-            "A purely modular network takes about twice as long with three contexts.",
-            quantity=lambda result: slowness(result, "modular", world="C = 3"),
-            expect=near(2.0, 0.15),
-            budget="full",
-        ),
-        Claim(
-            "race-winner",
-            JARVIS_2025.at("prop. 4.2"),
-            "No other gates learn faster than the ReLU network's (time of frozen random gates over its own).",
-            quantity=lambda result: slowness(result, "frozen"),
-            expect=above(1.0),
-        ),
-        Claim(
-            "mixed-three",
-            JARVIS_2025.at("structured mixed selectivity"),
-            "With three contexts most strength is in units on in two of them.",
-            quantity=lambda result: share_but_one(result, "C = 3"),
-            expect=near(0.88, 0.05),
-            loosely=above(0.5),
-        ),
-        Claim(
-            "mixed-four",
-            JARVIS_2025.at("more contexts"),
-            "With four contexts, in units on in three.",
-            quantity=lambda result: share_but_one(result, "C = 4"),
-            expect=near(0.79, 0.05),
-            loosely=above(0.5),
-        ),
-        Claim(
-            "mixed-five",
-            JARVIS_2025.at("more contexts"),
-            "With five contexts, units on in four lead (their share less the largest other).",
-            quantity=lambda result: lead_of_but_one(result, "C = 5"),
-            expect=above(0.0),
-        ),
-        Claim(
-            "mixed-five-scaled",
-            JARVIS_2025.at("more contexts, published code"),
-            "They do lead with context inputs of size 1.35, as in the published code.",
-            quantity=lambda result: lead_of_but_one(result, "C = 5, κ = 1.35"),
-            expect=above(0.0),
-        ),
-        Claim(
-            "on-everywhere",
-            JARVIS_2025.at("gates over training"),
-            "Early (step 500, three contexts) nine of ten units are on in every context.",
-            quantity=lambda result: everywhere_at(result, EARLY),
-            expect=near(0.9, 0.05),
-            budget="full",
-        ),
-        Claim(
-            "constant-gates",
-            JARVIS_2025.at("assumption of constant gates"),
-            "Gates keep while the network learns (share of units on everywhere at step 1000 over that at step 500).",
-            quantity=lambda result: everywhere_at(result, LATER) / everywhere_at(result, EARLY),
-            expect=above(0.9),
-        ),
-        Claim(
-            "gates-of-contexts",
-            JARVIS_2025.at("gates of the ReLN"),
-            "Gates depend on the context alone (share of strength in units that treat its objects alike, at the end).",
-            quantity=lambda result: result["whole"].isel(time=-1).values,
-            expect=above(0.9),
-        ),
-    )
+    @claims.paper(JARVIS_2025.at("exact dynamics of the ReLN"), claims.below(0.02))
+    def closed_form(self, result: Any) -> Any:
+        """With two fitted initial strengths the closed form is the ReLU network's loss (largest gap over
+        L(0)).
+        """
+        return gaps_of_fits(result, 2)
+
+    @claims.paper(JARVIS_2025.at("exact dynamics of the ReLN"), claims.between(0.08, 0.18), budget="full")
+    def one_start_is_not_enough(self, result: Any) -> Any:
+        """With one initial strength for both kinds of path it misses by a tenth or more of L(0)."""
+        return gaps_of_fits(result, 1)
+
+    @claims.paper(JARVIS_2025.at("ReLN"), claims.below(0.045))
+    def nothing_fitted(self, result: Any) -> Any:
+        """A gated network with common and all-but-one paths has the ReLU network's loss, with nothing fitted."""
+        return gaps(result, "all but one")
+
+    @claims.paper(JARVIS_2025.at("comparison with modular gates"), claims.between(0.07, 0.17))
+    def single_contexts_differ(self, result: Any) -> Any:
+        """With common and single-context paths it does not (largest gap, share of L(0))."""
+        return gaps(result, "single")
+
+    @claims.paper(JARVIS_2025.at("learning speed"), claims.near(1.0, 0.1))
+    def as_fast(self, result: Any) -> Any:
+        """The ReLU network is as fast as the all-but-one network (ratio of times to a tenth of the loss)."""
+        return slowness(result, "all but one")
+
+    @claims.paper(JARVIS_2025.at("learning speed"), claims.near(1.55, 0.1))
+    def faster_than_single(self, result: Any) -> Any:
+        """Common and single-context paths take about 1.55 times as long with three contexts."""
+        return slowness(result, "single", world="C = 3")
+
+    @claims.paper(JARVIS_2025.at("learning speed"), claims.near(2.0, 0.15), budget="full")
+    def faster_than_modular(self, result: Any) -> Any:
+        """A purely modular network takes about twice as long with three contexts."""
+        return slowness(result, "modular", world="C = 3")
+
+    @claims.paper(JARVIS_2025.at("prop. 4.2"), claims.above(1.0))
+    def race_winner(self, result: Any) -> Any:
+        """No other gates learn faster than the ReLU network's (time of frozen random gates over its own)."""
+        return slowness(result, "frozen")
+
+    @claims.paper(JARVIS_2025.at("structured mixed selectivity"), claims.near(0.88, 0.05), loosely=claims.above(0.5))
+    def mixed_three(self, result: Any) -> Any:
+        """With three contexts most strength is in units on in two of them."""
+        return share_but_one(result, "C = 3")
+
+    @claims.paper(JARVIS_2025.at("more contexts"), claims.near(0.79, 0.05), loosely=claims.above(0.5))
+    def mixed_four(self, result: Any) -> Any:
+        """With four contexts, in units on in three."""
+        return share_but_one(result, "C = 4")
+
+    @claims.paper(JARVIS_2025.at("more contexts"), claims.above(0.0))
+    def mixed_five(self, result: Any) -> Any:
+        """With five contexts, units on in four lead (their share less the largest other)."""
+        return lead_of_but_one(result, "C = 5")
+
+    @claims.paper(JARVIS_2025.at("more contexts, published code"), claims.above(0.0))
+    def mixed_five_scaled(self, result: Any) -> Any:
+        """They do lead with context inputs of size 1.35, as in the published code."""
+        return lead_of_but_one(result, "C = 5, κ = 1.35")
+
+    @claims.paper(JARVIS_2025.at("gates over training"), claims.near(0.9, 0.05), budget="full")
+    def on_everywhere(self, result: Any) -> Any:
+        """Early (step 500, three contexts) nine of ten units are on in every context."""
+        return everywhere_at(result, EARLY)
+
+    @claims.paper(JARVIS_2025.at("assumption of constant gates"), claims.above(0.9))
+    def constant_gates(self, result: Any) -> Any:
+        """Gates keep while the network learns (share of units on everywhere at step 1000 over that at step
+        500).
+        """
+        return everywhere_at(result, LATER) / everywhere_at(result, EARLY)
+
+    @claims.paper(JARVIS_2025.at("gates of the ReLN"), claims.above(0.9))
+    def gates_of_contexts(self, result: Any) -> Any:
+        """Gates depend on the context alone (share of strength in units that treat its objects alike, at the
+        end).
+        """
+        return result["whole"].isel(time=-1).values
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.rectified._selectivity_figure import draw

@@ -7,7 +7,10 @@ export const MARKS = {
   reproduced: "✓",
   "reproduced qualitatively": "≈",
   "not reproduced": "✗",
-  "not attempted": "–",
+  undecided: "?",
+  "not applicable": "–",
+  "needs the full budget": "…",
+  broken: "!",
 };
 
 /** A table of claims. `show(verdicts, sentence)` fills in verdicts; `clear()` takes them back. */
@@ -53,14 +56,20 @@ function row(verdict, budget = null) {
       "td",
       { "data-head": "Claim" },
       element("span", {}, prose(verdict.sentence)),
-      element("span", { class: "aside" }, `${verdict.source} · `, element("code", {}, verdict.id)),
+      element(
+        "span",
+        { class: "aside" },
+        element("span", { class: "kind" }, verdict.kind),
+        ` · ${verdict.source} · `,
+        element("code", {}, verdict.id),
+      ),
     ),
     element("td", { class: "number", "data-head": "Expected" }, readableText(verdict.expected)),
     element("td", { class: "number", "data-head": "Measured" }, measured(verdict.measured)),
     element(
       "td",
       { class: `verdict ${kind}`, "data-head": "Verdict" },
-      outcome(verdict.outcome),
+      outcome(verdict),
       note(verdict.note || needs),
     ),
   );
@@ -71,9 +80,9 @@ function measured(value) {
   return typeof value === "number" ? readable(value) : readableText(value);
 }
 
-function outcome(name) {
+function outcome({ outcome: name, word }) {
   if (!name) return element("span", {}, "not yet run");
-  return element("span", {}, element("span", { class: "mark", "aria-hidden": "true" }, MARKS[name]), ` ${name}`);
+  return element("span", {}, element("span", { class: "mark", "aria-hidden": "true" }, MARKS[name]), ` ${word}`);
 }
 
 function note(text) {
