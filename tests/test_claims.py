@@ -1,6 +1,7 @@
 """Claims: whose they are, what follows from their numbers, and that a bug in one is never a verdict."""
 
 import json
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -169,4 +170,19 @@ def test_every_claim_says_whose_it_is(name):
     assert len({claim.id for claim in experiment.claims}) == len(experiment.claims)
     for claim in experiment.claims:
         assert claim.kind in KINDS and claim.source
-        assert claim.statement.endswith("."), claim.statement
+
+
+POINTING = re.compile(
+    r"(It|Its|They|Their|Them|This|That|These|Those|Such|So|Here|There|Then|Thus|Also|But|And|Or|Likewise|Neither|"
+    r"The same|The others?|Others|Both do|All do|None do)\b"
+)
+ECHOING = re.compile(r"\b(as well|too|likewise|the same|so)\.?$|\bdo so\b|\bdoes so\b")
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_sentence_can_be_read_alone(name):
+    """No more than 200 characters; no first word that points back, no last word that echoes another sentence."""
+    for claim in registry.find(name).claims:
+        said = claim.statement
+        assert 20 <= len(said) <= 200 and said.endswith(".") and said[0] == said[0].upper(), (claim.id, len(said), said)
+        assert not POINTING.match(said) and not ECHOING.search(said.removesuffix(".")), (claim.id, said)
