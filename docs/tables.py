@@ -1,15 +1,25 @@
-"""Bring the table of experiments in the README and in the documentation up to date: `python docs/tables.py`."""
+"""Bring the tables of the README and of the documentation up to date: `python docs/tables.py [STORE]`.
 
+They are the table of experiments, the page of what did not reproduce, and the table of numbers that others printed. Given
+a folder of results, the measured values on the page of what did not reproduce are those that it holds or that are computed
+into it, at the quick budget; without one they stay as they are.
+"""
+
+import json
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
+from festina.claims import Claim
+from festina.experiment import Experiment
 from festina.lab.registry import all_experiments
 
 ROOT = Path(__file__).resolve().parent.parent
-MARKS = ("<!-- experiments -->", "<!-- /experiments -->")
+VERDICTS = ROOT / "docs" / "verdicts.json"
 
 
-def table() -> str:
+def experiments_table() -> str:
     """One row for each experiment: its name, its first line, its sources."""
     rows = ["| experiment | what it shows | sources |", "|---|---|---|"]
     for experiment in all_experiments():
@@ -18,17 +28,76 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def facts_table() -> str:
+    """One row for each number that others printed."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from references.facts import FACTS
+
+    return "\n".join(
+        ["| what | printed by | largest difference allowed |", "|---|---|---|", *(it.row() for it in FACTS)]
+    )
+
+
+def not_reproduced() -> str:
+    """Every claim with a reason why it may not be reproduced, under its experiment, with what was measured."""
+    known = json.loads(VERDICTS.read_text(encoding="utf-8")) if VERDICTS.exists() else {}
+    parts = []
+    for experiment in all_experiments():
+        claims = [claim for claim in experiment.claims if claim.reason]
+        if claims:
+            measured = known.get(experiment.name, {})
+            parts += [f"### {experiment.name}\n", *(_entry(claim, measured.get(claim.id)) for claim in claims)]
+    return "\n".join(parts)
+
+
+def _entry(claim: Claim, found: dict[str, str] | None) -> str:
+    said = f"- {claim.statement} *({claim.kind}: {claim.source}; `{claim.id}`)*\n"
+    expected = f"Expected {claim.expect}"
+    measured = f", measured {found['measured']}: {found['outcome']}" if found else ""
+    return f"{said}  {expected}{measured}. {claim.reason[0].upper()}{claim.reason[1:].rstrip('.')}.\n"
+
+
+def judge_all(store: Path) -> None:
+    """Note the verdict on every claim that has a reason, at the quick budget."""
+    noted = {experiment.name: _judged(experiment, store) for experiment in all_experiments()}
+    text = json.dumps({name: found for name, found in noted.items() if found}, indent=1, ensure_ascii=False)
+    VERDICTS.write_text(text + "\n", encoding="utf-8")
+
+
+def _judged(experiment: Experiment, store: Path) -> dict[str, Any]:
+    from festina.lab.run import run
+
+    reasons = {claim.id for claim in experiment.claims if claim.reason}
+    verdicts = run(experiment, budget="quick", store=store).verdicts if reasons else ()
+    return {it.claim: {"measured": it.measurement, "outcome": it.word} for it in verdicts if it.claim in reasons}
+
+
+TABLES = {"experiments": experiments_table, "facts": facts_table, "not reproduced": not_reproduced}
+
+
 def updated(text: str) -> str:
-    """The text with what stands between the marks replaced by the table."""
-    first, last = MARKS
-    return re.sub(f"{re.escape(first)}.*?{re.escape(last)}", f"{first}\n{table()}\n{last}", text, flags=re.DOTALL)
+    """The text with what stands between the marks of each table replaced by the table."""
+    for name, table in TABLES.items():
+        first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
+        if first in text:
+            made = f"{first}\n{table()}\n{last}"
+            text = re.sub(f"{re.escape(first)}.*?{re.escape(last)}", lambda _, made=made: made, text, flags=re.DOTALL)
+    return text
 
 
-def main() -> None:
-    for path in (ROOT / "README.md", ROOT / "docs" / "experiments.md"):
+def pages() -> list[Path]:
+    """The pages that have tables."""
+    names = ("README.md", "docs/experiments.md", "docs/not_reproduced.md", "docs/checked_against.md")
+    return [ROOT / name for name in names]
+
+
+def main(words: list[str]) -> None:
+    if words:
+        judge_all(Path(words[0]))
+    for path in pages():
         path.write_text(updated(path.read_text(encoding="utf-8")), encoding="utf-8")
-        print(f"{path.relative_to(ROOT)}: {len(all_experiments())} experiments")
+        print(path.relative_to(ROOT))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
