@@ -156,11 +156,10 @@ def test_counts_are_by_kind(found, sentence):
         assert outcomes == {outcome: found[kind, outcome] for outcome in MARKS if (kind, outcome) in found}
 
 
-def test_a_verdict_says_what_is_expected_of_how_many():
+def test_a_verdict_says_what_is_expected():
     one = verdict("theory", "reproduced")
     assert one.expectation == "< 1"
-    assert replace(one, over="4 depths").expectation == "< 1, each of 4 depths"
-    assert replace(one, expected="0.8", tolerance="± 0.1", over="4 depths").expectation == "0.8 ± 0.1"
+    assert replace(one, expected="0.8", tolerance="± 0.1").expectation == "0.8 ± 0.1"
 
 
 @pytest.mark.parametrize("name", registry.names())

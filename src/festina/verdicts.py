@@ -84,10 +84,8 @@ class Verdict:
 
     @property
     def expectation(self) -> str:
-        """What is expected, give or take what, or of how many: `0.8165 ± 0.02`, `< 1e-08, each of 4 depths`."""
-        if self.tolerance.startswith("±"):
-            return f"{self.expected} {self.tolerance}"
-        return f"{self.expected}, {self.tolerance} of {self.over}" if self.over else self.expected
+        """What is expected: `0.8165 ± 0.02` of the mean over all values, `< 1e-08` of each of them."""
+        return f"{self.expected} {self.tolerance}" if self.tolerance.startswith("±") else self.expected
 
     @property
     def measurement(self) -> str:
