@@ -1,8 +1,8 @@
 """Bring the tables of the README and of the documentation up to date: `python docs/tables.py [STORE]`.
 
-They are the table of experiments, the page of what did not reproduce, and the table of numbers that others printed. Given
-a folder of results, the measured values on the page of what did not reproduce are those that it holds or that are computed
-into it, at the quick budget; without one they stay as they are.
+They are the table of experiments, the page of what did not reproduce, and the table of numbers that others printed.
+Given a folder of results, the measured values on the page of what did not reproduce are those that it holds or that are
+computed into it, at the quick budget; without one they stay as they are.
 """
 
 import json
