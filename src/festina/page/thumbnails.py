@@ -6,14 +6,13 @@ together with how their claims came out; without names, all of them.
 
 import json
 import sys
-from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from festina.errors import one_line
 from festina.lab.style import PALETTE
-from festina.verdicts import MARKS
+from festina.verdicts import counts
 
 FILE = Path(__file__).with_name("thumbnails.json")
 MOST_POINTS = 60
@@ -68,9 +67,7 @@ def measured(name: str) -> dict[str, Any]:
     from festina.lab.run import run
 
     result = run(name, budget="quick")
-    outcomes = Counter(verdict.outcome for verdict in result.verdicts)
-    status = {outcome: outcomes[outcome] for outcome in MARKS} | {"budget": "quick"}
-    return {"lines": _lines(result), "status": status}
+    return {"lines": _lines(result), "status": {"counts": counts(result.verdicts), "budget": "quick"}}
 
 
 def _lines(result: Any) -> list[list[float | None]]:

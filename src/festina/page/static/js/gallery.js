@@ -100,14 +100,24 @@ function card(experiment, labels) {
   return { root, text: `${experiment.name} ${experiment.summary} ${sources}`.toLowerCase() };
 }
 
-/** How its claims came out when the package was made, as a mark and in words. */
+/** How its claims came out when the package was made: those of papers as marks and in words, the others counted. */
 function statusText({ status, claims }) {
   if (!status) return `${claims.length} ${claims.length === 1 ? "claim" : "claims"}, not judged yet`;
+  const { paper = {}, ...others } = status.counts;
   const parts = Object.entries(MARKS).flatMap(([name, mark]) =>
-    status[name] ? [element("span", { class: name.replaceAll(" ", "-") }, `${mark} ${status[name]} ${name}`)] : [],
+    paper[name] ? [element("span", { class: name.replaceAll(" ", "-") }, `${mark} ${paper[name]} ${name}`)] : [],
   );
+  const counted = Object.entries(others).map(([kind, found]) => `${kind} ${held(found)} of ${total(found)}`);
   return [
     ...parts.flatMap((part, k) => (k ? [", ", part] : [part])),
-    element("span", { class: "aside" }, ` (${status.budget} budget)`),
+    element("span", { class: "aside" }, ` ${[...counted, `${status.budget} budget`].join(" · ")}`),
   ];
+}
+
+function held(found) {
+  return (found.reproduced ?? 0) + (found["reproduced qualitatively"] ?? 0);
+}
+
+function total(found) {
+  return Object.values(found).reduce((sum, count) => sum + count, 0);
 }
