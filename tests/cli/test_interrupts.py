@@ -265,14 +265,14 @@ def test_commands_end_orderly_at_any_moment(tmp_path):
     assert sky.strike(2, second=False, group=False) == "interrupted"  # it takes longer than the sweep
 
 
-MOMENTS = {"run": 20, "explore": 10}  # the others share the way of the first
+MOMENTS = {"run": 20, "explore": 6}  # the others share the way of the first
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["run", "sweep", "reproduce", "export", "explore"])
 def test_a_storm_of_interrupts(name, tmp_path, record_property):
     sky = Weather(name, tmp_path, seed=0)
-    moments = MOMENTS.get(name, 8)
+    moments = MOMENTS.get(name, 5)
     tally = Counter(sky.strike(k, second=k % 2 == 1, group=k % 4 == 2) for k in range(moments))
     record_property("tally", dict(tally))
     print(f"{name}, {sky.seconds:.1f} s if not interrupted: {dict(tally)}")

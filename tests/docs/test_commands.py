@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from festina.lab import registry
 from patience import PATIENCE
 from shared import COMPILED, results_store
 
@@ -50,13 +51,14 @@ OWN = [command for command in shown() if not elsewhere(command)]
 
 
 def call(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    experiments = len(registry.names()) if words[0] == "reproduce" else 1
     return subprocess.run(
         [sys.executable, "-m", "festina", *words],
         cwd=folder,
         env={"JAX_COMPILATION_CACHE_DIR": str(COMPILED), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=PATIENCE * experiments,
         check=False,
     )
 
