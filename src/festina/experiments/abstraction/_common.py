@@ -6,7 +6,7 @@ from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import np, xr
-from festina.claims import NotApplicable
+from festina.claims import NotApplicable, Undecided
 from festina.config import knows_numbers
 from festina.errors import ArgumentError
 from festina.experiment import ExperimentConfig, Variable, continuous, structural
@@ -160,8 +160,23 @@ def block_edges(config: Any) -> Any:
 
     As in `Blocks`, a block has a whole number of steps.
     """
-    length = max(round(config.block_length / config.step_size), 1) * config.step_size
+    length = _block_length(config)
     return length * np.arange(int(config.until / length + 1e-9) + 1)
+
+
+def _block_length(config: Any) -> float:
+    return max(round(config.block_length / config.step_size), 1) * config.step_size
+
+
+def need_blocks(result: Any, count: int, what: str) -> None:
+    """Leave undecided what takes some number of whole blocks, if a run has fewer."""
+    if len(block_edges(result.config)) <= count:
+        raise Undecided(f"{what} needs {count} blocks: --until {count * _block_length(result.config):g}")
+
+
+def labelled(values: Any, *dims: str) -> Any:
+    """Values that say what they are of."""
+    return xr.DataArray(np.asarray(values), dims=dims)
 
 
 def by_block(result: Any, name: str = "loss") -> Any:
@@ -179,7 +194,7 @@ def at_ends(result: Any, values: Any) -> Any:
 
 def final_alignment(result: Any, arm: str) -> Any:
     """The total alignment of one arm at the end, of every run."""
-    return result["total_alignment"].sel(arm=arm).isel(time=-1).values
+    return result["total_alignment"].sel(arm=arm).isel(time=-1)
 
 
 def times_to(result: Any, level: float) -> Any:
