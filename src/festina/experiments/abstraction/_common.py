@@ -14,6 +14,9 @@ from festina.experiments._fields import Coefficient, Duration, Start, StepSize, 
 
 ARMS = ("flexible", "forgetful")
 
+SEPARATE = "a separate simulation of the published settings, ten seeds"
+"""Where reference values come from that the paper does not print."""
+
 Data = Literal["sampled", "wishart", "population", "closure"]
 
 VARIABLES = {
