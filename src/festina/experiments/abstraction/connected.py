@@ -42,8 +42,8 @@ STILL_CLOSING = (
     "likely the scope of the source: after its 30 blocks gates still close, see the experiment's description"
 )
 BY_SORTING = (
-    "likely the sorting: no unit of the forgetful network belongs to any row, so that its diagonal depends on how units "
-    "are sorted, see the experiment's description"
+    "likely the sorting: no unit of the forgetful network belongs to any row, so that its diagonal depends on how "
+    "units are sorted, see the experiment's description"
 )
 
 
@@ -60,9 +60,9 @@ class Connected(Experiment):
     gate of a task is the mean of the diagonal of its half (the paper takes the mean of all entries of the half).
 
     The paper shows no numbers. Values expected here are those of a separate simulation of its settings, bounds are
-    ours. Two things do not reproduce. After 30 blocks gates are not quite closed: the diagonal of the other task is at .04, a
-    seventh of the open one, and still falling, so that the second layers of the two tasks overlap by .28. And what
-    is found on the diagonal of the forgetful network depends on how its units are sorted, since none of them
+    ours. Two things do not reproduce. After 30 blocks gates are not quite closed: the diagonal of the other task is at
+    .04, a seventh of the open one, and still falling, so that the second layers of the two tasks overlap by .28. And
+    what is found on the diagonal of the forgetful network depends on how its units are sorted, since none of them
     belongs to any row: with the sorting used here it is .16, not .06, and the total alignment .27 at the end, not
     .34 (which it reaches in the course of each block). The flexible network does not depend on it. (The forgetful
     network also ends each block with the smaller loss: what it lacks is speed, and memory.)

@@ -132,8 +132,8 @@ class ConnectedMap(Experiment):
 
     @claims.paper(SANDBRINK_2024.at("app. A.4.1, fig. A.7"), claims.above(0.7))
     def specialised(self, result: Any) -> Any:
-        """With long blocks, a fast second layer and bounds on it, rows agree with those of the teachers (total alignment
-        in each such cell, mean of runs; our threshold).
+        """With long blocks, a fast second layer and bounds on it, rows agree with those of the teachers (total
+        alignment in each such cell, mean of runs; our threshold).
         """
         return _fast(result, long=True)
 

@@ -109,8 +109,8 @@ class FewShot(Experiment):
 
     @claims.reference(SEPARATE, claims.near(0.95, 0.03), loosely=claims.above(0.8))
     def specialised(self, result: Any) -> Any:
-        """From single samples students come to agree with one teacher each in the flexible network (mean total alignment
-        at the end).
+        """From single samples students come to agree with one teacher each in the flexible network (mean total
+        alignment at the end).
         """
         need_blocks(result, BLOCKS, "the settled state")
         return final_alignment(result, "flexible").mean()
