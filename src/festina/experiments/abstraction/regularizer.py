@@ -7,7 +7,7 @@ from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina import claims
-from festina._lazy import jax, jnp, np
+from festina._lazy import jax, jnp, np, xr
 from festina.errors import require
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration
@@ -15,6 +15,11 @@ from festina.sources import SANDBRINK_2024
 
 NORMS = (1, 2)  # orders k of ‖c‖_k
 NONNEGATIVE = -0.01  # a gate above this counts as not negative: the rounding of its steps at zero
+FOLDS = 15  # times by which a distance falls by 1/e until it counts as gone
+LEFT_BEHIND = (
+    "likely the source: for k = 1 gates that all start negative are held at local minima, see the experiment's "
+    "description"
+)
 
 
 class RegularizerFlow(Experiment):
@@ -135,53 +140,57 @@ class RegularizerFlow(Experiment):
         Preset("positive starts", "Gates that start positive follow the closed forms.", {"lowest": 0.05}),
     )
 
-    @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.below(2e-3))
+    @claims.theory(claims.below(2e-3))
     def exact(self, result: Any) -> Any:
         """Gates that start positive follow the closed form (largest error of any of them at any time)."""
         return _largest_error(result)
 
-    @claims.paper(SANDBRINK_2024.at("fig. B.1"), claims.below(1e-3))
+    @claims.theory(claims.below(1e-3), source=SANDBRINK_2024.at("fig. B.1"))
     def zero(self, result: Any) -> Any:
         """The regulariser can be satisfied without residue (largest R at the end from starts that are not all
         negative).
         """
-        return _last(result, "penalty")[:, ~all_negative(result)].max()
+        return _relaxed(result, _largest_residue(result), climbing=True)
 
-    @claims.paper(SANDBRINK_2024.at("fig. B.1"), claims.below(1e-6))
+    @claims.paper(SANDBRINK_2024.at("app. B.3, fig. B.1"), claims.below(1e-6))
     def unspecialised_solution(self, result: Any) -> Any:
-        """Equal gates are a solution: those that start positive and equal stay so (largest |c₁ − c₂| at the
-        end).
+        """Equal gates are a solution (largest regulariser R at the end from starts that are positive and equal; our
+        threshold).
         """
-        return _largest_difference(result)
+        return _relaxed(result, _residue_of_equals(result))
 
-    @claims.paper(SANDBRINK_2024.at("fig. B.1"), claims.below(1e-3))
+    @claims.paper(SANDBRINK_2024.at("app. B.3, fig. B.1"), claims.below(1e-3))
     def not_forced(self, result: Any) -> Any:
-        """Nor do unequal gates drift to the corners: positive starts with |c₁ − c₂| < 1 keep it for k = 1
-        (largest change).
+        """Unequal gates are not forced to specialise: positive starts with |c₁ − c₂| < 1 keep that difference for k = 1
+        (largest change; our threshold).
         """
-        return _drift(result)
+        return _relaxed(result, _drift(result))
 
     @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.below(-0.9))
     def competition(self, result: Any) -> Any:
-        """Among solutions a more open gate means a less open other one (correlation of the two gates at the
-        end).
+        """Among solutions a more open gate means a less open other one (correlation of the two gates at the end; our
+        threshold).
         """
-        return _correlations(result)
+        return _relaxed(result, _correlations(result))
 
-    @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.near(1.0, 0.05))
+    @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.near(1.0, 0.05), reason=LEFT_BEHIND)
     def nonnegative_l1(self, result: Any) -> Any:
-        """For k = 1 gates end in the positive quadrant (share of all starts)."""
-        return _share_nonnegative(result)[0]
+        """For k = 1 gates are constrained to the positive quadrant (share of all starts that end there; our
+        tolerance).
+        """
+        return _share_nonnegative(result, 1)
 
     @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.near(1.0, 0.05))
     def nonnegative_l2(self, result: Any) -> Any:
-        """For k = 2 they do so too (share of all starts)."""
-        return _share_nonnegative(result)[1]
+        """For k = 2 gates are constrained to the positive quadrant (share of all starts that end there; our
+        tolerance).
+        """
+        return _share_nonnegative(result, 2)
 
-    @claims.paper(SANDBRINK_2024.at("app. B.3, our derivation"), claims.below(1e-3))
+    @claims.theory(claims.below(1e-3))
     def negative_minima(self, result: Any) -> Any:
         """For k = 1 gates that are all negative end at ‖c‖₁ = 1 − λ₁/2λ₂ (largest deviation)."""
-        return _trap_error(result)
+        return _relaxed(result, _trap_error(result))
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._regularizer_figure import draw
@@ -232,18 +241,47 @@ def _last(result: Any, name: str) -> Any:
     return result[name].isel(run=0, time=-1).transpose("norm", ..., "start").values
 
 
+def _some_positive(result: Any) -> Any:
+    """Which starts are not all negative."""
+    some = ~all_negative(result)
+    if not some.any():
+        raise claims.NotApplicable("needs starts that are not all negative")
+    return some
+
+
+def _largest_residue(result: Any) -> Any:
+    """The largest R at the end, for each norm, from starts that are not all negative."""
+    return xr.DataArray(_last(result, "penalty")[:, _some_positive(result)].max(axis=1), dims="norm")
+
+
+def _relaxed(result: Any, values: Any, climbing: bool = False, escape: float = 0.0) -> Any:
+    """Values at the end of a flow that is over by then: the norm relaxes at the rate 2λ₂.
+
+    Where a gate has to climb to zero first, it does so at about λ₁/2; ``escape`` is what else takes time.
+    """
+    config = result.config
+    needed = FOLDS / (2 * config.normalization) + escape
+    if climbing and config.lowest < 0 < config.nonnegativity:
+        needed += 2 * abs(config.lowest) / config.nonnegativity
+    if config.until < needed:
+        raise claims.Undecided(f"the end of the flow needs --until {np.ceil(needed):g}")
+    return values
+
+
 def _largest_error(result: Any) -> Any:
     """Of the closed form, over all starts for which there is one."""
+    if not _positive(result).any():
+        raise claims.NotApplicable("needs positive starts")
     return np.nanmax(np.abs(result["gates"] - result.theory["gates"]).values)
 
 
-def _largest_difference(result: Any) -> Any:
+def _residue_of_equals(result: Any) -> Any:
+    """The largest R at the end, for each norm, from starts whose gates are positive and equal."""
     begin = starts(result.config, np)
     equal = _positive(result) & (np.abs(begin[0] - begin[1]) < 1e-12)
     if not equal.any():
         raise claims.NotApplicable("needs positive starts")
-    end = _last(result, "gates")[:, :, equal]
-    return np.abs(end[:, 0] - end[:, 1]).max()
+    return xr.DataArray(_last(result, "penalty")[:, equal].max(axis=1), dims="norm")
 
 
 def _drift(result: Any) -> Any:
@@ -257,11 +295,22 @@ def _drift(result: Any) -> Any:
 def _correlations(result: Any) -> Any:
     if _positive(result).sum() < 3:
         raise claims.NotApplicable("needs positive starts")
-    return np.asarray([np.corrcoef(gates[:, _positive(result)])[0, 1] for gates in _last(result, "gates")])
+    found = [np.corrcoef(gates[:, _positive(result)])[0, 1] for gates in _last(result, "gates")]
+    return xr.DataArray(found, dims="norm")
 
 
-def _share_nonnegative(result: Any) -> Any:
-    return (_last(result, "gates").min(axis=1) > NONNEGATIVE).mean(axis=-1)
+def _share_nonnegative(result: Any, norm: int) -> Any:
+    """The share of starts that end without a negative gate.
+
+    For k = 2 a gate leaves the saddle at (−q, 0) from a distance of about one step, at the rate λ₁/q.
+    """
+    config = result.config
+    if config.nonnegativity == 0:
+        raise claims.NotApplicable("needs a cost of negative gates, λ₁ > 0")
+    saddle = max(1 - config.nonnegativity / (2 * config.normalization), 0.0)
+    escape = 2 * saddle / config.nonnegativity * max(np.log(config.steps / config.until), 0.0) if norm == 2 else 0.0
+    share = (_last(result, "gates")[norm - 1].min(axis=0) > NONNEGATIVE).mean()
+    return _relaxed(result, share, climbing=True, escape=escape)
 
 
 def _trap_error(result: Any) -> Any:
