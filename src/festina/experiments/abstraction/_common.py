@@ -189,6 +189,7 @@ def by_block(result: Any, name: str = "loss") -> Any:
 
 def at_ends(result: Any, values: Any) -> Any:
     """Values over time (the last axis) at the last recording of each block."""
+    need_blocks(result, 1, "the end of a block")
     ends = fs.measures.at_block_ends(result["time"].values, values, block_edges(result.config))
     if not np.isfinite(ends).any():
         raise NotApplicable("needs several recordings in each block")

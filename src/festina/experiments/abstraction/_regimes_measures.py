@@ -62,9 +62,9 @@ def from_print(result: Any, which: str) -> Any:
     field, value = printed["fixed"]
     if not np.isclose(getattr(config, field), value):
         raise claims.NotApplicable(f"needs {field} = {value:g}, as in the printed map")
-    ends = alignments(result, which).mean("run")
     columns = [at(config.gate_timescales if which == "speed" else config.strengths, one) for one in printed["columns"]]
     lengths = [at(config.block_lengths, length) for length in printed["rows"]]
+    ends = alignments(result, which).mean("run")
     return ends[columns, lengths] - np.asarray(list(printed["rows"].values())).T
 
 

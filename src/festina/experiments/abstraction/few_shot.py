@@ -102,26 +102,21 @@ class FewShot(Experiment):
         """Fast and bounded gates still specialise students if every step sees a single sample (mean total alignment at
         the end, flexible less forgetful).
         """
-        need_blocks(result, BLOCKS, "the settled state")
-        if result.config.batch != 1:
-            raise claims.NotApplicable("needs one sample in a step, --batch 1")
-        return (final_alignment(result, "flexible") - final_alignment(result, "forgetful")).mean()
+        return (settled_alignment(result, "flexible") - settled_alignment(result, "forgetful")).mean()
 
     @claims.reference(SEPARATE, claims.near(0.95, 0.03), loosely=claims.above(0.8))
     def specialised(self, result: Any) -> Any:
         """From single samples students come to agree with one teacher each in the flexible network (mean total
         alignment at the end).
         """
-        need_blocks(result, BLOCKS, "the settled state")
-        return final_alignment(result, "flexible").mean()
+        return settled_alignment(result, "flexible").mean()
 
     @claims.reference(SEPARATE, claims.near(0.68, 0.03))
     def unspecialised(self, result: Any) -> Any:
         """From single samples students of the forgetful network come to share the teachers (mean total alignment at the
         end).
         """
-        need_blocks(result, BLOCKS, "the settled state")
-        return final_alignment(result, "forgetful").mean()
+        return settled_alignment(result, "forgetful").mean()
 
     @claims.reference(SEPARATE, claims.near(0.50, 0.05))
     def switch(self, result: Any) -> Any:
@@ -167,6 +162,18 @@ def late_loss(result: Any, samples: int = 2) -> Any:
 
 
 def settled_loss(result: Any) -> Any:
-    """The same, once students have had the time to specialise."""
-    need_blocks(result, BLOCKS, "adaptation of the settled network")
+    """The same, for single samples, once students have had the time to specialise."""
+    _need_samples(result)
     return late_loss(result)
+
+
+def settled_alignment(result: Any, arm: str) -> Any:
+    """The total alignment of one arm at the end, for single samples and runs that are long enough, by run."""
+    _need_samples(result)
+    return final_alignment(result, arm)
+
+
+def _need_samples(result: Any) -> None:
+    if result.config.batch != 1 or result.config.data != "sampled":
+        raise claims.NotApplicable("needs one sample in a step, --batch 1 --data sampled")
+    need_blocks(result, BLOCKS, "the settled state")

@@ -19,6 +19,8 @@ from festina.sources import SANDBRINK_2024
 ADAPTED = 1e-2  # the loss below which the caption of fig. 4E calls an adaptation complete
 COURSES = ("flexible", "forgetful", "tabulated")
 BLOCKS = 17  # that the source shows
+ONE = 1.0  # tabulated length of a block
+FINE = 5e-4  # length of steps that are not off the curve by more than is claimed
 LONGER_BLOCK = "likely the source: its code has a block of 5, its table one of 1, see the experiment's description"
 ONE_RUN = "the scope of the source: it shows one run, and some starts do not specialise in time, see the description"
 TOO_SLOW = "likely the source: its tabulated timescales leave every network unspecialised, see the description"
@@ -134,6 +136,9 @@ class Mechanism(Experiment):
         """After a switch specialisation is the stated function of the gates' separation, with the regulariser on
         (largest distance from it).
         """
+        _need_adaptation(result)
+        if result.config.step_size > FINE * (1 + 1e-9):
+            raise claims.Undecided(f"a distance that is not one of the steps' length needs --step-size {FINE:g}")
         return labelled(np.abs(_gap(result)).max(axis=(0, 1)), "gate_timescale")
 
     @claims.paper(SANDBRINK_2024.at("section 5.3"), claims.below(0.0))
@@ -144,7 +149,7 @@ class Mechanism(Experiment):
     @claims.paper(SANDBRINK_2024.at("fig. 4E, table 2"), claims.below(ADAPTED), reason=LONGER_BLOCK)
     def adapted(self, result: Any) -> Any:
         """At the end of a block of the tabulated length, 1, the loss is below .01 for every gate timescale."""
-        return adapted_loss(result, 1.0)
+        return adapted_loss(result, ONE)
 
     @claims.code(
         SANDBRINK_2024.at("repository aproca/neural_task_abstraction, fig4_mechanism.ipynb"), claims.below(ADAPTED)
@@ -156,6 +161,7 @@ class Mechanism(Experiment):
     @claims.paper(SANDBRINK_2024.at("section 5.3, fig. A.10"), claims.below(0.05))
     def symmetric(self, result: Any) -> Any:
         """Both teachers lose approximately the same during an adaptation (largest |w̄_1 − w̄_2|; our threshold)."""
+        _need_adaptation(result)
         return labelled(np.abs(asymmetry(result)).max(axis=(0, 1)), "gate_timescale")
 
     @claims.paper(SANDBRINK_2024.at("fig. 4B"), claims.below(0.1), reason=ONE_RUN)
@@ -228,9 +234,15 @@ def _gap(result: Any) -> Any:
     return adapting(result, "overall") - np.asarray(said)
 
 
+def _need_adaptation(result: Any) -> None:
+    if result["time"].values[-1] < ONE - 1e-9:
+        raise claims.Undecided(f"adaptation to a switch needs --until {ONE:g}")
+
+
 def _steps_of_protection(result: Any) -> Any:
     if len(result.config.gate_timescales) < 2:
         raise claims.NotApplicable("needs at least two gate timescales")
+    _need_adaptation(result)
     order = np.argsort(result.config.gate_timescales)
     return np.diff(adapting(result, "overall").min(axis=(0, 1))[order])
 

@@ -18,6 +18,7 @@ EXACT = 1e-10
 HALF = 0.5  # a network counts as specialised from this |w̄| on
 PUBLISHED = 0.01  # size of the weights from which the published reduced model starts
 NOTEBOOK = SANDBRINK_2024.at("repository aproca/neural_task_abstraction, figA1_full_vs_toy.ipynb")
+COURSE = 12  # blocks in which most networks specialise
 SPECIALISED = 20  # blocks within which the source's networks specialise
 OUTSIDE = (
     "likely the scope of the source: what random weights have outside the span of the teachers has a say in the "
@@ -126,6 +127,7 @@ class Reduction(Experiment):
         """From random weights the reduced model is exact, if gradients are those of many samples (largest difference of
         gates or loss; our threshold).
         """
+        need_blocks(result, COURSE, "the course up to specialisation")
         return without_noise(result, "reduced", "full")
 
     @claims.paper(SANDBRINK_2024.at("fig. A.1"), claims.above(0.99), loosely=claims.above(0.9), reason=OUTSIDE)
@@ -236,6 +238,7 @@ def without_noise(result: Any, one: str, other: str) -> Any:
 
 def correlation(result: Any, model: str) -> Any:
     """The correlation over time of a model's loss with that of the full network, in each run."""
+    need_blocks(result, COURSE, "the course up to specialisation")
     losses = (result["loss"].sel(model=name).transpose("run", "time").values for name in (model, "full"))
     return labelled([np.corrcoef(*pair)[0, 1] for pair in zip(*losses, strict=True)], "run")
 

@@ -211,8 +211,8 @@ class Regimes(Experiment):
         """Without a regulariser nothing specialises, however fast the gates (largest total alignment over block
         lengths; our threshold).
         """
-        ends = alignments(result, "strength").isel(strength=at(result.config.strengths, 0.0))
-        return ends.max("block_length")
+        column = at(result.config.strengths, 0.0)
+        return alignments(result, "strength").isel(strength=column).max("block_length")
 
     @claims.paper(SANDBRINK_2024.at("fig. 5"), claims.above(0.98))
     def bounded(self, result: Any) -> Any:
@@ -224,14 +224,14 @@ class Regimes(Experiment):
     @claims.code(NOTEBOOK, claims.near(0.919, 0.02), reason=UNLIKE_PRINT)
     def slowest_gates(self, result: Any) -> Any:
         """Even the slowest gates, τ_c = .1, reach a total alignment of .919 at the longest blocks, τ_B = 1."""
-        ends, place = alignments(result, "speed"), at(result.config.block_lengths, 1.0)
-        return ends.isel(timescale=at(result.config.gate_timescales, 0.1), block_length=place)
+        column, row = at(result.config.gate_timescales, 0.1), at(result.config.block_lengths, 1.0)
+        return alignments(result, "speed").isel(timescale=column, block_length=row)
 
     @claims.code(NOTEBOOK, claims.near(0.642, 0.02), reason=UNLIKE_PRINT)
     def short_blocks(self, result: Any) -> Any:
         """At the shortest blocks, τ_B = .1, a regulariser of strength .2 leaves a total alignment of only .642."""
-        ends, place = alignments(result, "strength"), at(result.config.block_lengths, 0.1)
-        return ends.isel(strength=at(result.config.strengths, 0.2), block_length=place)
+        column, row = at(result.config.strengths, 0.2), at(result.config.block_lengths, 0.1)
+        return alignments(result, "strength").isel(strength=column, block_length=row)
 
     @claims.code(NOTEBOOK, claims.below(0.05), reason=UNLIKE_PRINT, each={"which": PANELS})
     def printed_table(self, result: Any, which: str) -> Any:

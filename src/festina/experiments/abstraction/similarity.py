@@ -241,6 +241,8 @@ def adaptation_speed(result: Any) -> Any:
     steepest = []
     for start, end in itertools.pairwise(edges):
         inside = (time >= start - 1e-9) & (time < end - 1e-9)
+        if inside.sum() < 2:
+            raise claims.NotApplicable("needs several recordings in each block")
         steepest.append(np.abs(np.gradient(loss[..., inside], time[inside], axis=-1)).max(axis=-1))
     return np.mean(steepest, axis=0)
 
