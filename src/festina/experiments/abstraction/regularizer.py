@@ -7,16 +7,24 @@ from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina import claims
-from festina._lazy import jax, jnp, np, xr
+from festina._lazy import jax, jnp, np
 from festina.errors import require
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration
+from festina.experiments.abstraction._regularizer_measures import (
+    correlations,
+    drift,
+    largest_error,
+    largest_residue,
+    relaxed,
+    residue_of_equals,
+    share_nonnegative,
+    starts,
+    trap_error,
+)
 from festina.sources import SANDBRINK_2024
 
 NORMS = (1, 2)  # orders k of ‖c‖_k
-NONNEGATIVE = -0.01  # a gate above this counts as not negative: the rounding of its steps at zero
-FINE = 1e-3  # length of a step by which gates may tremble at zero
-FOLDS = 15  # times by which a distance falls by 1/e until it counts as gone
 LEFT_BEHIND = (
     "likely the source: for k = 1 gates that all start negative are held at local minima, see the experiment's "
     "description"
@@ -144,65 +152,59 @@ class RegularizerFlow(Experiment):
     @claims.theory(claims.below(2e-3))
     def exact(self, result: Any) -> Any:
         """Gates that start positive follow the closed form (largest error of any of them at any time)."""
-        return _largest_error(result)
+        return largest_error(result)
 
     @claims.theory(claims.below(1e-3), source=SANDBRINK_2024.at("fig. B.1"))
     def zero(self, result: Any) -> Any:
         """The regulariser can be satisfied without residue (largest R at the end from starts that are not all
         negative).
         """
-        return _relaxed(result, _largest_residue(result), climbing=True)
+        return relaxed(result, largest_residue(result), climbing=True)
 
     @claims.paper(SANDBRINK_2024.at("app. B.3, fig. B.1"), claims.below(1e-6))
     def unspecialised_solution(self, result: Any) -> Any:
         """Equal gates are a solution (largest regulariser R at the end from starts that are positive and equal; our
         threshold).
         """
-        return _relaxed(result, _residue_of_equals(result))
+        return relaxed(result, residue_of_equals(result))
 
     @claims.paper(SANDBRINK_2024.at("app. B.3, fig. B.1"), claims.below(1e-3))
     def not_forced(self, result: Any) -> Any:
         """Unequal gates are not forced to specialise: positive starts with |c₁ − c₂| < 1 keep that difference for k = 1
         (largest change; our threshold).
         """
-        return _relaxed(result, _drift(result))
+        return relaxed(result, drift(result))
 
     @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.below(-0.9))
     def competition(self, result: Any) -> Any:
         """Among solutions a more open gate means a less open other one (correlation of the two gates at the end; our
         threshold).
         """
-        return _relaxed(result, _correlations(result))
+        return relaxed(result, correlations(result))
 
     @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.near(1.0, 0.05), reason=LEFT_BEHIND)
     def nonnegative_l1(self, result: Any) -> Any:
         """For k = 1 gates are constrained to the positive quadrant (share of all starts that end there; our
         tolerance).
         """
-        return _share_nonnegative(result, 1)
+        return share_nonnegative(result, 1)
 
     @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.near(1.0, 0.05))
     def nonnegative_l2(self, result: Any) -> Any:
         """For k = 2 gates are constrained to the positive quadrant (share of all starts that end there; our
         tolerance).
         """
-        return _share_nonnegative(result, 2)
+        return share_nonnegative(result, 2)
 
     @claims.theory(claims.below(1e-3))
     def negative_minima(self, result: Any) -> Any:
         """For k = 1 gates that are all negative end at ‖c‖₁ = 1 − λ₁/2λ₂ (largest deviation)."""
-        return _relaxed(result, _trap_error(result))
+        return relaxed(result, trap_error(result))
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._regularizer_figure import draw
 
         return draw(result)
-
-
-def starts(config: Any, numpy: Any) -> Any:
-    """The square grid of starting gates, (gate, start); made with ``numpy``, or with JAX's."""
-    line = config.lowest + (config.highest - config.lowest) * numpy.linspace(0.0, 1.0, config.side)
-    return numpy.stack([part.ravel() for part in numpy.meshgrid(line, line, indexing="ij")])
 
 
 def solution(start: Any, strength: float, time: Any, order: int) -> Any:
@@ -226,101 +228,3 @@ def _along_segment(start: Any, strength: float, time: Any) -> Any:
     larger = np.where(time < closes, (together + apart) / 2.0, alone)
     smaller = np.where(time < closes, (together - apart) / 2.0, 0.0)
     return np.where((start[0] >= start[1])[None, None], np.stack([larger, smaller], 1), np.stack([smaller, larger], 1))
-
-
-def all_negative(result: Any) -> Any:
-    """Which starts have no gate above zero."""
-    return starts(result.config, np).max(axis=0) <= 0
-
-
-def _positive(result: Any) -> Any:
-    return starts(result.config, np).min(axis=0) >= 0
-
-
-def _last(result: Any, name: str) -> Any:
-    """A variable of the only run at the end: (norm, …, start)."""
-    return result[name].isel(run=0, time=-1).transpose("norm", ..., "start").values
-
-
-def _some_positive(result: Any) -> Any:
-    """Which starts are not all negative."""
-    some = ~all_negative(result)
-    if not some.any():
-        raise claims.NotApplicable("needs starts that are not all negative")
-    return some
-
-
-def _largest_residue(result: Any) -> Any:
-    """The largest R at the end, for each norm, from starts that are not all negative."""
-    return xr.DataArray(_last(result, "penalty")[:, _some_positive(result)].max(axis=1), dims="norm")
-
-
-def _relaxed(result: Any, values: Any, climbing: bool = False, escape: float = 0.0) -> Any:
-    """Values at the end of a flow that is over by then: the norm relaxes at the rate 2λ₂.
-
-    Where a gate has to climb to zero first, it does so at about λ₁/2; ``escape`` is what else takes time.
-    """
-    config = result.config
-    needed = FOLDS / (2 * config.normalization) + escape
-    if climbing and config.lowest < 0 < config.nonnegativity:
-        needed += 2 * abs(config.lowest) / config.nonnegativity
-    if config.until < needed:
-        raise claims.Undecided(f"the end of the flow needs --until {np.ceil(needed):g}")
-    return values
-
-
-def _largest_error(result: Any) -> Any:
-    """Of the closed form, over all starts for which there is one."""
-    if not _positive(result).any():
-        raise claims.NotApplicable("needs positive starts")
-    if result.config.until / result.config.steps > FINE * (1 + 1e-9):
-        raise claims.Undecided(
-            f"an error that is not the steps' needs --steps {np.ceil(result.config.until / FINE):.0f}"
-        )
-    return np.nanmax(np.abs(result["gates"] - result.theory["gates"]).values)
-
-
-def _residue_of_equals(result: Any) -> Any:
-    """The largest R at the end, for each norm, from starts whose gates are positive and equal."""
-    begin = starts(result.config, np)
-    equal = _positive(result) & (np.abs(begin[0] - begin[1]) < 1e-12)
-    if not equal.any():
-        raise claims.NotApplicable("needs positive starts")
-    return xr.DataArray(_last(result, "penalty")[:, equal].max(axis=1), dims="norm")
-
-
-def _drift(result: Any) -> Any:
-    begin, end = starts(result.config, np), _last(result, "gates")[0]
-    inside = _positive(result) & (np.abs(begin[0] - begin[1]) < 1.0)
-    if not inside.any():
-        raise claims.NotApplicable("needs positive starts")
-    return np.abs((end[0] - end[1]) - (begin[0] - begin[1]))[inside].max()
-
-
-def _correlations(result: Any) -> Any:
-    if _positive(result).sum() < 3:
-        raise claims.NotApplicable("needs positive starts")
-    found = [np.corrcoef(gates[:, _positive(result)])[0, 1] for gates in _last(result, "gates")]
-    return xr.DataArray(found, dims="norm")
-
-
-def _share_nonnegative(result: Any, norm: int) -> Any:
-    """The share of starts that end without a negative gate.
-
-    For k = 2 a gate leaves the saddle at (−q, 0) from a distance of about one step, at the rate λ₁/q.
-    """
-    config = result.config
-    if config.nonnegativity == 0:
-        raise claims.NotApplicable("needs a cost of negative gates, λ₁ > 0")
-    saddle = max(1 - config.nonnegativity / (2 * config.normalization), 0.0)
-    escape = 2 * saddle / config.nonnegativity * max(np.log(config.steps / config.until), 0.0) if norm == 2 else 0.0
-    share = (_last(result, "gates")[norm - 1].min(axis=0) > NONNEGATIVE).mean()
-    return _relaxed(result, share, climbing=True, escape=escape)
-
-
-def _trap_error(result: Any) -> Any:
-    config, negative = result.config, all_negative(result)
-    if not negative.any() or config.nonnegativity >= 2 * config.normalization:
-        raise claims.NotApplicable("needs negative starts, and λ₁ < 2λ₂")
-    size = np.abs(_last(result, "gates")[0][:, negative]).sum(axis=0)
-    return np.abs(size - (1.0 - config.nonnegativity / (2.0 * config.normalization))).max()
