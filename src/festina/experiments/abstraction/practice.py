@@ -106,7 +106,7 @@ class Practice(Experiment):
         """Each of the first four switches is easier than the one before it for the flexible network (change of the mean
         loss at the fifth sample).
         """
-        return fifth_sample(result)[:, 0].mean("run").diff("switch")
+        return fifth_sample(result)[:, 0].mean("run").diff("switch").rename(switch="change")
 
     @claims.reference(SEPARATE, claims.near(0.051, 0.01))
     def forgetful_first(self, result: Any) -> Any:
@@ -123,7 +123,7 @@ class Practice(Experiment):
         """Each of the first four switches is harder than the one before it for the forgetful network (change of the
         mean loss at the fifth sample).
         """
-        return fifth_sample(result)[:, 1].mean("run").diff("switch")
+        return fifth_sample(result)[:, 1].mean("run").diff("switch").rename(switch="change")
 
     @claims.paper(SANDBRINK_2024.at("section 9, fig. 8"), claims.below(1.0))
     def people(self, result: Any) -> Any:

@@ -43,8 +43,8 @@ class Specialization(Experiment):
     switch of tasks is answered by the gates alone. The *forgetful* arm has no bounds and gates as slow as its weights:
     both students follow the task of the moment, and everything is learned anew in every block.
 
-    The paper's figure has no numbers in its text. Losses and times expected here are those of a separate simulation of
-    the published settings.
+    The paper prints neither losses nor times of its figure; those expected here are of a separate simulation of the
+    published settings.
     """
 
     name = "abstraction/specialization"
