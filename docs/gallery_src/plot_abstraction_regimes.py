@@ -8,7 +8,8 @@ regulariser and the length of blocks (**b**). 1 means one student for each teach
 are the same mixture of both.
 
 Three things are needed: fast gates, bounded gates, and blocks that are long enough, although the time spent in learning
-is the same everywhere. Two numbers of the published map are not found here, and the claims below say so.
+is the same everywhere. The tables that the authors' notebook prints differ from these maps in several cells, and the
+claims below say so.
 
 With infinitely many inputs the whole dynamics closes on four coordinates for each student, whatever the sizes of the
 network. That is how the second figure, a map of 40 × 40 cells, is made in a moment.

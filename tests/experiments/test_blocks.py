@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from festina.claims import NotApplicable
 from festina.errors import ArgumentError
 from festina.experiments.abstraction.blocks import (
     BlockLength,
@@ -75,7 +76,7 @@ def test_block_lengths_must_rise(lengths, must):
 
 def test_a_single_block_length_is_not_compared(result):
     alone = replace(result, config=result.config.model_copy(update={"block_lengths": (1.0,)}))
-    with pytest.raises(LookupError, match="two block lengths"):
+    with pytest.raises(NotApplicable, match="two block lengths"):
         steps_of_alignment(alone, 2.0)
 
 

@@ -92,6 +92,17 @@ def test_what_follows_the_new_tasks_does_not_count_as_their_change(result):
     np.testing.assert_array_equal(found, total[:, 1600] - total[:, 1400])
 
 
+def test_too_few_blocks_leave_claims_undecided(result):
+    for fields, needs in (
+        ({"novel_blocks": 9}, "23 blocks: --until 23"),
+        ({"training_blocks": 7}, "--training-blocks 14"),
+    ):
+        other = fs.experiment.Result(Composition(), result.config.model_copy(update=fields), result.data)
+        verdicts = [claim.judge(other, "full") for claim in Composition.claims]
+        assert {verdict.outcome for verdict in verdicts} == {"undecided"}
+        assert all(needs in verdict.note for verdict in verdicts)
+
+
 def test_recordings_must_fall_on_steps_of_both_kinds():
     with pytest.raises(ArgumentError, match="subtask_step_size"):
         Composition().configure(records=6000)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import festina as fs
+from festina.claims import NotApplicable, Undecided
 from festina.errors import ArgumentError
 from festina.experiments.abstraction.dimension import Dimension, closed_form, gate_speed, over_closed_form, power
 from shared import quick
@@ -77,9 +78,9 @@ def test_the_closure_is_compressed_once(monkeypatch):
 
 
 def test_what_cannot_be_judged_says_so(result):
-    with pytest.raises(LookupError, match="more blocks"):
+    with pytest.raises(Undecided, match="needs 20 blocks: --until 20"):
         gate_speed(replace(result, config=result.config.model_copy(update={"until": 3.0})))
-    with pytest.raises(LookupError, match="complete"):
+    with pytest.raises(NotApplicable, match="complete"):
         over_closed_form(replace(result, data=result.data.assign(total_alignment=0 * result["total_alignment"])))
 
 

@@ -7,8 +7,9 @@ import pytest
 import xarray as xr
 
 import festina as fs
+from festina.claims import NotApplicable, Undecided
 from festina.experiment import Result
-from festina.experiments.abstraction.few_shot import FewShot, after_switches, late_loss
+from festina.experiments.abstraction.few_shot import FewShot, after_switches, late_loss, settled_loss
 from shared import quick
 
 
@@ -38,13 +39,18 @@ def test_samples_are_counted_from_the_switch():
 
 
 def test_a_sparser_recording_cannot_be_judged():
-    with pytest.raises(LookupError, match="every step"):
+    with pytest.raises(NotApplicable, match="every step"):
         late_loss(made(99))
+
+
+def test_six_blocks_are_too_few_to_judge():
+    with pytest.raises(Undecided, match=r"needs 20 blocks: --until 19\.8"):
+        settled_loss(made(198))
 
 
 def test_samples_of_a_block_end_with_it():
     np.testing.assert_allclose(after_switches(made(198), "loss", 50)[0, 0], np.arange(198).reshape(6, 33))
-    with pytest.raises(LookupError, match="needs blocks of more than 33 steps"):
+    with pytest.raises(NotApplicable, match="needs blocks of more than 33 steps"):
         late_loss(made(198), 33)
 
 

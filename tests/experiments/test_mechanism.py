@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from festina.claims import Undecided
 from festina.errors import ArgumentError
 from festina.experiments.abstraction.mechanism import Mechanism, adapted_loss, adapting, error_of, last_block
 from shared import quick
@@ -68,9 +69,9 @@ def test_error_and_loss_belong_together(result):
 
 
 def test_short_courses_are_not_judged(result):
-    with pytest.raises(LookupError, match="two blocks"):
+    with pytest.raises(Undecided, match="needs 2 blocks: --until 2"):
         last_block(replace(result, config=result.config.model_copy(update={"until": 0.9})))
-    with pytest.raises(LookupError, match="needs 99 units"):
+    with pytest.raises(Undecided, match="needs --until 99"):
         adapted_loss(result, 99.0)
 
 

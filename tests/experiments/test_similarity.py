@@ -6,7 +6,7 @@ import xarray as xr
 
 import festina as fs
 from festina.errors import ArgumentError
-from festina.experiments.abstraction.similarity import Similarity, published_specialisation, separation
+from festina.experiments.abstraction.similarity import Similarity, published_specialisation, separation, specialisation
 from shared import quick
 
 pytestmark = pytest.mark.full
@@ -32,6 +32,7 @@ def test_the_loss_after_the_first_switch_is_that_of_the_other_teacher(result):
 
 def test_one_similarity_alone_is_the_one_of_the_batch(result):
     alone = fs.run("abstraction/similarity", budget="quick", seeds=1, similarity=0.25, until=2.0, records=200)
+    assert "needs 10 blocks: --until 10" in {verdict.note[-27:] for verdict in alone.verdicts}
     batch = result["loss"].sel(similarity=[0.25]).isel(run=[0], time=slice(0, 201))
     np.testing.assert_allclose(alone["loss"].values, batch.transpose(*alone["loss"].dims).values, rtol=0, atol=1e-12)
     notes = {verdict.claim: verdict.note for verdict in alone.verdicts}
@@ -55,6 +56,14 @@ def test_only_one_to_one_specialisation_tells_two_students_from_one(alignment, o
     """A student at each teacher, both at the first, both between them."""
     np.testing.assert_allclose(separation(Aligned(alignment)), ours, atol=1e-12)
     np.testing.assert_allclose(published_specialisation(Aligned(alignment)), abs(alignment[0][0] - alignment[1][0]))
+
+
+def test_a_tenth_of_the_bound_loses_what_is_half_similar():
+    """The bound of the published notebook instead of the table's."""
+    weak = fs.run("abstraction/similarity", budget="quick", normalization=0.05, similarity=(0.0, 0.5))
+    found = specialisation(weak)[:, :, 0].mean(axis=0)
+    assert found[0] > 0.75 and found[1] < 0.3
+    assert {v.claim for v in weak.verdicts if v.outcome == "not reproduced"} == {"graceful", "graceful-half"}
 
 
 def test_similarities_must_rise():

@@ -6,13 +6,16 @@ from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import np, xr
-from festina.claims import NotApplicable
+from festina.claims import NotApplicable, Undecided
 from festina.config import knows_numbers
 from festina.errors import ArgumentError
 from festina.experiment import ExperimentConfig, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, Start, StepSize, Timescale, countable
 
 ARMS = ("flexible", "forgetful")
+
+SEPARATE = "a separate simulation of the published settings, ten seeds"
+"""Where reference values come from that the paper does not print."""
 
 Data = Literal["sampled", "wishart", "population", "closure"]
 
@@ -160,8 +163,23 @@ def block_edges(config: Any) -> Any:
 
     As in `Blocks`, a block has a whole number of steps.
     """
-    length = max(round(config.block_length / config.step_size), 1) * config.step_size
+    length = _block_length(config)
     return length * np.arange(int(config.until / length + 1e-9) + 1)
+
+
+def _block_length(config: Any) -> float:
+    return max(round(config.block_length / config.step_size), 1) * config.step_size
+
+
+def need_blocks(result: Any, count: int, what: str) -> None:
+    """Leave undecided what takes some number of whole blocks, if a run has fewer."""
+    if len(block_edges(result.config)) <= count:
+        raise Undecided(f"{what} needs {count} blocks: --until {count * _block_length(result.config):g}")
+
+
+def labelled(values: Any, *dims: str) -> Any:
+    """Values that say what they are of."""
+    return xr.DataArray(np.asarray(values), dims=dims)
 
 
 def by_block(result: Any, name: str = "loss") -> Any:
@@ -171,6 +189,7 @@ def by_block(result: Any, name: str = "loss") -> Any:
 
 def at_ends(result: Any, values: Any) -> Any:
     """Values over time (the last axis) at the last recording of each block."""
+    need_blocks(result, 1, "the end of a block")
     ends = fs.measures.at_block_ends(result["time"].values, values, block_edges(result.config))
     if not np.isfinite(ends).any():
         raise NotApplicable("needs several recordings in each block")
@@ -179,7 +198,7 @@ def at_ends(result: Any, values: Any) -> Any:
 
 def final_alignment(result: Any, arm: str) -> Any:
     """The total alignment of one arm at the end, of every run."""
-    return result["total_alignment"].sel(arm=arm).isel(time=-1).values
+    return result["total_alignment"].sel(arm=arm).isel(time=-1)
 
 
 def times_to(result: Any, level: float) -> Any:

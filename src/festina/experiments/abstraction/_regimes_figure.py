@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np, plt
-from festina.experiments.abstraction.regimes import PANELS, panel
+from festina.experiments.abstraction._regimes_measures import PANELS, panel
 
 FEW = 12  # cells along an axis up to which each gets its number
 

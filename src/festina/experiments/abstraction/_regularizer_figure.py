@@ -4,7 +4,8 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np, plt
-from festina.experiments.abstraction.regularizer import NORMS, all_negative, starts
+from festina.experiments.abstraction._regularizer_measures import all_negative, starts
+from festina.experiments.abstraction.regularizer import NORMS
 
 STYLE = fs.lab.style
 EVERY = 2  # of the starts along each side, one in so many is drawn

@@ -12,18 +12,20 @@ from festina.experiments._fields import Coefficient, Duration, StepSize, Timesca
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import (
     ARMS,
+    SEPARATE,
     VARIABLES,
     AbstractionConfig,
     arms,
     keys,
+    labelled,
     observe,
     process,
     rule,
     sort_by_teacher,
 )
 from festina.experiments.abstraction._composition_measures import (
-    alignment_of,
     change,
+    final,
     gates_in_pairs,
     loss_soon,
     novel_mean,
@@ -38,6 +40,11 @@ from festina.sources import SANDBRINK_2024
 
 SETTINGS = ("task", "task-unit", "subtask")
 BY_PATH = SETTINGS[:2]  # those with one gate for each path
+NOTEBOOK = SANDBRINK_2024.at("repository aproca/neural_task_abstraction, figA12_comp_generalization.ipynb")
+OTHER_SCALE = (
+    "likely the source: its figure was evidently made with unit rows and a mean over outputs, see the experiment's "
+    "description"
+)
 
 
 class Composition(Experiment):
@@ -55,6 +62,7 @@ class Composition(Experiment):
     `sum` the loss falls just as fast, but students specialise only in part (.53 to .97 in 40 runs, median .76) and the
     gate of the absent teacher stays open at .2: the claims `specialised-sum` and `gate-off-sum` are not reproduced.
     Rows of the forgetful network agree a little more with teachers (.45) than the reference value has it (.35 to .41).
+    (The paper prints no numbers; reference values are those of a separate simulation of its settings.)
 
     "A+B" of the source is (A + B)/2 in its code. There, 30 blocks are followed by a stub, and new tasks begin with the
     24th; here there are 30 whole blocks, and `training_blocks` of them (23) come first. The source sorts each row to
@@ -141,84 +149,101 @@ class Composition(Experiment):
         ),
     )
 
-    @claims.paper(SANDBRINK_2024.at("fig. 3C"), claims.near(0.0013, 0.001), loosely=claims.below(0.01), budget="full")
+    @claims.reference(SEPARATE, claims.near(0.0013, 0.001), loosely=claims.below(0.01), budget="full")
     def new_task_soon(self, result: Any) -> Any:
         """The flexible network has all but solved the first new task at t = .1 (mean loss, `sum`)."""
         return loss_soon(result, "flexible").mean()
 
-    @claims.paper(SANDBRINK_2024.at("fig. 3C"), claims.near(0.05, 0.01))
+    @claims.reference(SEPARATE, claims.near(0.05, 0.01))
     def new_task_late(self, result: Any) -> Any:
-        """The forgetful network has not (mean loss at t = .1, `sum`)."""
+        """The forgetful network has not solved the first new task at t = .1 (mean loss, `sum`)."""
         return loss_soon(result, "forgetful").mean()
 
-    @claims.paper(SANDBRINK_2024.at("fig. 3C"), claims.above(2.0))
+    @claims.paper(SANDBRINK_2024.at("section 4, fig. 3C"), claims.above(2.0))
     def task_faster(self, result: Any) -> Any:
-        """New tasks are reached several times faster by the flexible network (time to L = .02,
-        forgetful/flexible).
+        """New tasks are reached much faster by the flexible network (time to L = .02, forgetful over flexible; our
+        threshold).
         """
         return times_ratio(result, "task", 0.02)
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.12G"), claims.above(0.99), loosely=claims.above(0.9))
+    @claims.paper(SANDBRINK_2024.at("app. A.8, fig. A.12G"), claims.above(0.99), loosely=claims.above(0.9))
     def specialised(self, result: Any) -> Any:
-        """In task composition every student agrees with one teacher (total alignment at the end, `mean`)."""
-        return alignment_of(result, "task-unit", "flexible")[:, -1]
+        """In task composition every student agrees with one teacher (total alignment at the end, `mean`; our
+        threshold).
+        """
+        return final(result, "task-unit", "flexible")
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.12G"), claims.above(0.99), budget="full")
+    @claims.code(NOTEBOOK, claims.above(0.99), budget="full", reason=OTHER_SCALE)
     def specialised_sum(self, result: Any) -> Any:
-        """The same with the scale of the published code (total alignment at the end, `sum`)."""
-        return of_sum(result, alignment_of(result, "task", "flexible")[:, -1])
+        """In task composition every student agrees with one teacher at the scale of the published code, too (total
+        alignment at the end, `sum`; our threshold).
+        """
+        return of_sum(result, final(result, "task", "flexible"))
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.12G"), claims.below(0.65))
+    @claims.theory(claims.below(0.65))
     def unspecialised(self, result: Any) -> Any:
-        """Without bounds students share the teachers (total alignment at the end, below 1/√3 and a little)."""
-        return alignment_of(result, "task-unit", "forgetful")[:, -1]
+        """Without bounds students share the teachers (total alignment at the end, at most 1/√3 = .58 for equal
+        students; our threshold).
+        """
+        return final(result, "task-unit", "forgetful")
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.12E"), claims.near(0.5, 0.05))
+    @claims.theory(claims.near(0.5, 0.05), source=SANDBRINK_2024.at("app. A.8"))
     def gates_on(self, result: Any) -> Any:
-        """A mean of two teachers opens both their gates by one half (`mean`)."""
+        """A mean of two teachers opens both their gates by one half in the flexible network (`mean`)."""
         return gates_in_pairs(result, "task-unit")[0]
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.12E"), claims.near(0.0, 0.05))
+    @claims.paper(SANDBRINK_2024.at("app. A.8, fig. A.12E"), claims.near(0.0, 0.05))
     def gate_off(self, result: Any) -> Any:
-        """It closes the third (`mean`)."""
+        """A mean of two teachers turns off the gate of the third in the flexible network (`mean`; our tolerance)."""
         return gates_in_pairs(result, "task-unit")[1]
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.12E"), claims.near(0.0, 0.05), budget="full")
+    @claims.code(NOTEBOOK, claims.near(0.0, 0.05), budget="full", reason=OTHER_SCALE)
     def gate_off_sum(self, result: Any) -> Any:
-        """The same with the scale of the published code (`sum`)."""
+        """A mean of two teachers turns off the gate of the third at the scale of the published code, too (`sum`; our
+        tolerance).
+        """
         return of_sum(result, gates_in_pairs(result, "task")[1])
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.12H"), claims.above(0.95))
+    @claims.paper(SANDBRINK_2024.at("app. A.8, fig. A.12H"), claims.above(0.95))
     def subtask_specialised(self, result: Any) -> Any:
-        """In subtask composition rows keep to their teachers throughout the new tasks (mean total alignment)."""
+        """In subtask composition rows keep to their teachers throughout the new tasks (mean total alignment; our
+        threshold).
+        """
         return novel_mean(result, "flexible")
 
-    @claims.paper(
-        SANDBRINK_2024.at("fig. A.12H"), claims.between(0.35, 0.41), loosely=claims.below(0.65), budget="full"
-    )
+    @claims.reference(SEPARATE, claims.between(0.35, 0.41), loosely=claims.below(0.65), budget="full")
     def subtask_unspecialised(self, result: Any) -> Any:
-        """Rows of the forgetful network keep to none (mean total alignment during new tasks)."""
+        """In subtask composition rows of the forgetful network keep to no teacher (mean total alignment during new
+        tasks).
+        """
         return novel_mean(result, "forgetful")
 
-    @claims.paper(SANDBRINK_2024.at("fig. 3D"), claims.near(0.01, 0.005), budget="full")
+    @claims.reference(SEPARATE, claims.near(0.01, 0.005), budget="full")
     def subtask_soon(self, result: Any) -> Any:
         """New subtasks take the flexible network one step or so (time to L = .1 in new blocks, `sum`)."""
-        return of_sum(result, novel_times(result, "subtask", 0.1)[:, 0].mean(axis=-1))
+        return of_sum(result, novel_times(result, "subtask", 0.1)[:, 0].mean("block", skipna=False))
 
-    @claims.paper(SANDBRINK_2024.at("fig. 3D"), claims.between(0.12, 0.16), budget="full")
+    @claims.reference(SEPARATE, claims.between(0.12, 0.16), budget="full")
     def subtask_late(self, result: Any) -> Any:
-        """They take the forgetful network more than ten times as long (time to L = .1 in new blocks, `sum`)."""
-        return of_sum(result, novel_times(result, "subtask", 0.1)[:, 1].mean(axis=-1))
+        """New subtasks take the forgetful network more than ten times as long as the flexible one (time to L = .1 in
+        new blocks, `sum`).
+        """
+        return of_sum(result, novel_times(result, "subtask", 0.1)[:, 1].mean("block", skipna=False))
 
     @claims.paper(SANDBRINK_2024.at("app. A.8"), claims.near(1.0, 0.2))
     def subtask_gates(self, result: Any) -> Any:
-        """The two teachers of a new subtask have equal gates (smaller over larger, averaged over rows)."""
+        """The two teachers of a new subtask have equal gates (smaller over larger, averaged over rows; our
+        tolerance).
+        """
         return gates_in_pairs(result, "subtask")[2]
 
     @claims.paper(SANDBRINK_2024.at("app. A.8"), claims.near(0.0, 0.02))
     def kept(self, result: Any) -> Any:
-        """New tasks leave specialisation as it was (change of total alignment in the flexible networks)."""
-        return np.stack([change(result, name) for name in ("task-unit", "subtask")])
+        """New tasks leave specialisation as it was (change of total alignment in the flexible networks of both
+        settings; our tolerance).
+        """
+        both = [change(result, name) for name in ("task-unit", "subtask")]
+        return labelled(np.stack(both), "setting", "run")
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._composition_figure import draw

@@ -9,12 +9,14 @@ from festina.experiments._fields import Duration, StepSize
 from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
     ARMS,
+    SEPARATE,
     VARIABLES,
     AbstractionConfig,
     Data,
     arms,
     final_alignment,
     keys,
+    need_blocks,
     observe,
     process,
     rule,
@@ -24,6 +26,7 @@ from festina.experiments.abstraction._equations import BOUNDS, JOINT_DESCENT
 from festina.sources import SANDBRINK_2024
 
 TASKS = 2
+BLOCKS = 20  # after which students can be expected to have specialised
 LAST = 4  # blocks at the end over which late adaptation is averaged
 
 
@@ -41,9 +44,9 @@ class FewShot(Experiment):
     The table of the paper (τ_w = 1, τ_c = .01, dt = .02, ‖c‖₂, 6 blocks) cannot be what made its figure: with a step
     of 2 τ_c some runs diverge, and six blocks are too few to specialise. Timescales and step here are those of the
     published code, τ_w = 1.3 and τ_c = dt = .03, and there are 20 blocks. The norm is ‖c‖₁, because with it the loss
-    is that of the published code; with ‖c‖₂ (`order=2`) the network specialises as well, but one and two samples leave
-    a loss of .19 and .12. The number of blocks and the norm were chosen by this comparison: that the numbers agree is
-    partly due to it.
+    is that of the reference values, which the paper does not print (a separate simulation with the published code's
+    settings); with ‖c‖₂ (`order=2`) the network specialises as well, but one and two samples leave a loss of .19 and
+    .12. The number of blocks and the norm were chosen by this comparison: that the numbers agree is partly due to it.
 
     In a few runs one student becomes the negative of its teacher, behind a negative gate: noise can take a gate across
     zero, where its bound is soft. It counts as misaligned, which keeps the mean alignment at .94. With ‖c‖₂ this was
@@ -94,41 +97,48 @@ class FewShot(Experiment):
         Preset("slow gates", "With gates three times slower students do not specialise.", {"gate_timescale": 0.1}),
     )
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.near(0.95, 0.03), loosely=claims.above(0.8))
+    @claims.paper(SANDBRINK_2024.at("app. A.10"), claims.above(0.0))
+    def preserved(self, result: Any) -> Any:
+        """Fast and bounded gates still specialise students if every step sees a single sample (mean total alignment at
+        the end, flexible less forgetful).
+        """
+        return (settled_alignment(result, "flexible") - settled_alignment(result, "forgetful")).mean()
+
+    @claims.reference(SEPARATE, claims.near(0.95, 0.03), loosely=claims.above(0.8))
     def specialised(self, result: Any) -> Any:
-        """From single samples students still come to agree with one teacher each (mean total alignment at the
+        """From single samples students come to agree with one teacher each in the flexible network (mean total
+        alignment at the end).
+        """
+        return settled_alignment(result, "flexible").mean()
+
+    @claims.reference(SEPARATE, claims.near(0.68, 0.03))
+    def unspecialised(self, result: Any) -> Any:
+        """From single samples students of the forgetful network come to share the teachers (mean total alignment at the
         end).
         """
-        return final_alignment(result, "flexible").mean()
+        return settled_alignment(result, "forgetful").mean()
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.near(0.68, 0.03))
-    def unspecialised(self, result: Any) -> Any:
-        """Those of the forgetful network do not."""
-        return final_alignment(result, "forgetful").mean()
-
-    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.near(0.50, 0.05))
+    @claims.reference(SEPARATE, claims.near(0.50, 0.05))
     def switch(self, result: Any) -> Any:
-        """A late switch finds the flexible network fully set on the other task (mean loss before the first
-        sample).
-        """
-        return late_loss(result)[0, 0]
+        """A late switch finds the flexible network fully set on the other task (mean loss before the first sample)."""
+        return settled_loss(result)[0, 0]
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.near(0.155, 0.03))
+    @claims.reference(SEPARATE, claims.near(0.155, 0.03))
     def one_sample(self, result: Any) -> Any:
-        """One sample later it has found most of the way to the new one (mean loss after the first sample)."""
-        return late_loss(result)[0, 1]
+        """One sample after a late switch the flexible network has found most of the way to the new task (mean loss)."""
+        return settled_loss(result)[0, 1]
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.near(0.085, 0.02))
+    @claims.reference(SEPARATE, claims.near(0.085, 0.02))
     def two_samples(self, result: Any) -> Any:
-        """A second sample brings it further (mean loss after two)."""
-        return late_loss(result)[0, 2]
+        """A second sample after a late switch brings the flexible network further (mean loss after two)."""
+        return settled_loss(result)[0, 2]
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.16"), claims.between(0.9, 1.0))
+    @claims.theory(claims.between(0.9, 1.0))
     def forgetful_waits(self, result: Any) -> Any:
-        """Two samples tell the forgetful network next to nothing (mean loss after them, as a share of that
-        before).
+        """Two samples tell the forgetful network next to nothing (mean loss after them, as a share of that before; our
+        thresholds).
         """
-        return late_loss(result)[1, 2] / late_loss(result)[1, 0]
+        return settled_loss(result)[1, 2] / settled_loss(result)[1, 0]
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._few_shot_figure import draw
@@ -145,8 +155,25 @@ def after_switches(result: Any, name: str, samples: int) -> Any:
 def late_loss(result: Any, samples: int = 2) -> Any:
     """The loss after 0, 1, 2, … samples, averaged over runs and late blocks: (arm, sample)."""
     loss = after_switches(result, "loss", samples)
-    if loss.shape[2] <= LAST:
-        raise claims.NotApplicable("needs more blocks")
+    need_blocks(result, LAST + 1, "adaptation in late blocks")
     if loss.shape[3] <= samples:
         raise claims.NotApplicable(f"needs blocks of more than {samples} steps")
     return loss[:, :, -LAST:].mean(axis=(0, 2))
+
+
+def settled_loss(result: Any) -> Any:
+    """The same, for single samples, once students have had the time to specialise."""
+    _need_samples(result)
+    return late_loss(result)
+
+
+def settled_alignment(result: Any, arm: str) -> Any:
+    """The total alignment of one arm at the end, for single samples and runs that are long enough, by run."""
+    _need_samples(result)
+    return final_alignment(result, arm)
+
+
+def _need_samples(result: Any) -> None:
+    if result.config.batch != 1 or result.config.data != "sampled":
+        raise claims.NotApplicable("needs one sample in a step, --batch 1 --data sampled")
+    need_blocks(result, BLOCKS, "the settled state")

@@ -7,7 +7,19 @@ from festina import claims
 from festina._lazy import jax, np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, Start, Timescale
-from festina.experiments.abstraction._common import ARMS, BlockConfig, arms, block_edges, by_block, clock, keys, rule
+from festina.experiments.abstraction._common import (
+    ARMS,
+    BlockConfig,
+    arms,
+    at_ends,
+    block_edges,
+    by_block,
+    clock,
+    keys,
+    labelled,
+    need_blocks,
+    rule,
+)
 from festina.experiments.abstraction._equations import BOUNDS
 from festina.experiments.abstraction._images_sets import PAIRS, at_hand
 from festina.sources import SANDBRINK_2024
@@ -31,8 +43,10 @@ class Images(Experiment):
     same. The default here are the 8×8 digits that come with scikit-learn, which are always at hand and stand in, with
     a warning, for images that were asked for and are not there (`festina data fetch` gets them).
 
-    Both orders of clothes come to be switched to equally fast. Gates separate less for warm–cold, where half of all
-    labels stay (selectivity .6, against .86 for upper–lower): that claim holds only qualitatively there.
+    Claims about MNIST are thus put to the test on digits of another set unless `images=mnist`; the thresholds in them
+    are ours, since the paper gives none. Both orders of clothes come to be switched to equally fast. Gates separate
+    less for warm–cold, where half of all labels stay (selectivity .6, against .86 for upper–lower): that claim holds
+    only qualitatively there.
 
     Where text and published code differ, this follows the code: a softmax, where the text has the sigmoid once more;
     initial weights a hundred times smaller than in the other simulations; maxima that overlap; one network's features
@@ -119,49 +133,55 @@ class Images(Experiment):
         Preset("slow gates", "Gates a hundred times slower no longer switch.", {"gate_timescale": 0.5}),
     )
 
-    @claims.paper(SANDBRINK_2024.at("§8"), claims.near(0.9, 0.03), budget="full")
+    @claims.paper(SANDBRINK_2024.at("section 8"), claims.near(0.9, 0.03), budget="full")
     def pretrained(self, result: Any) -> Any:
-        """The network that gives the features names 9 of 10 test images of MNIST rightly."""
+        """The network that gives the features names about 90 % of the test images of MNIST rightly (our tolerance)."""
         return pretrained(result, "mnist")
 
-    @claims.paper(SANDBRINK_2024.at("fig. 7C"), claims.below(0.05), loosely=claims.below(0.2))
+    @claims.paper(SANDBRINK_2024.at("section 8, fig. 7C"), claims.below(0.05), loosely=claims.below(0.2))
     def recovers(self, result: Any) -> Any:
-        """After late switches the flexible network is back at its accuracy within a few steps (at most 1/20
-        block).
+        """After late switches the flexible network is quickly back at its accuracy (time to 95 % of it, in blocks; our
+        threshold).
         """
-        return late(recovery_times(result))[:, 0] / result.config.block_length
+        return late(result, recovery_times(result))[:, 0] / result.config.block_length
 
-    @claims.paper(SANDBRINK_2024.at("fig. 7C"), claims.above(2.0))
+    @claims.paper(SANDBRINK_2024.at("section 8, fig. 7C"), claims.above(2.0))
     def accelerating(self, result: Any) -> Any:
-        """It comes to switch: recovery after the first switch takes at least twice as long as after late
-        ones.
+        """The flexible network comes to switch (time to recover after the first switch over that after late ones; our
+        threshold).
         """
         return first_over_late(result)
 
-    @claims.paper(SANDBRINK_2024.at("fig. 7C"), claims.above(5.0), loosely=claims.above(2.0))
+    @claims.paper(SANDBRINK_2024.at("section 8, fig. 7C"), claims.above(5.0), loosely=claims.above(2.0))
     def relearns(self, result: Any) -> Any:
-        """The forgetful network has to learn anew: its late recoveries take at least 5 times as long."""
+        """The forgetful network has to relearn the task (time to recover after late switches, over that of the flexible
+        one; our threshold).
+        """
         return forgetful_over_flexible(result)
 
-    @claims.paper(SANDBRINK_2024.at("§8"), claims.near(0.0, 0.03), budget="full")
+    @claims.paper(SANDBRINK_2024.at("section 8"), claims.near(0.0, 0.03), budget="full")
     def original_accuracy(self, result: Any) -> Any:
-        """At the end of late blocks the flexible network is as accurate as the one that gives the features."""
-        return late(by_block(result, "accuracy"))[:, 0] - pretrained(result)
+        """At the ends of late blocks the flexible network is as accurate as the one that gives the features
+        (difference; our tolerance).
+        """
+        return late(result, by_block(result, "accuracy"))[:, 0] - pretrained(result)
 
-    @claims.paper(SANDBRINK_2024.at("fig. 7D"), claims.above(0.8), loosely=claims.above(0.5))
+    @claims.paper(SANDBRINK_2024.at("section 8, fig. 7D"), claims.above(0.8), loosely=claims.above(0.5))
     def selective(self, result: Any) -> Any:
-        """Flexible gates are selective for a task, (a − b)/(|a| + |b|) of their activity in the two."""
+        """Flexible gates are selective for a task, (a − b)/(|a| + |b|) of their activity in the two (our threshold)."""
         return selectivity(result)[:, 0]
 
-    @claims.paper(SANDBRINK_2024.at("fig. 7"), claims.below(0.2))
+    @claims.theory(claims.below(0.2))
     def unselective(self, result: Any) -> Any:
-        """Forgetful gates are not."""
+        """Forgetful gates are not selective for a task, (a − b)/(|a| + |b|) of their activity in the two (our
+        threshold).
+        """
         return selectivity(result)[:, 1]
 
-    @claims.paper(SANDBRINK_2024.at("fig. A.15"), claims.near(0.0, 0.1))
+    @claims.theory(claims.near(0.0, 0.1), source=SANDBRINK_2024.at("app. A.9.1, fig. A.15"))
     def shared_structure(self, result: Any) -> Any:
-        """Right after a switch the network names as many clothes rightly as have kept their labels (accuracy
-        then over accuracy before, less the share of labels that both tasks have in common).
+        """At a switch the network names as many clothes rightly as have kept their labels (accuracy then over before,
+        less the share of labels kept).
         """
         return kept_accuracy(result)
 
@@ -175,7 +195,7 @@ def pretrained(result: Any, needed: str = "") -> Any:
     """The accuracy of the network that gives the features, by run."""
     if needed and result.config.images != needed:
         raise claims.NotApplicable(f"needs the images of {PAIRS[needed].title}")
-    return result["pretrained"].isel(time=0).values
+    return result["pretrained"].isel(time=0)
 
 
 def recovery_times(result: Any) -> Any:
@@ -195,35 +215,32 @@ def recovery_times(result: Any) -> Any:
     return found
 
 
-def late(values: Any) -> Any:
-    """The mean over the last blocks (or switches), which must not be all there are."""
-    if values.shape[-1] <= LAST:
-        raise claims.NotApplicable(f"needs more than {LAST} switches")
-    return values[..., -LAST:].mean(axis=-1)
+def late(result: Any, values: Any) -> Any:
+    """The mean over the last blocks (or switches), which must not be all there are, with dimensions (run, arm)."""
+    need_blocks(result, LAST + 2, "adaptation after late switches")
+    return labelled(values[..., -LAST:].mean(axis=-1), "run", "arm")
 
 
 def first_over_late(result: Any) -> Any:
     """The flexible network's time to recover after the first switch, over that after late ones, by run."""
     times = recovery_times(result)
-    return times[:, 0, 0] / late(times)[:, 0]
+    settled = late(result, times)[:, 0]
+    return times[:, 0, 0] / settled
 
 
 def forgetful_over_flexible(result: Any) -> Any:
     """How many times as long as the flexible network the forgetful one takes to recover at last, by run."""
-    flexible, forgetful = late(recovery_times(result)).T
-    return forgetful / flexible
+    times = late(result, recovery_times(result))
+    return times[:, 1] / times[:, 0]
 
 
 def selectivity(result: Any) -> Any:
     """Mean selectivity of the gates, by their activity at the ends of the last blocks, with dimensions (run, arm)."""
-    edges = block_edges(result.config)
-    gates = result["sorted_gates"].transpose("run", "arm", "student", "time").values
-    ends = fs.measures.at_block_ends(result["time"].values, gates, edges)[..., -LAST:]
-    if ends.shape[-1] < LAST:
-        raise claims.NotApplicable(f"needs at least {LAST} blocks")
-    task = np.arange(len(edges) - 1)[-LAST:] % 2
-    activity = np.stack([ends[..., task == number].mean(axis=-1) for number in (0, 1)], axis=-2)
-    return fs.measures.selectivity(activity).mean(axis=-1)
+    ends = at_ends(result, result["sorted_gates"].transpose("run", "arm", "student", "time").values)
+    need_blocks(result, LAST + 2, "the settled state")
+    task = np.arange(ends.shape[-1])[-LAST:] % 2
+    activity = np.stack([ends[..., -LAST:][..., task == number].mean(axis=-1) for number in (0, 1)], axis=-2)
+    return labelled(fs.measures.selectivity(activity).mean(axis=-1), "run", "arm")
 
 
 def kept_accuracy(result: Any) -> Any:
@@ -235,4 +252,5 @@ def kept_accuracy(result: Any) -> Any:
     accuracy = result["accuracy"].transpose("run", "arm", "time").values[:, 0]
     at_switch = accuracy[:, np.searchsorted(result["time"].values, edges[1:-1] - 1e-9)]
     before = by_block(result, "accuracy")[:, 0, :-1]
-    return late(at_switch / before) - pair.kept
+    need_blocks(result, LAST + 2, "accuracy at late switches")
+    return labelled((at_switch / before)[..., -LAST:].mean(axis=-1) - pair.kept, "run")

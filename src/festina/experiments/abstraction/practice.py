@@ -4,16 +4,18 @@ from typing import Any
 
 import festina as fs
 from festina import claims
-from festina._lazy import np
 from festina.experiment import Experiment, Preset, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, StepSize, Timescale
 from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
     ARMS,
+    SEPARATE,
     VARIABLES,
     AbstractionConfig,
     arms,
     keys,
+    labelled,
+    need_blocks,
     observe,
     process,
     rule,
@@ -37,7 +39,11 @@ class Practice(Experiment):
     of them. (Then that network, too, slowly begins to specialise; the source shows four.)
 
     People who switch between tasks get better at it with practice (Steyvers et al. 2019). Their data do not come with
-    the paper's code, and no number of theirs is compared here: the claim `people` is about the direction alone.
+    the paper's code, and no number of theirs is compared here: the claim `people` is about the direction alone, and is
+    one of the network (which fails it without bounds).
+
+    The paper prints no losses. Those expected here, .150 and .004 with bounds and .051 and .127 without, are of a
+    separate simulation of the published settings.
 
     Samples are counted as in the published figure: the n-th is the first that is seen after n updates on the new task.
     Its bars are standard errors by the caption; in the published notebook they are standard deviations, those of the
@@ -85,39 +91,45 @@ class Practice(Experiment):
         Preset("slow gates", "With gates as slow as the students practice brings nothing.", {"gate_timescale": 0.07}),
     )
 
-    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.near(0.150, 0.02))
+    @claims.reference(SEPARATE, claims.near(0.150, 0.02))
     def flexible_first(self, result: Any) -> Any:
         """At the fifth sample after the first switch the flexible network has far to go (loss)."""
         return fifth_sample(result)[:, 0, 0]
 
-    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.near(0.004, 0.004))
+    @claims.reference(SEPARATE, claims.near(0.004, 0.004))
     def flexible_fourth(self, result: Any) -> Any:
-        """At the fifth sample after the fourth switch it has adapted (loss)."""
+        """At the fifth sample after the fourth switch the flexible network has adapted (loss)."""
         return fifth_sample(result)[:, 0, SWITCHES - 1]
 
     @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.below(0.0))
     def flexible_improves(self, result: Any) -> Any:
-        """Each of the first switches is easier than the one before it (largest change of the mean loss)."""
-        return np.diff(fifth_sample(result)[:, 0].mean(axis=0)).max()
+        """Each of the first four switches is easier than the one before it for the flexible network (change of the mean
+        loss at the fifth sample).
+        """
+        return fifth_sample(result)[:, 0].mean("run").diff("switch").rename(switch="change")
 
-    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.near(0.051, 0.01))
+    @claims.reference(SEPARATE, claims.near(0.051, 0.01))
     def forgetful_first(self, result: Any) -> Any:
-        """At the fifth sample after the first switch the forgetful network is ahead (loss)."""
+        """At the fifth sample after the first switch the forgetful network is ahead of the flexible one (loss)."""
         return fifth_sample(result)[:, 1, 0]
 
-    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.near(0.127, 0.02))
+    @claims.reference(SEPARATE, claims.near(0.127, 0.02))
     def forgetful_fourth(self, result: Any) -> Any:
-        """At the fifth sample after the fourth switch it is behind (loss)."""
+        """At the fifth sample after the fourth switch the forgetful network is behind the flexible one (loss)."""
         return fifth_sample(result)[:, 1, SWITCHES - 1]
 
-    @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.above(0.0))
+    @claims.paper(SANDBRINK_2024.at("section 9, fig. 8B"), claims.above(0.0))
     def forgetful_worsens(self, result: Any) -> Any:
-        """For the forgetful network each is harder than the one before it (smallest change of the mean loss)."""
-        return np.diff(fifth_sample(result)[:, 1].mean(axis=0)).min()
+        """Each of the first four switches is harder than the one before it for the forgetful network (change of the
+        mean loss at the fifth sample).
+        """
+        return fifth_sample(result)[:, 1].mean("run").diff("switch").rename(switch="change")
 
-    @claims.theory(claims.below(1.0), source=STEYVERS_2019)
+    @claims.paper(SANDBRINK_2024.at("section 9, fig. 8"), claims.below(1.0))
     def people(self, result: Any) -> Any:
-        """Performance after a switch improves with practice (loss of the flexible network, late over early)."""
+        """Switching gets better with practice in the flexible network, as in people (loss of the first five samples
+        after late switches over that after early ones).
+        """
         return late_over_early(result)[:, 0]
 
     def figure(self, result: Any) -> Any:
@@ -134,14 +146,12 @@ def after_switches(result: Any) -> Any:
 def fifth_sample(result: Any) -> Any:
     """The loss at the last sample shown, for the switches the source shows: (run, arm, switch)."""
     loss = after_switches(result)[..., SAMPLES]
-    if loss.shape[-1] < SWITCHES:
-        raise claims.NotApplicable("needs more blocks")
-    return loss[..., :SWITCHES]
+    need_blocks(result, SWITCHES + 1, "the loss after the first four switches")
+    return labelled(loss[..., :SWITCHES], "run", "arm", "switch")
 
 
 def late_over_early(result: Any) -> Any:
     """The mean loss of the samples after the last switches over that after the first, with dimensions (run, arm)."""
     loss = after_switches(result)[..., 1:].mean(axis=-1)
-    if loss.shape[-1] < 2 * EARLY_LATE:
-        raise claims.NotApplicable("needs more blocks")
-    return loss[..., -EARLY_LATE:].mean(axis=-1) / loss[..., :EARLY_LATE].mean(axis=-1)
+    need_blocks(result, 2 * EARLY_LATE + 1, "a comparison of early and late switches")
+    return labelled(loss[..., -EARLY_LATE:].mean(axis=-1) / loss[..., :EARLY_LATE].mean(axis=-1), "run", "arm")

@@ -11,11 +11,28 @@ from festina.experiment import Equation, Experiment, Preset, Variable, continuou
 from festina.experiments._fields import Coefficient, Duration, Timescale
 from festina.experiments.abstraction._common import AbstractionConfig, clock, keys, statistics
 from festina.experiments.abstraction._equations import JOINT_DESCENT
+from festina.experiments.abstraction._regimes_measures import (
+    LARGE,
+    PANELS,
+    alignments,
+    at,
+    fastest,
+    from_print,
+    gap,
+    longest,
+    rank_correlation,
+    span_of_blocks,
+    strong,
+    without_noise,
+)
 from festina.sources import SANDBRINK_2024
 
-PANELS = ("speed", "strength")
 NONNEGATIVITY, NORMALIZATION = 5.0 / 3.0, 25.0 / 6.0  # coefficients of the two terms at strength 1
-LARGE = 200  # cells above which the limit of infinitely many inputs is not computed beside the map
+NOTEBOOK = SANDBRINK_2024.at("repository aproca/neural_task_abstraction, fig5_NTA_hpam.ipynb")
+UNLIKE_PRINT = (
+    "likely the source: its published code, run anew, differs from its own print as much, see the experiment's "
+    "description"
+)
 
 
 class Regimes(Experiment):
@@ -31,8 +48,19 @@ class Regimes(Experiment):
     infinitely many inputs, from the inner products of students and teachers alone.
 
     The published figure was evidently made with the `mean` convention: under `sum`, the panel of gate speeds does not
-    specialise at all. Two of its features are not found under any convention: specialisation of .92 at the slowest
-    gates, and alignments as low as .62–.69 at the shortest blocks under a strong regulariser.
+    specialise at all. The authors' notebook prints both maps, as means of ten seeds. Ten seeds of ours differ from
+    them by .10 (root mean square over the 25 cells) in each map, most of all
+
+    - with τ_c = .06 and more at the longest blocks (.90 .74 .71 for a printed .993 .917 .919 at τ_B = 1, .78 .71 for
+      .987 .919 at τ_B = .8, and .74 for .920 at τ_c = .06, τ_B = .6),
+    - just beyond the edge of specialisation, where .60 to .64 is printed and .71 to .75 found,
+    - at the edge of the second map (strength .05), and at its shortest blocks, where .82 to .90 is found for a printed
+      .62 to .69 with any regulariser.
+
+    The notebook's numbers are not those of the code beside it: run anew, that code differs from the print as much, and
+    from the maps here by .01 and .02. What made the print is not known. One candidate is a larger start: with
+    `scale=0.05`, five times the published one, the first row becomes 1.00 1.00 .97 .86 .75, the shortest blocks fall to
+    .74 to .83, and the first map is off by .08 (the second by .09). No other scale was tried.
     """
 
     name = "abstraction/regimes"
@@ -134,6 +162,11 @@ class Regimes(Experiment):
     )
     presets = (
         Preset("Figure 5", "Students specialise where gates are fast, gates are bounded and blocks are long."),
+        Preset(
+            "larger start",
+            "From weights five times larger the first map comes nearer to the one that the authors' notebook prints.",
+            {"scale": 0.05},
+        ),
         Preset("free gates", "Without bounds the whole first map is unspecialised.", {"strength": 0.0}),
         Preset(
             "slow students",
@@ -142,56 +175,75 @@ class Regimes(Experiment):
         ),
     )
 
-    @claims.paper(SANDBRINK_2024.at("app. A.1"), claims.below(1e-10))
+    @claims.theory(claims.below(1e-10))
     def closed(self, result: Any) -> Any:
-        """With infinitely many inputs the dynamics closes on the inner products of students and teachers."""
-        return _without_noise(result)
+        """With infinitely many inputs the dynamics closes on the inner products of students and teachers (largest
+        error).
+        """
+        return without_noise(result)
 
-    @claims.paper(SANDBRINK_2024.at("app. A.1"), claims.below(0.05))
+    @claims.theory(claims.below(0.05), source=SANDBRINK_2024.at("section 5.1"))
     def many_samples(self, result: Any) -> Any:
-        """A batch of 200 inputs is nearly as good as infinitely many (largest difference of mean alignments)."""
-        return np.abs(_gap(result, ("sampled", "wishart")).mean("run")).max()
+        """Batches of 200 inputs act nearly as infinitely many do (difference of each cell's mean total alignment from
+        that limit; our threshold).
+        """
+        return np.abs(gap(result, ("sampled", "wishart")).mean("run"))
 
-    @claims.paper(SANDBRINK_2024.at("fig. 5, left"), claims.above(0.98))
+    @claims.paper(SANDBRINK_2024.at("fig. 5"), claims.above(0.98))
     def fast_gates(self, result: Any) -> Any:
-        """With the fastest gates and the longest blocks students specialise (total alignment)."""
-        return panel(result, "speed")[:, _fastest(result), _longest(result)]
+        """With the fastest gates and the longest blocks students specialise (total alignment, 1 at most; our
+        threshold).
+        """
+        return alignments(result, "speed").isel(timescale=fastest(result), block_length=longest(result))
 
-    @claims.paper(SANDBRINK_2024.at("fig. 5, left"), claims.below(-0.85))
+    @claims.paper(SANDBRINK_2024.at("fig. 5"), claims.below(-0.85))
     def slow_gates(self, result: Any) -> Any:
-        """They specialise less, the slower the gates (rank correlation with τ_c at the longest blocks)."""
-        return _rank_correlation(
-            result.config.gate_timescales, panel(result, "speed")[:, :, _longest(result)].mean(axis=0)
-        )
+        """Students specialise less, the slower the gates (rank correlation of total alignment with τ_c at the longest
+        blocks; our threshold).
+        """
+        ends = alignments(result, "speed").isel(block_length=longest(result)).mean("run")
+        return rank_correlation(result.config.gate_timescales, ends.values)
 
-    @claims.paper(SANDBRINK_2024.at("fig. 5, left"), claims.above(0.2))
+    @claims.paper(SANDBRINK_2024.at("section 6, fig. 5"), claims.above(0.2))
     def long_blocks(self, result: Any) -> Any:
-        """They specialise more, the longer the blocks, in equal time (longest less shortest, fastest gates)."""
-        return _span_of_blocks(panel(result, "speed")[:, _fastest(result)], result)
+        """In equal time long blocks specialise more than short ones (total alignment of the longest less the
+        shortest, fastest gates; our threshold).
+        """
+        return span_of_blocks(alignments(result, "speed").isel(timescale=fastest(result)), result)
 
-    @claims.paper(SANDBRINK_2024.at("fig. 5, right"), claims.below(0.75))
+    @claims.paper(SANDBRINK_2024.at("fig. 5"), claims.below(0.75))
     def unbounded(self, result: Any) -> Any:
-        """Without a regulariser nothing specialises, however fast the gates (largest alignment over block
-        lengths).
+        """Without a regulariser nothing specialises, however fast the gates (largest total alignment over block
+        lengths; our threshold).
         """
-        return panel(result, "strength")[:, _at(result.config.strengths, 0.0)].max(axis=1)
+        column = at(result.config.strengths, 0.0)
+        return alignments(result, "strength").isel(strength=column).max("block_length")
 
-    @claims.paper(SANDBRINK_2024.at("fig. 5, right"), claims.above(0.98))
+    @claims.paper(SANDBRINK_2024.at("fig. 5"), claims.above(0.98))
     def bounded(self, result: Any) -> Any:
-        """With a strength of .1 and more, and blocks of .4 and more, everything does (smallest mean
-        alignment).
+        """With a regulariser of strength .1 or more, and blocks of .4 or more, all networks specialise (mean total
+        alignment of each cell; our threshold).
         """
-        return _strong(result).min()
+        return strong(result)
 
-    @claims.paper(SANDBRINK_2024.at("fig. 5, left"), claims.near(0.919, 0.02))
+    @claims.code(NOTEBOOK, claims.near(0.919, 0.02), reason=UNLIKE_PRINT)
     def slowest_gates(self, result: Any) -> Any:
-        """Even the slowest gates, τ_c = .1, reach an alignment of .92 at the longest blocks."""
-        return panel(result, "speed")[:, _at(result.config.gate_timescales, 0.1), _longest(result)]
+        """Even the slowest gates, τ_c = .1, reach a total alignment of .919 at the longest blocks, τ_B = 1."""
+        column, row = at(result.config.gate_timescales, 0.1), at(result.config.block_lengths, 1.0)
+        return alignments(result, "speed").isel(timescale=column, block_length=row)
 
-    @claims.paper(SANDBRINK_2024.at("fig. 5, right"), claims.near(0.655, 0.05))
+    @claims.code(NOTEBOOK, claims.near(0.642, 0.02), reason=UNLIKE_PRINT)
     def short_blocks(self, result: Any) -> Any:
-        """At the shortest blocks a strong regulariser leaves an alignment of only .62 to .69."""
-        return panel(result, "strength")[:, _at(result.config.strengths, 0.2), _at(result.config.block_lengths, 0.1)]
+        """At the shortest blocks, τ_B = .1, a regulariser of strength .2 leaves a total alignment of only .642."""
+        column, row = at(result.config.strengths, 0.2), at(result.config.block_lengths, 0.1)
+        return alignments(result, "strength").isel(strength=column, block_length=row)
+
+    @claims.code(NOTEBOOK, claims.below(0.05), reason=UNLIKE_PRINT, each={"which": PANELS})
+    def printed_table(self, result: Any, which: str) -> Any:
+        """All 25 cells of the printed table of the {which} map are met (root mean square over cells of the difference
+        of mean total alignments; our threshold).
+        """
+        return np.sqrt((from_print(result, which) ** 2).mean())
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.abstraction._regimes_figure import draw
@@ -231,18 +283,6 @@ def _observe(view: Any) -> dict[str, Any]:
     return {"total_alignment": total, "separation": jnp.abs(gates[0] - gates[1]), "loss": view.loss}
 
 
-def panel(result: Any, which: str, name: str = "total_alignment") -> Any:
-    """A variable at the end of one map, with dimensions (run, gate timescale or strength, block length)."""
-    config = result.config
-    first, lengths = len(config.gate_timescales), len(config.block_lengths)
-    rows = first if which == "speed" else len(config.strengths)
-    if rows == 0:
-        raise claims.NotApplicable(f"needs the map of the {which}")
-    begin = 0 if which == "speed" else first * lengths
-    final = result[name].isel(time=-1).transpose("run", "cell").values
-    return final[:, begin : begin + rows * lengths].reshape(-1, rows, lengths)
-
-
 def draw(config: Any, key: Any) -> tuple[Any, Any, Any]:
     """The network and the tasks of a seed, and the key of its data."""
     for_teachers, for_weights, for_data = keys(key)
@@ -250,54 +290,3 @@ def draw(config: Any, key: Any) -> tuple[Any, Any, Any]:
     tasks = fs.worlds.Tasks.orthogonal(for_teachers, 2, config.outputs, config.inputs, convention)
     network = fs.networks.PathGated.init(for_weights, 2, config.outputs, config.inputs, config.scale)
     return network, tasks, for_data
-
-
-def _gap(result: Any, data: tuple[str, ...]) -> Any:
-    """Alignments at the end less those in the limit of infinitely many inputs."""
-    if result.config.data not in data or result.theory is None:
-        raise claims.NotApplicable(f"needs {' or '.join(data)} data, and at most {LARGE} cells")
-    name = "total_alignment"
-    return (result[name] - result.theory[name]).isel(time=-1)
-
-
-def _without_noise(result: Any) -> Any:
-    _gap(result, ("population", "closure"))
-    return result.errors("total_alignment", "loss")
-
-
-def _longest(result: Any) -> int:
-    return int(np.argmax(result.config.block_lengths))
-
-
-def _at(values: Any, wanted: float) -> int:
-    places = np.flatnonzero(np.isclose(values, wanted))
-    if len(places) == 0:
-        raise claims.NotApplicable(f"needs {wanted:g} among {values}")
-    return int(places[0])
-
-
-def _fastest(result: Any) -> int:
-    if len(result.config.gate_timescales) == 0:
-        raise claims.NotApplicable("needs the map of the speed")
-    return int(np.argmin(result.config.gate_timescales))
-
-
-def _rank_correlation(one: Any, other: Any) -> Any:
-    if len(one) < 3:
-        raise claims.NotApplicable("needs at least three gate timescales")
-    first, second = (np.argsort(np.argsort(values)) for values in (one, other))
-    return np.corrcoef(first, second)[0, 1]
-
-
-def _span_of_blocks(values: Any, result: Any) -> Any:
-    return values[:, _longest(result)] - values[:, int(np.argmin(result.config.block_lengths))]
-
-
-def _strong(result: Any) -> Any:
-    strong, long = (
-        np.asarray(values) >= least - 1e-9
-        for values, least in ((result.config.strengths, 0.1), (result.config.block_lengths, 0.4))
-    )
-    if not (strong.any() and long.any()):
-        raise claims.NotApplicable("needs strengths of .1 and more, and blocks of .4 and more")
-    return panel(result, "strength")[:, strong][:, :, long].mean(axis=0)
