@@ -11,6 +11,7 @@ from festina._lazy import jax, jnp, np
 from festina.config import OrInfinite
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Distinct, Start, Strength
+from festina.experiments._needs import needs
 from festina.sources import LECTURE, SAXE_2013
 
 Depth = Annotated[float, Field(ge=1), OrInfinite(le=1000)]
@@ -233,7 +234,7 @@ def _stage_indices(result: Any, product: Any) -> Any:
     late = {depth: _time_to_reach(config, depth, 0.9) for depth in depths[product.isel(time=-1).values < 0.9 * final]}
     if late:
         waiting = ", ".join(f"D = {_named(depth)}" for depth in late)
-        raise claims.Undecided(f"90 % not reached at {waiting}: {_needs(config, 'until', max(late.values()))}")
+        raise claims.Undecided(f"90 % not reached at {waiting}: {needs(config, 'until', max(late.values()))}")
     indices = fs.measures.stage_index(product["time"].values, product.values, np.full(len(depths), final))
     return product.isel(time=-1, drop=True).copy(data=indices)
 
@@ -246,15 +247,7 @@ def _require_resolved(result: Any, indices: Any) -> None:
         if index < 3.0 * apart and abs(gap) < 2.0 * apart:
             early, late = (_time_to_reach(config, depth, share) for share in (0.1, 0.9))
             needed = 3.0 * math.log(time[-1] / time[0]) / math.log(late / early)
-            raise claims.Undecided(f"D = {_named(depth)} jumps between recordings: {_needs(config, 'records', needed)}")
-
-
-def _needs(config: Any, name: str, value: float) -> str:
-    """`needs --until 340`, to two digits and not less; or that the field does not go so far."""
-    digit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    enough = math.ceil(value / digit) * digit
-    most = next(bound.le for bound in type(config).model_fields[name].metadata if hasattr(bound, "le"))
-    return f"needs --{name} {enough:g}" + (f", but {most:g} is the most there is" if enough > most else "")
+            raise claims.Undecided(f"D = {_named(depth)} jumps between recordings: {needs(config, 'records', needed)}")
 
 
 def _misprint(result: Any, depth: float, rate: float, printed: Any) -> Any:
@@ -271,7 +264,7 @@ def _misprint(result: Any, depth: float, rate: float, printed: Any) -> Any:
     if np.max(np.abs(as_printed - corrected)) <= VISIBLE * final:
         arrival = min(rate, 1.0) * _time_to_reach(config, depth, 0.9)  # of the faster of the two
         if config.until < arrival:
-            raise claims.Undecided(f"D = {_named(depth)} has hardly moved: {_needs(config, 'until', arrival)}")
+            raise claims.Undecided(f"D = {_named(depth)} has hardly moved: {needs(config, 'until', arrival)}")
         raise claims.NotApplicable(
             "needs other statistics, or another start: with these the printed formula is right but for 1 %"
         )
