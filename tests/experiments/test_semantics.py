@@ -1,5 +1,7 @@
 """linear/semantics: its quick claims on a tree, and the cheap ones on the other structures."""
 
+from dataclasses import replace
+
 import jax
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,6 +28,32 @@ def test_quick_claims_hold(result):
     }
 
 
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_singular_values_are_those_of_the_closed_form(structure):
+    world = build_world(Semantics().configure("quick", structure=structure))
+    measured = np.linalg.svd(np.asarray(world.moments.cross), compute_uv=False)
+    closed = np.sort(np.repeat(np.asarray(world.strengths), world.multiplicities))[::-1]
+    np.testing.assert_allclose(measured, closed, atol=1e-10 * closed[0])
+
+
+@pytest.mark.parametrize(
+    ("until", "note"), [(10.0, "the network `deep` is still learning: needs --until "), (25.0, "")]
+)
+def test_networks_that_still_learn_say_how_long_it_takes(result, until, note):
+    """Cut off at until, levels that are not learned to a half make their claims undecided."""
+    seen = result["time"].values <= until
+    config = result.config.model_copy(update={"until": until})
+    short = replace(result, config=config, data=result.data.isel(time=seen), theory=result.theory.isel(time=seen))
+    verdicts = {claim.id: claim.judge(short, "quick") for claim in Semantics.claims}
+    assert verdicts["exact"].outcome == "reproduced"
+    for claim in ("progressive", "half-time"):
+        assert verdicts[claim].note.startswith(note) and bool(verdicts[claim].note) == bool(note)
+        assert verdicts[claim].outcome == ("undecided" if note else "reproduced")
+    if note:
+        needed = float(verdicts["progressive"].note.split()[-1])
+        assert needed == pytest.approx(semantics.half_times(result, "deep").max(), rel=0.1)
+
+
 def test_theory_gives_the_variables_of_the_simulation(result):
     assert set(result.theory.data_vars) == {"learned", "loss", "similarity", "illusion"}
     for name in result.theory.data_vars:
@@ -44,7 +72,6 @@ def test_figure_has_a_letter_for_each_panel(result):
 @pytest.mark.parametrize("structure", ["partition", "ring", "grid"])
 def test_other_structures_start_and_predict_as_the_tree_does(structure):
     config = Semantics().configure("quick", structure=structure)
-    assert semantics._spectrum_error(config) < 1e-10
     solution = Semantics().theory(config, jax.random.key(0))
     answer = solution(np.array([0.0, 15.0, 1e4]))
     np.testing.assert_allclose(answer["learned"][-1], 1.0, atol=1e-9)

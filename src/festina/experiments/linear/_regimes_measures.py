@@ -9,21 +9,22 @@ from festina._lazy import np, xr
 from festina.experiments._needs import needs
 from festina.experiments.linear._regimes_networks import sizes
 
-LARGE = 10.0  # an imbalance is large from this multiple of the strongest mode on
+LARGE = 10.0  # an imbalance is large from this multiple of the strongest mode, and of the initial map, on
 LEARNED = 0.01  # share of the initial loss below which a network has learned
 RUNS = 10
 
 
 def large_arms(result: Any, delayed: bool) -> list[tuple[str, float]]:
     """Architectures and large imbalances for which learning should be delayed rich, or should be lazy."""
+    least = LARGE * max(result.config.strongest, result.config.scale)
     arms = [
         (name, imbalance)
         for name, (inputs, outputs) in sizes(result.config).items()
         for imbalance in result.config.imbalance
-        if abs(imbalance) >= LARGE * result.config.strongest and ((outputs - inputs) * imbalance > 0) == delayed
+        if abs(imbalance) >= least and ((outputs - inputs) * imbalance > 0) == delayed
     ]
     if not arms:
-        raise claims.NotApplicable("needs an imbalance of at least ten times the strongest mode, of the right sign")
+        raise claims.NotApplicable("needs an imbalance of the right sign, at least ten times the task and the start")
     return arms
 
 
