@@ -132,7 +132,7 @@ class Alignment(Experiment):
         """Silent alignment: from small weights more than .99 (our threshold) of the kernel's alignment is done when the
         loss has fallen by 10 %.
         """
-        _require_small(result.config, up_to=1)
+        _require_small(result.config, up_to=1, most=2e-4)
         return silent_shares(_learned(result))[:, :, 0].min(axis=-1)
 
     @claims.theory(claims.near(2.0, 0.1))
@@ -278,11 +278,11 @@ def half_times(result: Any, name: str) -> Any:
     return fs.measures.crossing_time(result["time"].values, (curves - start) / (end - start), 0.5)
 
 
-def _require_small(config: Any, up_to: int) -> None:
-    """Whether there are so many scales, and they are small compared with the target."""
+def _require_small(config: Any, up_to: int, most: float = 2e-3) -> None:
+    """Whether there are so many scales, and σ² is at most a share of the target."""
     if config.rungs < up_to:
         raise claims.NotApplicable(f"needs {up_to} scales at least")
-    if (config.scale * _factors(config)[up_to - 1]) ** 2 > 2e-3 * config.strength:
+    if (config.scale * _factors(config)[up_to - 1]) ** 2 > most * config.strength:
         raise claims.NotApplicable("needs a smaller --scale, or a larger --strength: σ² ≪ s")
 
 
