@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from festina.errors import ArgumentError
-from festina.experiments.linear import semantics
-from festina.experiments.linear.semantics import Semantics, build_world, steps_apart
+from festina.experiments.linear._semantics_measures import half_times
+from festina.experiments.linear._semantics_world import build_world, owned_features, steps_apart
+from festina.experiments.linear.semantics import Semantics
 from shared import quick
 
 pytestmark = pytest.mark.full
@@ -51,7 +52,7 @@ def test_networks_that_still_learn_say_how_long_it_takes(result, until, note):
         assert verdicts[claim].outcome == ("undecided" if note else "reproduced")
     if note:
         needed = float(verdicts["progressive"].note.split()[-1])
-        assert needed == pytest.approx(semantics.half_times(result, "deep").max(), rel=0.1)
+        assert needed == pytest.approx(half_times(result, "deep").max(), rel=0.1)
 
 
 def test_theory_gives_the_variables_of_the_simulation(result):
@@ -106,7 +107,7 @@ def test_steps_apart():
 
 def test_owned_features_of_a_tree_have_its_levels():
     config = Semantics().configure(structure="tree", branching=(2, 2, 2), features=15)
-    owned, shells = semantics._owned(config)
+    owned, shells = owned_features(config)
     assert owned.targets.shape == (8, 15)
     shares = [8 / 2**level for level in range(4)]
     expected = [np.sqrt(sum(shares[level:])) / 8 for level in (0, 1, 2, 2, 3, 3, 3, 3)]

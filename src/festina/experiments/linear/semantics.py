@@ -1,6 +1,5 @@
 """Items and their features: how a deep linear network acquires the structure of a semantic world."""
 
-from math import prod
 from typing import Any, Literal
 
 import festina as fs
@@ -9,7 +8,8 @@ from festina._lazy import jax, jnp, np
 from festina.errors import require
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Duration, Start
-from festina.experiments._needs import needs
+from festina.experiments.linear import _semantics_measures as measures
+from festina.experiments.linear._semantics_world import build_world, owned_features
 from festina.sources import LECTURE, SAXE_2019
 
 NETWORKS = ("deep", "deep from a tenth", "decoupled", "shallow")
@@ -68,7 +68,7 @@ class Semantics(Experiment):
         return {"network": list(NETWORKS), "learner": ["deep", "shallow"]}
 
     def simulate(self, config: Any, key: Any) -> Any:
-        world, (owned, shells) = build_world(config), _owned(config)
+        world, (owned, shells) = build_world(config), owned_features(config)
         networks = _networks(config, world, owned, key)
         moments = {name: (owned if name in LEARNERS_OF_OWNED else world).moments for name in networks}
 
@@ -93,7 +93,7 @@ class Semantics(Experiment):
         return fs.learning.flow_process(rate, networks, times, observe)
 
     def theory(self, config: Any, key: Any) -> Any:
-        world, (owned, shells) = build_world(config), _owned(config)
+        world, (owned, shells) = build_world(config), owned_features(config)
         networks = _networks(config, world, owned, key)
         solutions = [fs.theory.modes(world, networks[name]) for name in NETWORKS]
         of_owned = [fs.theory.modes(owned, networks[name]) for name in LEARNERS_OF_OWNED]
@@ -138,14 +138,14 @@ class Semantics(Experiment):
     @claims.theory(claims.below(1e-8), source=SAXE_2019)
     def exact(self, result: Any) -> Any:
         """From decoupled weights every level follows the closed form of a chain of two weights."""
-        return _errors(result, "decoupled")
+        return measures.errors(result, "decoupled")
 
     @claims.theory(claims.below(0.05), source=SAXE_2019, loosely=claims.below(0.15))
     def random(self, result: Any) -> Any:
         """From small random weights the closed form of decoupled weights holds to 5 %, with a₀ the part of them that
         grows.
         """
-        return _errors(result, "deep")
+        return measures.errors(measures.require_small(result), "deep")
 
     @claims.paper(
         LECTURE.at("Progressive differentiation"),
@@ -157,7 +157,7 @@ class Semantics(Experiment):
         """Progressive differentiation: a deep network learns broad levels before fine ones (smallest step of the
         half-times from one level to the next).
         """
-        times = _all_half_times(result, "deep")
+        times = measures.all_half_times(result, "deep")
         if times.sizes["level"] < 2:
             raise claims.NotApplicable("needs two levels at least")
         return times.diff("level").min("level")
@@ -167,98 +167,49 @@ class Semantics(Experiment):
         """Half of a level is learned by t½ = τ/(2s) ln(s/(λa₀) − 1), from small random weights (largest relative
         error over the levels).
         """
-        return abs(_all_half_times(result, "deep") / predicted_half_times(result) - 1).max("level")
+        times = measures.all_half_times(measures.require_small(result), "deep")
+        return abs(times / measures.predicted_half_times(result) - 1).max("level")
 
     @claims.theory(claims.below(0.01), source=SAXE_2019)
     def one_rate(self, result: Any) -> Any:
         """A shallow network learns all levels at one rate, half of each by t½ = (τ/λ) ln 2 (largest relative
         error).
         """
-        return abs(_all_half_times(result, "shallow") / shallow_half_time(result) - 1).max("level")
+        small = measures.require_small(measures.require_fine(result))
+        return abs(measures.all_half_times(small, "shallow") / measures.shallow_half_time(result) - 1).max("level")
 
     @claims.paper(LECTURE.at("Depth introduces stage-like transitions"), claims.below(0.05))
     def stages(self, result: Any) -> Any:
         """Depth introduces stage-like transitions: (t90 − t10)/t10 of every level is below 5 % (our threshold) of the
         shallow network's.
         """
-        return _stages(result, "deep") / _stages(result, "shallow")
+        return measures.stages(result, "deep") / measures.stages(result, "shallow")
 
     @claims.theory(claims.below(0.85))
     def sharper(self, result: Any) -> Any:
         """From a tenth of the initial weights a deep network's transitions are more stage-like: (t90 − t10)/t10 is
         below .85 of that from the whole of them.
         """
-        return _stages(result, "deep from a tenth") / _stages(result, "deep")
+        return measures.stages(result, "deep from a tenth") / measures.stages(result, "deep")
 
     @claims.paper(SAXE_2019.at("Illusory correlations"), claims.above(0.3), loosely=claims.above(0.05))
     def illusions(self, result: Any) -> Any:
         """Illusory correlations: a deep network ascribes a neighbourhood's features to items just outside it by more
         than .3 (our threshold), and unlearns this.
         """
-        return _rise_and_fall(result, "deep").min("radius")
+        return measures.rise_and_fall(measures.require_small(result), "deep").min("radius")
 
     @claims.paper(SAXE_2019.at("Illusory correlations"), claims.below(1e-9))
     def no_illusions(self, result: Any) -> Any:
         """A shallow network has no illusory correlations: what it ascribes to items outside a neighbourhood only
         decays from where it began.
         """
-        return _rise(result, "shallow").max("radius")
+        return measures.rise(result, "shallow").max("radius")
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear._semantics_figure import draw
 
         return draw(result)
-
-
-def build_world(config: Any) -> Any:
-    """The world the configuration names, its features realising the limit of many features exactly."""
-    match config.structure:
-        case "tree":
-            return fs.worlds.tree(config.branching, config.flip, config.features)
-        case "partition":
-            return fs.worlds.partition(config.classes, config.members, config.correlation, config.features)
-        case "ring":
-            return fs.worlds.ring(config.items, config.length, config.features)
-        case _:
-            return fs.worlds.grid(config.rows, config.columns, config.length, config.features)
-
-
-def steps_apart(config: Any) -> Any:
-    """How far items are from each other: levels up to the common ancestor, or steps along the ring or grid."""
-    if config.structure == "ring":
-        gap = np.abs(np.subtract.outer(np.arange(config.items), np.arange(config.items)))
-        return np.minimum(gap, config.items - gap)
-    if config.structure == "grid":
-        down, across = np.divmod(np.arange(config.rows * config.columns), config.columns)
-        return sum(np.abs(np.subtract.outer(place, place)) for place in (down, across))
-    branching = config.branching if config.structure == "tree" else (config.classes, config.members)
-    item, sizes = np.arange(prod(branching)), np.cumprod(branching[::-1])[:-1]
-    return np.sum([np.not_equal.outer(item // size, item // size) for size in (1, *sizes)], axis=0)
-
-
-def _owned(config: Any) -> tuple[Any, Any]:
-    """A world of features owned by neighbourhoods, and where to look for illusions in it.
-
-    The neighbourhood of radius r around an item owns features that are 1 within r steps and 0 beyond. ``shells[r]``
-    averages the entries (feature, item) of that radius where the item is one step too far.
-    """
-    apart = steps_apart(config)
-    radii = range(apart.max() + 1)
-    owners = [np.unique(np.hstack([apart <= radius, apart == radius + 1]), axis=0) for radius in radii]
-    inside, outside = np.split(np.concatenate(owners).astype(float), 2, axis=1)
-    radius_of = np.repeat(radii, [len(owner) for owner in owners])
-    copies = max(1, config.features // len(inside))
-    shells = np.stack([outside * (radius_of == radius)[:, None] for radius in radii[:-1]])
-    shells = np.repeat(shells / shells.sum(axis=(1, 2), keepdims=True) / copies, copies, axis=1)
-    return fs.worlds.Dataset(np.eye(len(apart)), np.repeat(inside, copies, axis=0).T), shells
-
-
-def _owned_duration(config: Any) -> float:
-    """How long a deep network takes for the weakest mode of the owned features, up to e^(−5), from a₀ = scale²."""
-    owned, _ = _owned(config)
-    cross = np.linalg.svd(np.asarray(owned.moments.cross), compute_uv=False)
-    weakest, variance = float(np.min(cross[cross > 1e-9 * cross[0]])), 1.0 / len(owned.inputs)
-    return (np.log(max(weakest / (variance * config.scale**2), 1.0)) + 5.0) / (2.0 * weakest)
 
 
 def _networks(config: Any, world: Any, owned: Any, key: Any) -> dict[str, Any]:
@@ -318,77 +269,3 @@ def _growing(world: Any, network: Any) -> Any:
 
 def _illusion(shells: Any, mapping: Any) -> Any:
     return jnp.einsum("rfi,...fi->...r", shells, jnp.asarray(mapping))
-
-
-def _errors(result: Any, network: str) -> Any:
-    """Largest |simulation − theory| of the shares and of the loss relative to its start, for each run."""
-    gaps = [abs(result[name] - result.theory[name]).sel(network=network) for name in ("learned", "loss")]
-    start = result["loss"].sel(network=network).isel(time=0)
-    return np.maximum(gaps[0].max(["time", "level"], skipna=False), (gaps[1] / start).max("time", skipna=False))
-
-
-def _curves(result: Any, network: str) -> Any:
-    return result["learned"].sel(network=network).transpose("run", "level", "time")
-
-
-def _learned_to(result: Any, network: str, share: float) -> Any:
-    """What a network has learned of each level, if by the end it is at least a share."""
-    curves = _curves(result, network)
-    if bool((curves.isel(time=-1) < share).any()):
-        slowest = float(np.max(_predicted_times(result, network, share)))
-        raise claims.Undecided(f"the network `{network}` is still learning: {needs(result.config, 'until', slowest)}")
-    return curves
-
-
-def _timed(curves: Any, times: Any) -> Any:
-    return curves.isel(time=0, drop=True).copy(data=times)
-
-
-def half_times(result: Any, network: str) -> Any:
-    """When each run (rows) has learned half of each level (columns)."""
-    return fs.measures.crossing_time(result["time"].values, _curves(result, network).values, 0.5)
-
-
-def _all_half_times(result: Any, network: str) -> Any:
-    """The same, labelled, if every level is learned to a half."""
-    return _timed(_learned_to(result, network, 0.5), half_times(result, network))
-
-
-def predicted_half_times(result: Any, network: str = "deep") -> Any:
-    """t½ = τ/(2s) ln(s/(λa₀) − 1), with a₀ what grows of the initial weights, as runs × levels."""
-    return _predicted_times(result, network, 0.5)
-
-
-def _predicted_times(result: Any, network: str, share: float) -> Any:
-    """When theory has a share of each level learned, as runs × levels."""
-    start = result["growing"].sel(network=network).isel(time=0).transpose("run", "level").values
-    world = build_world(result.config)
-    if network == "shallow":
-        return np.log((1.0 - start) / (1.0 - share)) / world.input_variance
-    odds = np.log(1.0 / start - 1.0) + np.log(share / (1.0 - share))
-    return odds / (2.0 * np.asarray(world.strengths))
-
-
-def shallow_half_time(result: Any) -> float:
-    return np.log(2.0) / build_world(result.config).input_variance
-
-
-def _stages(result: Any, network: str) -> Any:
-    curves = _learned_to(result, network, 0.9)
-    if bool((curves.isel(time=0) >= 0.1).any()):
-        raise claims.NotApplicable("needs a smaller --scale: a tenth is there from the beginning")
-    return _timed(curves, fs.measures.stage_index(result["time"].values, curves.values, np.ones(curves.shape[:-1])))
-
-
-def _rise(result: Any, learner: str) -> Any:
-    """How far |illusion| climbs above its start, for each run and radius."""
-    size = abs(result["illusion"].sel(learner=learner))
-    return size.max("time") - size.isel(time=0)
-
-
-def _rise_and_fall(result: Any, learner: str) -> Any:
-    """How far the illusion climbs above both its start and its end."""
-    illusion = result["illusion"].sel(learner=learner)
-    if bool((illusion.isel(time=-1) > 0.1 * illusion.max("time")).any()):
-        raise claims.Undecided(f"not unlearned yet: {needs(result.config, 'until', _owned_duration(result.config))}")
-    return illusion.max("time") - np.maximum(illusion.isel(time=0), illusion.isel(time=-1))
