@@ -140,7 +140,7 @@ class Alignment(Experiment):
         """What the silent share of the alignment lacks to 1 goes as σ²: slope of its logarithm against ln σ, over the
         smallest decade.
         """
-        return _slope(result, np.log(1.0 - silent_shares(_learned(result))))
+        return _slope(np.log(1.0 - silent_shares(_decade(result))))
 
     @claims.theory(claims.near(LAZY, 0.001))
     def large(self, result: Any) -> Any:
@@ -157,27 +157,27 @@ class Alignment(Experiment):
         """From plain random weights with σ² ≈ s, as large as what is learned, the silent share of the alignment is
         below .1.
         """
-        return silent_shares(_learned(result))[:, STARTS.index("random"), _rung_at_strength(result.config)]
+        rung = _rung_at_strength(result.config)
+        return silent_shares(_learned(result))[:, STARTS.index("random"), rung]
 
     @claims.paper(ATANASOV_2021.at("Fig. 2, t₁ ≈ 1/s"), claims.between(0.5, 2.0))
     def alignment_time(self, result: Any) -> Any:
         """Half of the kernel's alignment is done by t₁ ≈ 1/s, within a factor of two (our tolerance; times s, mean over
         the smallest decade).
         """
-        _require_small(result.config, up_to=3)
-        return half_times(_learned(result), "alignment")[:, :, :3].mean(axis=(1, 2)) * result.config.strength
+        return half_times(_decade(result), "alignment")[:, :, :3].mean(axis=(1, 2)) * result.config.strength
 
     @claims.theory(claims.below(0.05), source=ATANASOV_2021.at("Fig. 2, t₁ ≈ 1/s"))
     def alignment_constant(self, result: Any) -> Any:
         """The time t₁ of the kernel's alignment does not depend on the scale σ: its slope against ln(1/σ), in units of
         1/s, is zero.
         """
-        return abs(_slope(result, half_times(_learned(result), "alignment"))) * result.config.strength
+        return abs(_slope(half_times(_decade(result), "alignment"))) * result.config.strength
 
     @claims.theory(claims.near(1.0, 0.02), source=ATANASOV_2021.at("Fig. 2, t₂ = (1/2s) ln(s/σ²)"))
     def learning_time(self, result: Any) -> Any:
         """The loss falls at t₂ = (1/2s) ln(s/σ²): the slope of its half-time against ln(1/σ), times s, is 1."""
-        return -_slope(result, half_times(_learned(result), "loss")) * result.config.strength
+        return -_slope(half_times(_decade(result), "loss")) * result.config.strength
 
     @claims.theory(claims.below(1e-3), source=ATANASOV_2021)
     def final_kernel(self, result: Any) -> Any:
@@ -296,9 +296,14 @@ def _learned(result: Any) -> Any:
     return result
 
 
-def _slope(result: Any, values: Any) -> Any:
-    """Slope of (run, start, rung) against ln σ over the first three rungs, both starts together."""
+def _decade(result: Any) -> Any:
+    """The result, if the first three scales, a decade, are small and have learned."""
     _require_small(result.config, up_to=3)
+    return _learned(result)
+
+
+def _slope(values: Any) -> Any:
+    """Slope of (run, start, rung) against ln σ over the first three rungs, both starts together."""
     return (values[:, :, 2] - values[:, :, 0]).mean(axis=-1) / log(10.0)
 
 

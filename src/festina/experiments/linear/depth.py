@@ -210,7 +210,7 @@ class Depth(Experiment):
         """Random orthogonal weights serve as well as aligned ones: the share of square networks that get trained, .95
         at least (our threshold).
         """
-        return _labelled(is_trained(result), result)
+        return _enough(_labelled(is_trained(result), result))
 
     @claims.paper(LECTURE.at("Effect of initialization, orthogonal"), claims.between(1 / 1.5, 1.5))
     def orthogonal_median(self, result: Any) -> Any:
@@ -241,10 +241,7 @@ class Depth(Experiment):
     @claims.theory(claims.near(0.5, 0.15))
     def coin(self, result: Any) -> Any:
         """Half of all random orthogonal starts have the wrong determinant sign, and are stuck."""
-        stuck = ~is_trained(result)
-        if stuck.size < ENOUGH:
-            raise claims.Undecided(f"needs --seeds {-(-ENOUGH // stuck.shape[1])}")
-        return _labelled(stuck, result)
+        return _enough(_labelled(~is_trained(result), result))
 
     @claims.paper(
         LECTURE.at("Effect of initialization, pretraining + fine-tuning"),
@@ -364,6 +361,13 @@ def _growth_of_tuning(result: Any) -> float:
     times = median(result, TRAINED).sel(start="pretrained")
     tuning = [float(times.sel(depth=depth)) - (depth - 1) * stage for depth in (least, most)]
     return tuning[1] / tuning[0] * least / most if np.all(np.isfinite(tuning)) else np.nan
+
+
+def _enough(networks: Any) -> Any:
+    """The values, if they are of networks enough for a share of them."""
+    if networks.size < ENOUGH:
+        raise claims.Undecided(f"too few networks for a share of them: needs --seeds {-(-ENOUGH // networks.shape[1])}")
+    return networks
 
 
 def _labelled(values: Any, result: Any) -> Any:
