@@ -34,8 +34,8 @@ class Mice(Experiment):
     In 30 mice, early bias (sessions 4 to 8) has a correlation of .69 with the late right − left slope, and of −.53
     with late bias (the last five sessions), as published. A third party's analysis of the same data has animals right
     in 51.7 % of trials with a grating in the first session and in 75.8 % in the last one, blank trials not counted.
-    Simulated animals end at 85 %, with nothing fitted to these numbers. Of the 133,545 trials of 26 mice that the authors published
-    10.09 % are blank; here a tenth are.
+    Simulated animals end at 85 %, with nothing fitted to these numbers. Of the 133,545 trials of 26 mice that the
+    authors published 10.09 % are blank; here a tenth are.
 
     Robust: deep networks (with either rule and any start) end up far more diverse than shallow ones, and the late
     asymmetry of an animal follows its early bias. Not robust: the sign of the correlation between early and late
