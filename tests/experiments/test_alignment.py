@@ -94,6 +94,22 @@ def test_claims_that_need_more_scales_are_not_attempted(result):
     assert outcomes["order"] == outcomes["learning-time"] == outcomes["large-random"] == "not applicable"
 
 
+def test_a_loss_that_has_not_fallen_says_how_long_it_takes(result):
+    seen = result["time"].values <= 4.0
+    config = result.config.model_copy(update={"until": 4.0})
+    short = replace(result, config=config, data=result.data.isel(time=seen), theory=result.theory.isel(time=seen))
+    verdicts = {claim.id: claim.judge(short, "quick") for claim in result.experiment.claims}
+    assert verdicts["small-weights"].outcome == "reproduced"
+    for claim in ("small", "order", "alignment-time", "learning-time", "final-kernel"):
+        assert verdicts[claim].note == "the loss has not fallen yet from every scale: needs --until 11", claim
+
+
+def test_weights_that_are_not_small_are_none_of_the_claims(result):
+    coarse = replace(result, config=result.config.model_copy(update={"scale": 0.03}))
+    outcomes = {claim.id: claim.judge(coarse, "quick").outcome for claim in result.experiment.claims}
+    assert outcomes["order"] == outcomes["learning-time"] == outcomes["alignment-time"] == "not applicable"
+
+
 def test_an_odd_number_of_hidden_units_is_refused():
     with pytest.raises(ArgumentError, match="`hidden` must"):
         fs.run("linear/alignment", hidden=7)

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 import festina as fs
 from festina.errors import ArgumentError
-from festina.experiments.linear.continual import _drawn, shown_tasks, switches
+from festina.experiments.linear.continual import _drawn, final_loss, shown_tasks, switches
 from shared import quick
 
 pytestmark = pytest.mark.full
@@ -55,6 +55,22 @@ def test_every_schedule_shows_both_tasks_equally_long(result):
     np.testing.assert_array_equal(shown[0], [0] * half + [1] * half)
     np.testing.assert_array_equal(shown[1], [0, 1] * half)
     np.testing.assert_array_equal(shown[2], 0.5)
+
+
+def test_alternating_blocks_end_between_interleaving_and_blocking(result):
+    """No map has a smaller mean loss than the interleaved one; in a block of 2.5 τ most of the rest is forgotten."""
+    place = 4 * final_loss(result, "alternating") - 1
+    assert np.all(place > 0.05) and np.all(place < 1.0)
+
+
+def test_blocks_that_are_too_short_say_how_long_they_must_be():
+    result = fs.run("linear/continual", budget="quick", seeds=1, records=24, block_length=0.5)
+    undecided = {verdict.claim: verdict.note for verdict in result.verdicts if verdict.outcome == "undecided"}
+    task, mixture = (
+        "a task is not learned yet: needs --block-length 2.1",
+        "too short for the mixture: needs --block-length 1.9",
+    )
+    assert undecided == dict.fromkeys(("forgetting-end", "forgetting-path", "blocked"), task) | {"interleaved": mixture}
 
 
 def test_forgetting_begins_at_the_switch(result):

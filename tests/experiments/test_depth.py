@@ -120,6 +120,7 @@ def test_a_random_readout_spoils_pretraining(result):
     slowest = lost.fillna(np.inf).max("run").values
     assert np.all(np.diff(slowest[np.isfinite(slowest)]) > 0)
     assert slowest[-1] > 10
+    assert {verdict.claim: verdict.outcome for verdict in spoiled.verdicts}["pretrained"] == "not reproduced"
 
 
 @pytest.mark.parametrize("depths", [(1,), (2, 0), ("two",), (100,)])

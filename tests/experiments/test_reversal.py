@@ -1,5 +1,7 @@
 """linear/reversal: its claims, and what they cannot check."""
 
+from dataclasses import replace
+
 import jax
 import matplotlib.pyplot as plt
 import numpy as np
@@ -7,7 +9,16 @@ import pytest
 from scipy.integrate import quad
 
 from festina.errors import FestinaWarning
-from festina.experiments.linear.reversal import AXES, ROTATED, _networks, crossing_times, escape_times, ladder_of
+from festina.experiments.linear.reversal import (
+    AXES,
+    ROTATED,
+    Reversal,
+    _networks,
+    crossing_times,
+    escape_times,
+    ladder_of,
+    loss_ratio,
+)
 from festina.theory.balanced import balanced
 from shared import quick
 
@@ -20,6 +31,24 @@ def result():
 @pytest.mark.full
 def test_quick_claims_hold(result):
     assert all(verdict.outcome == "reproduced" for verdict in result.verdicts), result
+
+
+@pytest.mark.full
+def test_theory_is_stuck_at_a_quarter_of_the_loss(result):
+    np.testing.assert_allclose(loss_ratio(result.theory, AXES), 0.25, atol=1e-6)
+
+
+@pytest.mark.full
+def test_networks_that_are_on_their_way_say_how_long_it_takes(result):
+    seen = result["time"].values <= 12.0
+    config = result.config.model_copy(update={"until": 12.0})
+    short = replace(result, config=config, data=result.data.isel(time=seen), theory=result.theory.isel(time=seen))
+    verdicts = {claim.id: claim.judge(short, "quick") for claim in Reversal.claims}
+    assert verdicts["exact"].outcome == verdicts["stuck"].outcome == verdicts["crossing"].outcome == "reproduced"
+    assert verdicts["relearning"].note == "not every mode is there yet: needs --until 21"
+    assert verdicts["spurious"].note == "the slowest mode may still be on its way: needs --until 45"
+    assert verdicts["nudged"].note == "the slowest mode may still be on its way: needs --until 23"
+    assert verdicts["arbitrary"].outcome == verdicts["precision"].outcome == "undecided"
 
 
 @pytest.mark.full

@@ -1,13 +1,16 @@
 """linear/semantics: its quick claims on a tree, and the cheap ones on the other structures."""
 
+from dataclasses import replace
+
 import jax
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from festina.errors import ArgumentError
-from festina.experiments.linear import semantics
-from festina.experiments.linear.semantics import Semantics, build_world, steps_apart
+from festina.experiments.linear._semantics_measures import half_times
+from festina.experiments.linear._semantics_world import build_world, owned_features, steps_apart
+from festina.experiments.linear.semantics import Semantics
 from shared import quick
 
 pytestmark = pytest.mark.full
@@ -24,6 +27,32 @@ def test_quick_claims_hold(result):
     assert {verdict.claim: verdict.outcome for verdict in result.verdicts} == {
         claim.id: "reproduced" for claim in Semantics.claims
     }
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_singular_values_are_those_of_the_closed_form(structure):
+    world = build_world(Semantics().configure("quick", structure=structure))
+    measured = np.linalg.svd(np.asarray(world.moments.cross), compute_uv=False)
+    closed = np.sort(np.repeat(np.asarray(world.strengths), world.multiplicities))[::-1]
+    np.testing.assert_allclose(measured, closed, atol=1e-10 * closed[0])
+
+
+@pytest.mark.parametrize(
+    ("until", "note"), [(10.0, "the network `deep` is still learning: needs --until "), (25.0, "")]
+)
+def test_networks_that_still_learn_say_how_long_it_takes(result, until, note):
+    """Cut off at until, levels that are not learned to a half make their claims undecided."""
+    seen = result["time"].values <= until
+    config = result.config.model_copy(update={"until": until})
+    short = replace(result, config=config, data=result.data.isel(time=seen), theory=result.theory.isel(time=seen))
+    verdicts = {claim.id: claim.judge(short, "quick") for claim in Semantics.claims}
+    assert verdicts["exact"].outcome == "reproduced"
+    for claim in ("progressive", "half-time"):
+        assert verdicts[claim].note.startswith(note) and bool(verdicts[claim].note) == bool(note)
+        assert verdicts[claim].outcome == ("undecided" if note else "reproduced")
+    if note:
+        needed = float(verdicts["progressive"].note.split()[-1])
+        assert needed == pytest.approx(half_times(result, "deep").max(), rel=0.1)
 
 
 def test_theory_gives_the_variables_of_the_simulation(result):
@@ -44,7 +73,6 @@ def test_figure_has_a_letter_for_each_panel(result):
 @pytest.mark.parametrize("structure", ["partition", "ring", "grid"])
 def test_other_structures_start_and_predict_as_the_tree_does(structure):
     config = Semantics().configure("quick", structure=structure)
-    assert semantics._spectrum_error(config) < 1e-10
     solution = Semantics().theory(config, jax.random.key(0))
     answer = solution(np.array([0.0, 15.0, 1e4]))
     np.testing.assert_allclose(answer["learned"][-1], 1.0, atol=1e-9)
@@ -79,7 +107,7 @@ def test_steps_apart():
 
 def test_owned_features_of_a_tree_have_its_levels():
     config = Semantics().configure(structure="tree", branching=(2, 2, 2), features=15)
-    owned, shells = semantics._owned(config)
+    owned, shells = owned_features(config)
     assert owned.targets.shape == (8, 15)
     shares = [8 / 2**level for level in range(4)]
     expected = [np.sqrt(sum(shares[level:])) / 8 for level in (0, 1, 2, 2, 3, 3, 3, 3)]

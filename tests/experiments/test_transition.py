@@ -1,12 +1,14 @@
 """linear/transition: its claims, and what they cannot check."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import festina as fs
-from festina.experiments.linear.transition import Transition, level_time
+from festina.experiments.linear.transition import EXPONENTIAL, Transition, level_time, ratios
 from shared import quick
 
 pytestmark = pytest.mark.full
@@ -32,6 +34,24 @@ def test_an_independent_integration_of_the_two_weights(result, imbalance):
     solved = solve_ivp(rate, (0, time[-1]), [1e-3 / size, size], "DOP853", time, rtol=1e-12, atol=1e-14)
     simulated = result["product"].isel(run=0).sel(imbalance=imbalance)
     np.testing.assert_allclose(simulated, np.prod(solved.y, axis=0), atol=1e-8)
+
+
+def test_times_of_a_tenth_and_nine_tenths(result):
+    """Measured t10/t90 is that of the closed form: .517 for λ = 0, and nearly ln(10/9)/ln(10) = .0458 for λ = 100."""
+    sizes, found = ratios(result)
+    early, late = (level_time(result.config, sizes, level) for level in (0.1, 0.9))
+    np.testing.assert_allclose(found, early / late, rtol=2e-3)
+    assert found[0] == pytest.approx(0.517, abs=1e-3) and found[-1] == pytest.approx(EXPONENTIAL, abs=1e-3)
+
+
+def test_weights_that_have_not_learned_yet_say_how_long_it_takes(result):
+    seen = result["time"].values <= 3.0
+    config = result.config.model_copy(update={"until": 3.0})
+    short = replace(result, config=config, data=result.data.isel(time=seen), theory=result.theory.isel(time=seen))
+    verdicts = {claim.id: claim.judge(short, "quick") for claim in Transition.claims}
+    assert verdicts["exact"].outcome == verdicts["exponential"].outcome == verdicts["together"].outcome == "reproduced"
+    assert verdicts["sigmoid"].note == verdicts["gradual"].note == "|λ| = 0 not learned to 90 %: needs --until 4.6"
+    assert verdicts["one-after-another"].note == "modes at λ = 0 not learned to a half: needs --until 14"
 
 
 @pytest.mark.parametrize("imbalance", [0.0, 0.03, -2.0, 300.0])

@@ -131,7 +131,7 @@ def _draw_slopes(axis: Any, result: Any) -> None:
         _scatter(axis, result, model, cohort.asymmetry(result, model), look, label)
     axis.set(xlim=(-0.52, 0.52), ylim=(-1.05, 1.6), xlabel="early bias", ylabel="late right − left slope")
     axis.set(title="Systematic if deep", yticks=(-1, -0.5, 0, 0.5, 1))
-    _finish_scatter(axis, "mice r = +.695")
+    _finish_scatter(axis, "mice r = +.69")
 
 
 def _draw_flip(axis: Any, result: Any) -> None:
@@ -144,7 +144,7 @@ def _draw_flip(axis: Any, result: Any) -> None:
         _scatter(axis, result, model, cohort.late_bias(result, model), look, f"start spread {spread:g}")
     axis.set(xlim=(-0.52, 0.52), ylim=(-0.52, 0.75), xlabel="early bias", ylabel="late bias")
     axis.set(title="Change of sides: not robust", yticks=(-0.5, 0, 0.5))
-    _finish_scatter(axis, "mice r = −.528")
+    _finish_scatter(axis, "mice r = −.53")
 
 
 def _finish_scatter(axis: Any, note: str) -> None:

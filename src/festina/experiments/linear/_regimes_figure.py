@@ -4,8 +4,8 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import jax, np, plt
+from festina.experiments.linear._regimes_measures import arm_of
 from festina.experiments.linear._regimes_networks import ARCHITECTURES, compare_grams, draw_arms, grams_of, sizes
-from festina.experiments.linear.regimes import arm_of
 from festina.lab.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 NEGATIVE, POSITIVE = (BLUE, SKY, PURPLE), (VERMILLION, ORANGE, GREEN)

@@ -4,13 +4,8 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np, plt
-from festina.experiments.linear.semantics import (
-    build_world,
-    half_times,
-    predicted_half_times,
-    shallow_half_time,
-    steps_apart,
-)
+from festina.experiments.linear._semantics_measures import half_times, predicted_half_times, shallow_half_time
+from festina.experiments.linear._semantics_world import build_world, steps_apart
 from festina.measures.embedding import planar_paths
 
 

@@ -9,15 +9,17 @@ import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np, xr
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
+from festina.experiments._fields import Distinct
 from festina.experiments.linear import _depth_stack as stack
 from festina.experiments.linear._depth_stack import EXACT, PATIENCE, PRETRAINED, STARTS, TRAINED
 from festina.sources import BRAUN_2022, LECTURE, SAXE_2013
 
+ENOUGH = 40  # networks, for a share with a standard error below .08
 Layers = Annotated[int, Field(ge=2, le=64)]
 
 
 class Depth(Experiment):
-    """Training time explodes with depth from small weights and not from aligned ones; random rotations toss a coin.
+    """Training time explodes with depth from small weights, not from aligned ones; half of random rotations get stuck.
 
     A network W_D ⋯ W_1 of square N×N layers learns S = sO from white inputs, O a random rotation or reflection:
     τ dW_l/dt = (1/D) (W_D⋯W_{l+1})ᵀ (S − W_D⋯W_1) (W_{l−1}⋯W_1)ᵀ. The rate is ∝ 1/D, so that depth as such buys no
@@ -35,8 +37,9 @@ class Depth(Experiment):
     pretrained: W_1 to W_{D−1}, one after the other, learn to reproduce their inputs h as the encoder of a two-layer
         autoencoder with decoder Wᵀ, τ dW/dt = ½ W (1 − WᵀW) ⟨hhᵀ⟩, from b times a rotation until WᵀW = 0.99: a sigmoid
         of duration τ ln(99(1 − b²)/b²). Then all layers learn S, with a readout W_D that starts from zero; the time
-        counted is that of both parts. A random readout of gain b spoils it: in half of the networks W_D must
-        cross zero, where the other layers have shrunk to √(1 − b²), and the time is exponential in D again.
+        counted is that of both parts. The first is linear in D by construction; what can fail is the second. A random
+        readout of gain b spoils it: in half of the networks W_D must cross zero, where the other layers have shrunk to
+        √(1 − b²), and the time is exponential in D again.
 
     Every network has its own clock, `elapsed`; the dimension time only counts progress, pretraining from 0 to 1 and
     learning from 1 to 2. The training time of a network that is not trained when last seen is NaN.
@@ -54,7 +57,9 @@ class Depth(Experiment):
     quick = {"seeds": 8, "depths": (2, 3, 4, 6, 8)}
 
     class Config(ExperimentConfig):
-        depths: tuple[Layers, ...] = structural((2, 3, 4, 6, 8, 12, 16), help="numbers of layers D, one or several")
+        depths: Annotated[tuple[Layers, ...], Distinct] = structural(
+            (2, 3, 4, 6, 8, 12, 16), min_length=1, help="numbers of layers D, one or several"
+        )
         width: int = structural(3, ge=1, le=64, help="inputs, outputs and neurons of every layer N")
         strength: float = continuous(2.0, ge=0.01, le=30, help="input-output correlation s of every mode")
         small: float = continuous(0.7, ge=0.2, le=0.99, help="gain b of a layer with small weights")
@@ -150,81 +155,111 @@ class Depth(Experiment):
         ),
     )
 
-    @claims.paper(LECTURE.at("training time and depth"), claims.below(1e-6))
+    @claims.theory(claims.below(1e-6))
     def exact(self, result: Any) -> Any:
-        """Aligned networks are chains and random rotations are straight lines: loss and determinant follow
-        theory.
+        """Aligned networks follow the closed form of chains and random rotations straight lines: loss and determinant
+        are those of theory.
         """
         return _errors(result)
 
-    @claims.paper(LECTURE.at("training time and depth"), claims.near(1.0, 0.15), loosely=claims.between(0.7, 1.3))
+    @claims.theory(claims.near(1.0, 0.15), source=LECTURE.at("Training speed"), loosely=claims.between(0.7, 1.3))
     def small(self, result: Any) -> Any:
-        """From small weights training takes b^(2−D)/(s(1−2/D)): the growth of ln t with D, relative to this
-        law.
+        """From small aligned weights training takes b^(2−D)/(s(1−2/D)), exponential in depth: growth of ln t with D,
+        relative to this law.
         """
         return _growth(result, median(result, TRAINED).sel(start="small"))
 
-    @claims.paper(LECTURE.at("training time and depth"), claims.near(1.0, 0.3), loosely=claims.between(0.5, 2.0))
+    @claims.theory(
+        claims.near(1.0, 0.3),
+        source=LECTURE.at("Training speed"),
+        loosely=claims.between(0.5, 2.0),
+        reason="the law's scope: random layers have no single gain b; see the experiment's description",
+    )
     def random_first(self, result: Any) -> Any:
-        """From small random weights the first mode is learned after a time that grows with D by the same law."""
+        """From small random weights the time to the first mode grows with D as b^(2−D)/(s(1−2/D)) does: growth of ln t,
+        relative to this law.
+        """
         return _growth(result, median(result, 1 - 0.9 / result.config.width).sel(start="random"))
 
-    @claims.paper(LECTURE.at("training time and depth"), claims.between(0.9, 1.0))
+    @claims.paper(
+        LECTURE.at("Effect of initialization, small random weights"),
+        claims.between(0.9, 1.0),
+        reason="the source's scope: random layers have no single gain b, and their modes drift apart with depth; "
+        "see the experiment's description",
+    )
     def random_all(self, result: Any) -> Any:
-        """The law also says when a random network has learned every mode: deepest networks trained by ten
-        times t.
+        """The law for small random weights tells when every mode is learned: the share of the deepest networks trained
+        by ten times it (our allowance).
         """
         return _share_in_time(result, 10.0)
 
-    @claims.theory(claims.below(1.5), source=SAXE_2013)
+    @claims.paper(LECTURE.at("Effect of initialization, orthogonal"), claims.below(1.5))
     def aligned(self, result: Any) -> Any:
-        """From aligned orthogonal weights training time does not depend on depth: the longest over the
-        shortest.
+        """From aligned orthogonal weights training time does not depend on depth: the longest is below 1.5 times (our
+        threshold) the shortest.
         """
         return _spread(median(result, TRAINED).sel(start="aligned"))
 
-    @claims.paper(LECTURE.at("training time and depth"), claims.between(0.95, 1.0))
+    @claims.paper(
+        LECTURE.at("Effect of initialization, orthogonal"),
+        claims.between(0.95, 1.0),
+        reason="the source's scope: half of all orthogonal starts of square networks have the wrong determinant sign; "
+        "see the experiment's description",
+    )
     def orthogonal(self, result: Any) -> Any:
-        """Random orthogonal weights serve as well as aligned ones: the share of square networks that get
-        trained.
+        """Random orthogonal weights serve as well as aligned ones: the share of square networks that get trained, .95
+        at least (our threshold).
         """
-        return is_trained(result)
+        return _enough(_labelled(is_trained(result), result))
 
-    @claims.paper(LECTURE.at("training time and depth"), claims.between(1 / 1.5, 1.5))
+    @claims.paper(LECTURE.at("Effect of initialization, orthogonal"), claims.between(1 / 1.5, 1.5))
     def orthogonal_median(self, result: Any) -> Any:
-        """If the sign is right, the median time does not depend on depth: deepest over shallowest, by theory."""
+        """From random orthogonal weights of the right determinant sign the median time does not depend on depth:
+        deepest over shallowest, by theory (our bounds).
+        """
         return _deepest_over_shallowest(result, np.median)
 
-    @claims.paper(LECTURE.at("training time and depth"), claims.between(1 / 1.5, 1.5))
+    @claims.paper(
+        LECTURE.at("Effect of initialization, orthogonal"),
+        claims.between(1 / 1.5, 1.5),
+        reason="the source's scope: some products pass close to zero and linger there, the longer the deeper; "
+        "see the experiment's description",
+    )
     def orthogonal_mean(self, result: Any) -> Any:
-        """If the sign is right, the mean time does not depend on depth either: deepest over shallowest, by
-        theory.
+        """From random orthogonal weights of the right determinant sign the mean time does not depend on depth: deepest
+        over shallowest, by theory (our bounds).
         """
         return _deepest_over_shallowest(result, np.mean)
 
-    @claims.paper(BRAUN_2022.at("initial weights of the wrong determinant"), claims.between(0.95, 1.0))
+    @claims.theory(claims.between(0.95, 1.0), source=BRAUN_2022)
     def determinant(self, result: Any) -> Any:
-        """A random orthogonal network gets trained if, and only if, the determinant has the sign of the
-        target's.
+        """A random orthogonal network gets trained if, and only if, its determinant has the sign of the target's (share
+        of networks).
         """
-        return has_right_sign(result) == is_trained(result)
+        return _labelled(has_right_sign(result) == is_trained(result), result)
 
-    @claims.paper(BRAUN_2022.at("initial weights of the wrong determinant"), claims.near(0.5, 0.15))
+    @claims.theory(claims.near(0.5, 0.15))
     def coin(self, result: Any) -> Any:
-        """The sign is a coin toss: half of all random orthogonal networks are stuck."""
-        return ~is_trained(result)
+        """Half of all random orthogonal starts have the wrong determinant sign, and are stuck."""
+        return _enough(_labelled(~is_trained(result), result))
 
-    @claims.paper(LECTURE.at("training time and depth"), claims.above(0.98))
+    @claims.paper(
+        LECTURE.at("Effect of initialization, pretraining + fine-tuning"),
+        claims.below(1.0),
+        reason="the source's scope: it needs a readout that starts from zero; see the experiment's description",
+    )
     def pretrained(self, result: Any) -> Any:
-        """Layer-wise pretraining makes the total time linear in depth: the share R² of a straight line."""
-        return _straightness(median(result, TRAINED).sel(start="pretrained"))
-
-    @claims.theory(claims.below(1e-3), source=SAXE_2013)
-    def logarithm(self, result: Any) -> Any:
-        """τ ln(99(1 − b²)/b²), a logarithm of b, is enough for each layer: loss of its autoencoder at the
-        end.
+        """Pretraining + fine-tuning scales linearly with depth: fine-tuning, too, grows by no more than the depth
+        (deepest over shallowest, in units of the depths' ratio).
         """
-        return result["reconstruction"].sel(time=1.0).max("layer").values
+        return _growth_of_tuning(result)
+
+    @claims.theory(claims.below(1e-3))
+    def logarithm(self, result: Any) -> Any:
+        """Pretraining a layer takes no longer than τ ln(99(1 − b²)/b²), a logarithm of b: loss of its autoencoder
+        after that time.
+        """
+        return result["reconstruction"].sel(time=1.0).max("layer")
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear._depth_figure import draw
@@ -259,6 +294,8 @@ def asymptote(config: Any, depth: Any) -> Any:
 def _growth(result: Any, times: Any) -> float:
     """The slope of ln t over the depths from 4 on, relative to that of the law; what takes too long is left out."""
     seen = times.where((times["depth"] >= 4) & np.isfinite(times), drop=True)
+    if seen.sizes["depth"] < 2:
+        raise claims.NotApplicable("needs two depths at least, from 4 on, that are learned while they are watched")
     depths = seen["depth"].values.astype(float)
     slopes = [np.polyfit(depths, np.log(t), 1)[0] for t in (seen.values, asymptote(result.config, depths))]
     return slopes[0] / slopes[1]
@@ -268,6 +305,8 @@ def _share_in_time(result: Any, factor: float) -> Any:
     """Which random networks are trained by a multiple of the law, at the largest depth watched for that long."""
     depths = np.asarray([depth for depth in result.config.depths if depth > 2])
     limits = factor * asymptote(result.config, depths)
+    if not np.any(limits <= PATIENCE / result.config.strength):
+        raise claims.NotApplicable("needs a depth above 2 that is watched for ten times its training time")
     depth = depths[limits <= PATIENCE / result.config.strength].max()
     limit = factor * asymptote(result.config, depth)
     return result["training_time"].sel(start="random", depth=depth).values <= limit
@@ -298,9 +337,41 @@ def population(config: Any, count: int = 400) -> Any:
     return horizon * np.nan_to_num(share, nan=1.0)
 
 
+def _ends(result: Any) -> tuple[int, int]:
+    """The smallest and the largest depth."""
+    least, most = min(result.config.depths), max(result.config.depths)
+    if least == most:
+        raise claims.NotApplicable("needs two depths at least")
+    return least, most
+
+
 def _deepest_over_shallowest(result: Any, average: Any) -> float:
-    times, depths = average(population(result.config), axis=0), result.config.depths
-    return times[np.argmax(depths)] / times[np.argmin(depths)]
+    least, most = (result.config.depths.index(depth) for depth in _ends(result))
+    times = average(population(result.config), axis=0)
+    return times[most] / times[least]
+
+
+def _growth_of_tuning(result: Any) -> float:
+    """Median time of fine-tuning, deepest over shallowest, relative to the ratio of depths; NaN if it never ends.
+
+    The other part of the training time, D − 1 stages of pretraining, is linear in D by construction.
+    """
+    least, most = _ends(result)
+    stage = float(stack.stage_time(result.config.small))
+    times = median(result, TRAINED).sel(start="pretrained")
+    tuning = [float(times.sel(depth=depth)) - (depth - 1) * stage for depth in (least, most)]
+    return tuning[1] / tuning[0] * least / most if np.all(np.isfinite(tuning)) else np.nan
+
+
+def _enough(networks: Any) -> Any:
+    """The values, if they are of networks enough for a share of them."""
+    if networks.size < ENOUGH:
+        raise claims.Undecided(f"too few networks for a share of them: needs --seeds {-(-ENOUGH // networks.shape[1])}")
+    return networks
+
+
+def _labelled(values: Any, result: Any) -> Any:
+    return xr.DataArray(values, dims=("run", "depth"), coords={"depth": list(result.config.depths)})
 
 
 def _errors(result: Any) -> Any:
@@ -310,11 +381,6 @@ def _errors(result: Any) -> Any:
 
 
 def _spread(times: Any) -> float:
+    if times.size < 2:
+        raise claims.NotApplicable("needs two depths at least")
     return float(np.max(times) / np.min(times))
-
-
-def _straightness(times: Any) -> float:
-    """The share R² of the variance of t that a straight line in D explains."""
-    if not np.all(np.isfinite(times)):
-        return np.nan
-    return float(np.corrcoef(times["depth"].values, times.values)[0, 1] ** 2)

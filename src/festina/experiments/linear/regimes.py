@@ -1,13 +1,23 @@
 """Lazy, rich and delayed rich learning: what the imbalance of two layers and the shape of a network decide."""
 
 from math import log
-from typing import Any
+from typing import Annotated, Any
 
 import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import Imbalance, LogDuration, Start, Strength
+from festina.experiments._fields import Distinct, Imbalance, LogDuration, Start, Strength
+from festina.experiments.linear._regimes_measures import (
+    RUNS,
+    at_end,
+    fast_times,
+    large_arms,
+    lazy_similarities,
+    leaving_times,
+    plateau_errors,
+    simulated,
+)
 from festina.experiments.linear._regimes_networks import (
     ARCHITECTURES,
     compare_grams,
@@ -17,23 +27,23 @@ from festina.experiments.linear._regimes_networks import (
     loss_of,
     maps_of,
     rotation,
-    sizes,
 )
-from festina.sources import BRAUN_2022, DOMINE_2025
+from festina.sources import BRAUN_2022, DOMINE_2025, LECTURE
 
 FIRST = 1e-3  # time of the first recording after the start
-LARGE = 10.0  # an imbalance is large from this multiple of the strongest mode on
 TENTH = log(10.0) / 2.0  # |λ|t at which e^(−2|λ|t) is a tenth
-# The pattern of distances is the source's. The numbers are means of ten runs of a separate simulation: by chance two
-# such means may differ by three standard errors of their difference. Twice as much is qualitatively so.
-SIMULATED = "a separate simulation of the same equations, ten runs"
-STANDARD_ERROR = (2.0 / 10.0) ** 0.5  # of a difference of two means of ten, in standard deviations of a run
+SIMULATED = "a separate simulation of the same equations, means of ten runs"
+STANDARD_ERROR = (2.0 / RUNS) ** 0.5  # of a difference of two means of ten, in standard deviations of a run
 
 
 def _like(distance: float, deviation: float) -> dict[str, Any]:
-    """What is expected of a distance whose standard deviation over runs is known."""
+    """What is expected of a distance whose standard deviation over runs is known.
+
+    By chance two means of ten runs may differ by three standard errors of their difference. Twice as much is
+    qualitatively so.
+    """
     chance = 3.0 * STANDARD_ERROR * deviation
-    return {"expect": claims.near(distance, chance), "loosely": claims.near(distance, 2.0 * chance)}
+    return {"expect": claims.near(distance, chance), "loosely": claims.near(distance, 2.0 * chance), "budget": "full"}
 
 
 class Regimes(Experiment):
@@ -55,10 +65,13 @@ class Regimes(Experiment):
 
     In a square network with λ = 0 the map keeps the sign of its determinant; tasks are drawn with that sign, because
     with the other one learning ends at a saddle.
+
+    Which networks are rich, lazy and delayed rich is the sources' statement. The five distances that claims name are
+    not: they are means of ten runs of a separate simulation of the same equations.
     """
 
     name = "linear/regimes"
-    sources = (DOMINE_2025, BRAUN_2022)
+    sources = (DOMINE_2025, BRAUN_2022, LECTURE)
     variables = {
         "loss": Variable("loss ½|S − W₂W₁|²", ("architecture", "imbalance")),
         "distance": Variable("distance of the tangent kernel from its start", ("architecture", "imbalance")),
@@ -71,7 +84,7 @@ class Regimes(Experiment):
     quick = {"seeds": 4, "records": 120, "until": 120.0, "imbalance": (-20.0, -5.0, 0.0, 5.0, 20.0)}
 
     class Config(ExperimentConfig):
-        imbalance: tuple[Imbalance, ...] = structural(
+        imbalance: Annotated[tuple[Imbalance, ...], Distinct] = structural(
             (-50.0, -5.0, 0.0, 5.0, 50.0), min_length=1, help="imbalances λ of the layers, one or several"
         )
         wide: int = structural(8, ge=2, le=64, help="inputs of the funnel, outputs of the anti-funnel")
@@ -155,159 +168,108 @@ class Regimes(Experiment):
         ),
     )
 
-    @claims.paper(DOMINE_2025.at("exact solution for λ-balanced weights"), claims.below(1e-8))
+    @claims.theory(claims.below(1e-8), source=LECTURE.at("Partitioned solution"))
     def exact(self, result: Any) -> Any:
         """Loss, tangent kernel and representations follow the exact solution in every network, for every λ."""
         return result.errors()
 
-    @claims.paper(DOMINE_2025.at("sign of λ and architecture"), claims.below(0.005))
+    @claims.paper(LECTURE.at("Architecture and learning regime"), claims.below(0.005))
     def lazy(self, result: Any) -> Any:
-        """With large |λ| and (No − Ni)·λ ≤ 0 the kernel keeps its direction: distance .000."""
-        return _end(result, "distance", large_arms(result, delayed=False))
+        """Learning is lazy with large |λ| and (No − Ni)·λ ≤ 0: the tangent kernel keeps its direction, up to a cosine
+        distance of .005 (our threshold).
+        """
+        return at_end(result, "distance", large_arms(result, delayed=False))
 
-    @claims.paper(DOMINE_2025.at("sign of λ and architecture"), claims.below(0.02))
+    @claims.paper(LECTURE.at("Architecture and learning regime"), claims.below(0.02))
     def lazy_movement(self, result: Any) -> Any:
-        """The same kernels do not grow either."""
-        return _end(result, "movement", large_arms(result, delayed=False))
+        """Learning is lazy with large |λ| and (No − Ni)·λ ≤ 0: the tangent kernel moves by less than 2 % of its norm
+        (our threshold).
+        """
+        return at_end(result, "movement", large_arms(result, delayed=False))
 
     @claims.reference(SIMULATED, **_like(0.116, 0.04))
     def rich_square(self, result: Any) -> Any:
-        """With λ = 0 the kernel of a square network ends at a cosine distance of .116 from its start."""
-        return _end(result, "distance", _arms(result, "rich", "square"))
+        """With λ = 0 the tangent kernel of the square network 5-5-5 ends at a cosine distance of .116 from its
+        start.
+        """
+        return at_end(simulated(result), "distance", [("square", 0.0)])
 
     @claims.reference(SIMULATED, **_like(0.184, 0.04))
     def rich_funnel(self, result: Any) -> Any:
-        """With λ = 0 the kernel of a funnel ends at a cosine distance of .184 from its start."""
-        return _end(result, "distance", _arms(result, "rich", "funnel"))
+        """With λ = 0 the tangent kernel of the funnel 8-4-4 ends at a cosine distance of .184 from its start."""
+        return at_end(simulated(result), "distance", [("funnel", 0.0)])
 
     @claims.reference(SIMULATED, **_like(0.176, 0.04))
     def rich_anti_funnel(self, result: Any) -> Any:
-        """With λ = 0 the kernel of an anti-funnel ends at a cosine distance of .176 from its start."""
-        return _end(result, "distance", _arms(result, "rich", "anti-funnel"))
+        """With λ = 0 the tangent kernel of the anti-funnel 4-4-8 ends at a cosine distance of .176 from its start."""
+        return at_end(simulated(result), "distance", [("anti-funnel", 0.0)])
 
     @claims.reference(SIMULATED, **_like(0.501, 0.08))
     def delayed_funnel(self, result: Any) -> Any:
-        """With λ = −50 the kernel of a funnel ends far from its start, at a cosine distance of .501."""
-        return _end(result, "distance", _arms(result, "delayed", "funnel"))
+        """With λ = −50 the tangent kernel of the funnel 8-4-4 ends far from its start, at a cosine distance of
+        .501.
+        """
+        return at_end(simulated(result), "distance", [("funnel", -50.0)])
 
     @claims.reference(SIMULATED, **_like(0.564, 0.08))
     def delayed_anti_funnel(self, result: Any) -> Any:
-        """With λ = 50 the kernel of an anti-funnel ends far from its start, at a cosine distance of .564."""
-        return _end(result, "distance", _arms(result, "delayed", "anti-funnel"))
+        """With λ = 50 the tangent kernel of the anti-funnel 4-4-8 ends far from its start, at a cosine distance of
+        .564.
+        """
+        return at_end(simulated(result), "distance", [("anti-funnel", 50.0)])
 
-    @claims.paper(DOMINE_2025.at("λ = 0"), claims.above(2.0))
+    @claims.paper(LECTURE.at("Delayed rich regime"), claims.above(0.2))
+    def delayed_rich(self, result: Any) -> Any:
+        """Learning is rich in the end with large |λ| and (No − Ni)·λ > 0: the tangent kernel turns by a cosine
+        distance of more than .2 (our threshold) in the mean over runs.
+        """
+        return at_end(result, "distance", large_arms(result, delayed=True)).mean("run")
+
+    @claims.paper(LECTURE.at("Rich and lazy learning"), claims.above(2.0))
     def rich_movement(self, result: Any) -> Any:
-        """At λ = 0 every kernel grows to many times its first size, however little it turns."""
-        return _end(result, "movement", [(name, 0.0) for name in ARCHITECTURES])
+        """Learning is rich at λ = 0 from a small start: every tangent kernel moves by more than twice its first norm
+        (our threshold).
+        """
+        if result.config.scale > 0.1 * result.config.weakest:
+            raise claims.NotApplicable("needs a start of at most a tenth of the weakest mode")
+        return at_end(result, "movement", [(name, 0.0) for name in ARCHITECTURES])
 
-    @claims.paper(DOMINE_2025.at("delayed rich regime"), claims.near(TENTH, 0.1))
+    @claims.theory(claims.near(TENTH, 0.1))
     def fast_phase(self, result: Any) -> Any:
-        """Before that it is lazy and fast: what can be learned without turning is, but for a tenth, at
-        1.15/|λ|.
+        """Delayed rich learning begins lazily and fast: what can be learned without turning is, but for a tenth, at
+        |λ|t = 1.15.
         """
-        return _fast_times(result)
+        return fast_times(result)
 
-    @claims.paper(DOMINE_2025.at("delayed rich regime"), claims.below(0.05))
+    @claims.theory(claims.below(0.05))
     def plateau(self, result: Any) -> Any:
-        """The fast phase ends at the loss of the directions it cannot see (relative error at t = 4/|λ|)."""
-        return _plateau_errors(result)
-
-    @claims.paper(DOMINE_2025.at("delayed rich regime"), claims.below(0.05))
-    def rotation(self, result: Any) -> Any:
-        """The plateau is left by rotation at rate √(s² + λ²/4) − |λ|/2 (relative error of the time to halve
-        it).
+        """The fast phase of delayed rich learning ends at the loss of the directions that the large layer cannot see
+        (relative error at t = 4/|λ|).
         """
-        return abs(_leaving_times(result, "loss") / _leaving_times(result, "rotation") - 1.0)
+        return plateau_errors(result)
 
-    @claims.paper(DOMINE_2025.at("representations"), claims.above(0.99))
+    @claims.theory(claims.below(0.05))
+    def rotation(self, result: Any) -> Any:
+        """In the delayed rich regime the plateau is left by rotation at rate √(s² + λ²/4) − |λ|/2 (relative error of
+        the time to halve it).
+        """
+        return abs(leaving_times(result, "loss") / leaving_times(result, "rotation") - 1.0)
+
+    @claims.theory(claims.above(0.99))
     def small_layer(self, result: Any) -> Any:
-        """Even in a lazy network the layer with the small weights comes to represent the task."""
-        return _lazy_similarities(result)[0]
+        """Even in a lazy network the layer with the small weights comes to represent the task (similarity of its
+        representation and the task's).
+        """
+        return lazy_similarities(result)[0]
 
-    @claims.paper(DOMINE_2025.at("representations"), claims.below(0.01))
+    @claims.theory(claims.below(0.01))
     def large_layer(self, result: Any) -> Any:
-        """The layer with the large weights does not: its similarity to the task stays what it was."""
-        return _lazy_similarities(result)[1]
+        """In a lazy network the representation of the layer with the large weights stays as similar to the task's as
+        it was (change of the similarity).
+        """
+        return lazy_similarities(result)[1]
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.linear._regimes_figure import draw
 
         return draw(result)
-
-
-def large_arms(result: Any, delayed: bool) -> list[tuple[str, float]]:
-    """Architectures and large imbalances for which learning should be delayed rich, or should be lazy."""
-    arms = [
-        (name, imbalance)
-        for name, (inputs, outputs) in sizes(result.config).items()
-        for imbalance in result.config.imbalance
-        if abs(imbalance) >= LARGE * result.config.strongest and ((outputs - inputs) * imbalance > 0) == delayed
-    ]
-    if not arms:
-        raise claims.NotApplicable("needs an imbalance of at least ten times the strongest mode, of the right sign")
-    return arms
-
-
-def _arms(result: Any, kind: str, architecture: str) -> list[tuple[str, float]]:
-    """The balanced network of an architecture, or the one with the largest imbalance that is delayed rich."""
-    if kind == "rich":
-        return [(architecture, 0.0)]
-    arms = [arm for arm in large_arms(result, delayed=True) if arm[0] == architecture]
-    if not arms:
-        raise claims.NotApplicable("needs a large imbalance of the other sign")
-    return [max(arms, key=lambda arm: abs(arm[1]))]
-
-
-def arm_of(variable: Any, arm: tuple[str, float]) -> Any:
-    """One variable of one network: runs × times."""
-    architecture, imbalance = arm
-    if imbalance not in variable["imbalance"]:
-        raise claims.NotApplicable(f"needs λ = {imbalance:g} among the imbalances")
-    return variable.sel(architecture=architecture, imbalance=imbalance).transpose("run", "time").values
-
-
-def _end(result: Any, name: str, arms: list[tuple[str, float]]) -> Any:
-    return np.stack([arm_of(result[name], arm)[:, -1] for arm in arms])
-
-
-def _plateau(result: Any, arm: tuple[str, float]) -> Any:
-    return arm_of(result.theory["rotation"], arm)[:, :1]
-
-
-def _fast_times(result: Any) -> Any:
-    """|λ|t when all but a tenth of the way to the plateau is done."""
-    times = []
-    for arm in large_arms(result, delayed=True):
-        loss, plateau = arm_of(result["loss"], arm), _plateau(result, arm)
-        done = (loss[:, :1] - loss) / (loss[:, :1] - plateau)
-        times.append(abs(arm[1]) * fs.measures.crossing_time(result["time"].values, done, 0.9))
-    return np.stack(times)
-
-
-def _plateau_errors(result: Any) -> Any:
-    errors = []
-    for arm in large_arms(result, delayed=True):
-        time, loss = result["time"].values, arm_of(result["loss"], arm)
-        then = np.asarray([np.interp(4.0 / abs(arm[1]), time, curve) for curve in loss])
-        errors.append(np.abs(then / _plateau(result, arm)[:, 0] - 1.0))
-    return np.stack(errors)
-
-
-def _leaving_times(result: Any, name: str) -> Any:
-    """When the simulated loss, or that of the rotation, has fallen to half of the plateau: delayed arms × runs."""
-    curves = result.theory[name] if name == "rotation" else result[name]
-    return np.stack([
-        fs.measures.crossing_time(result["time"].values, -arm_of(curves, arm) / _plateau(result, arm), -0.5)
-        for arm in large_arms(result, delayed=True)
-    ])  # fmt: skip
-
-
-def _lazy_similarities(result: Any) -> tuple[Any, Any]:
-    """Of the small layer's representation with the task's at the end, and the change of the large layer's."""
-    small, large = [], []
-    for arm in large_arms(result, delayed=False):
-        layers = ("first_similarity", "second_similarity")
-        less, more = (arm_of(result[name], arm) for name in (layers if arm[1] > 0 else layers[::-1]))
-        small.append(less[:, -1])
-        large.append(np.abs(more[:, -1] - more[:, 0]))
-    return np.stack(small), np.stack(large)
