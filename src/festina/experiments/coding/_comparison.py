@@ -23,6 +23,12 @@ def settled(data: Any) -> Any:
     return data.isel(time=np.flatnonzero(warm))
 
 
+def long_enough(result: Any) -> Any:
+    """The result itself, unless its chains are too short to average anything."""
+    settled(result.data)
+    return result
+
+
 def worth(data: Any) -> dict[str, Any]:
     """Effective sample size and split-R̂ of kernel and readouts, over the recordings after warming up; for `measure`.
 

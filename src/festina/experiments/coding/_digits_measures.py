@@ -5,7 +5,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import jnp, np
-from festina.claims import NotApplicable
+from festina.claims import Undecided
 from festina.errors import require
 from festina.experiments.abstraction._images_sets import PAIRS
 from festina.experiments.coding._common import between_classes, cooled, membership, readout_variance
@@ -225,7 +225,7 @@ def features_difference(result: Any, kind: str) -> float:
     """‖⟨φ⟩ − ⟨φ⟩_implied‖/‖⟨φ⟩‖ over the neurons of `features`."""
     ours, theirs = features(result, kind)
     if len(ours) < CHECKED // 4:
-        raise NotApplicable(f"needs expectation propagation to converge; it does for {len(ours)} of {CHECKED} neurons")
+        raise Undecided(f"needs expectation propagation to converge; it does for {len(ours)} of {CHECKED} neurons")
     return float(np.linalg.norm(ours - theirs) / np.linalg.norm(ours))
 
 

@@ -10,7 +10,7 @@ from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, V
 from festina.experiments._fields import Amplitude, Temperature
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import constant_in_time, planted, readout_variance
-from festina.experiments.coding._comparison import sampling_checks, settled, worth_of
+from festina.experiments.coding._comparison import long_enough, sampling_checks, worth_of
 from festina.experiments.coding._equations import NEURON
 from festina.experiments.coding._sampled import posterior, stacked
 from festina.sources import VAN_MEEGEN_2024
@@ -280,12 +280,6 @@ def errors(result: Any, kind: str) -> dict[str, float]:
         "lazy mean": float(np.mean((other - targets) ** 2)),
         "lazy variance": float(spread.mean()),
     }
-
-
-def long_enough(result: Any) -> Any:
-    """The result, unless its chains are too short to average anything."""
-    settled(result.data)
-    return result
 
 
 def mean_shift(result: Any, kind: str) -> float:
