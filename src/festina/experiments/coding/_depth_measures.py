@@ -5,7 +5,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
-from festina.claims import NotApplicable
+from festina.claims import NotApplicable, Undecided
 from festina.experiments.coding._common import readout_variance, world
 from festina.experiments.coding._sampled import class_variance
 
@@ -113,6 +113,11 @@ def solved(config: Any) -> dict[float, Any]:
     return {heat: each for heat, each in solutions(config).items() if each.diagnostics["mismatch"] < SOLVED}
 
 
+def lowest_asked_for(config: Any) -> float:
+    """The lowest temperature at which a solution was tried."""
+    return min(solutions(config))
+
+
 def lowest_solved(config: Any) -> float:
     """The lowest temperature at which the equations are solved."""
     return min(solved(config), default=np.inf)
@@ -133,7 +138,7 @@ def is_checked(config: Any, arm: str) -> bool:
 def given_first(result: Any, arm: str) -> list[Any]:
     """The second layer that theory puts on the measured first one, as blocks, run by run."""
     if not is_checked(result.config, arm):
-        raise NotApplicable("needs a lower `lowest_given`")
+        raise NotApplicable(f"needs --lowest-given {temperature(result.config, arm):g}")
     labels = world(result.config).labels
     settings = result.config.counts, temperature(result.config, arm), readout_variance(result.config, len(LAYERS))
     first = measured(result, arm, LAYERS[0])
@@ -165,7 +170,10 @@ def kernel_difference(result: Any, arm: str, layer: int) -> Any:
     """‖K − K_theory‖/‖K_theory‖, class by class, of each run."""
     theirs = result.theory["kernel"].sel(arm=arm, layer=layer).transpose("run", "example", "other").values
     if not np.all(np.isfinite(theirs)):
-        raise NotApplicable("needs a temperature at which the theory can be solved")
+        heat = temperature(result.config, arm)
+        if heat < result.config.lowest:
+            raise NotApplicable(f"needs --lowest {heat:g}, down to which theory is then solved")
+        raise Undecided(f"needs a solution of the equations at T = {heat:g}, which our solver does not find")
     return _distances(measured(result, arm, layer), layer_blocks(theirs, result.config), result.config)
 
 
