@@ -198,8 +198,8 @@ class Descent(Experiment):
     @claims.theory(
         claims.near(1.0, 0.02),
         budget="full",
-        reason="rectified neurons that are off receive no gradient from plain descent, and Adam is slow at our budget; see "
-        "the experiment's description",
+        reason="rectified neurons that are off receive no gradient from plain descent, and Adam is slow at our budget; "
+        "see the experiment's description",
         each={"training": TRAININGS[1:], "kind": ("linear", "rectified")},
     )
     def minimum(self, result: Any, training: str, kind: str) -> Any:
@@ -211,8 +211,8 @@ class Descent(Experiment):
     @claims.check(
         claims.near(1.0, 0.01),
         budget="full",
-        reason="our budget: the bias of sigmoidal networks is about half as much at half the step; see the experiment's "
-        "description",
+        reason="our budget: the bias of sigmoidal networks is about half as much at half the step; see the "
+        "experiment's description",
         each={"kind": KINDS},
     )
     def bias(self, result: Any, kind: str) -> Any:
