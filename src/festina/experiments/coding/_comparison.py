@@ -76,7 +76,11 @@ def worth_of(data: Any, variable: str, name: str) -> dict[str, Any]:
 
 
 def sampling_checks(
-    suffix: str = "", name: str = "kernel", what: str = "the kernel between classes", reason: str = "", **where: Any
+    suffix: str = "",
+    name: str = "kernel",
+    what: str = "the kernel between classes",
+    reason: str = "our budget: longer chains are worth more draws",
+    **where: Any,
 ) -> tuple[Claim, ...]:
     """What every comparison of samples with theory rests on: chains that agree, and draws that are worth something.
 

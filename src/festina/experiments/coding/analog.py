@@ -177,13 +177,13 @@ def covariance_difference(result: Any) -> Any:
 
 
 def excess_kurtosis(result: Any) -> Any:
-    """⟨b⁴⟩/⟨b²⟩² − 3 of readouts b along each axis of U on which targets lie: (run, axis)."""
+    """⟨b⁴⟩/⟨b²⟩² − 3 of readouts b along each axis of U on which targets lie: (run, direction)."""
     axes = learned_axes(result.config)
     along = readouts(result) @ axes
     if along.shape[1] < FEWEST_READOUTS:
         raise claims.Undecided(f"needs {FEWEST_READOUTS} readouts, those of all recordings, and has {along.shape[1]}")
     kurtosis = (along**4).mean(axis=1) / (along**2).mean(axis=1) ** 2
-    return xr.DataArray(kurtosis - 3.0, dims=("run", "axis"))
+    return xr.DataArray(kurtosis - 3.0, dims=("run", "direction"))
 
 
 def learned_axes(config: Any) -> Any:

@@ -38,7 +38,7 @@ from festina.experiments.coding._digits_measures import (
     task,
 )
 from festina.experiments.coding._sampled import stacked
-from festina.experiments.coding.predictor import FROZEN, KINDS, SCOPE
+from festina.experiments.coding.predictor import FROZEN, KINDS, SCOPE, SHORT
 from festina.sources import VAN_MEEGEN_2024
 
 SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
@@ -290,7 +290,7 @@ class Digits(Experiment):
         for check in sampling_checks(
             f"-{kind}",
             what=f"the kernel between classes in {kind} networks",
-            reason=SLOW.get(kind, ""),
+            reason=SLOW.get(kind, SHORT),
             nonlinearity=kind,
         )
     )

@@ -22,6 +22,7 @@ SCOPE = (
     "the source's scope: its abstract says this of linear networks, and only a summary of it of all; see the "
     "experiment's description"
 )
+SHORT = "our budget: longer chains are worth more draws"
 FROZEN = "each chain of sigmoidal networks is frozen at its own shares of codes; see the experiment's description"
 
 
@@ -175,7 +176,7 @@ class Predictor(Experiment):
             f"-{kind}",
             "test",
             f"answers of {kind} networks to test inputs",
-            FROZEN if kind == "sigmoidal" else "",
+            FROZEN if kind == "sigmoidal" else SHORT,
             nonlinearity=kind,
         )
     )

@@ -207,11 +207,7 @@ class Redundant(Experiment):
         """Our theory at the cooled chains' own shares of codes has their kernel (relative difference)."""
         return frozen_difference(result)
 
-    checks = sampling_checks(
-        what="the kernel between classes in equilibrium",
-        reason="our budget: longer chains are worth more draws; see the experiment's description",
-        phase="equilibrium",
-    )
+    checks = sampling_checks(what="the kernel between classes in equilibrium", phase="equilibrium")
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.coding._redundant_figure import draw
