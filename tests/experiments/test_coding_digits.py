@@ -12,6 +12,7 @@ import festina as fs
 from festina.claims import Undecided
 from festina.errors import FestinaError
 from festina.experiments.coding import _digits_measures as measures
+from festina.experiments.coding._comparison import share_called
 from festina.experiments.coding.digits import KINDS, SCHEMES, Digits
 from shared import quick
 
@@ -40,6 +41,12 @@ def test_runs_that_cannot_tell_are_not_judged(result):
         Digits().mean_linear(short)
     with pytest.raises(Undecided, match="needs --tests 12"):
         Digits().accuracy(result, kind="linear")
+
+
+def test_layers_that_have_learned_nothing_have_no_scheme():
+    assert share_called(["lazy", "sparse", "sparse", "analog"], "sparse") == 0.5
+    with pytest.raises(Undecided, match="no layer has learned a code"):
+        share_called(["lazy", "lazy"], "sparse")
 
 
 def test_the_abstract_is_cited_for_linear_networks_only():

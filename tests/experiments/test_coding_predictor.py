@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from festina.claims import Undecided
+from festina.claims import NotApplicable, Undecided
 from festina.experiments.coding.predictor import (
     KINDS,
     LEVELS,
     Predictor,
+    cold_enough,
     errors,
     gain_by_variance,
     lazy,
+    linear_shift,
     sampled,
     task,
 )
@@ -90,6 +92,14 @@ def test_running_means_are_those_of_single_draws(result):
     late = result.data.sel(nonlinearity="linear").isel(time=slice(30, None))
     gap = late["test"].mean(("run", "time")).transpose("input", "output").values - sampled(result, "linear")[0]
     assert 0 < np.abs(gap).max() < 0.05
+
+
+def test_means_are_lazy_ones_in_the_cold_only():
+    """In theory the difference goes with T: a tenth of it at a tenth of T; hot networks are not asked."""
+    hot, cold = (linear_shift(Predictor().configure("quick", temperature=heat)) for heat in (0.01, 0.001))
+    assert 0.05 < cold / hot < 0.2 and hot < 0.01
+    with pytest.raises(NotApplicable, match="means are identical as T → 0"):
+        cold_enough(linear_shift(Predictor().configure("quick", temperature=1.0)))
 
 
 def test_runs_that_cannot_tell_are_not_judged(result):

@@ -1,6 +1,6 @@
 """What samples are worth, and how they compare with theory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import festina as fs
@@ -125,6 +125,13 @@ def of_three_classes(result: Any, value: Any) -> Any:
     if len(result.config.counts) != 3:
         raise NotApplicable("needs three classes")
     return value
+
+
+def share_called(schemes: Sequence[str], scheme: str) -> float:
+    """The share of layers that the analyser calls so; one of them at least must have learned something."""
+    if all(each == "lazy" for each in schemes):
+        raise Undecided("needs a lower --temperature, or longer chains: no layer has learned a code")
+    return float(np.mean([each == scheme for each in schemes]))
 
 
 def _known(result: Any, name: str) -> Any:

@@ -7,6 +7,7 @@ import festina as fs
 from festina._lazy import np
 from festina.claims import NotApplicable, Undecided
 from festina.experiments.coding._common import readout_variance, world
+from festina.experiments.coding._comparison import share_called
 from festina.experiments.coding._sampled import class_variance
 
 LAYERS = (1, 2)
@@ -77,7 +78,7 @@ def analysed(result: Any, arm: str, layer: int, run: int) -> Any:
 def scheme_share(result: Any, arm: str, layer: int, scheme: str) -> float:
     """The share of runs in which the analyser gives a layer this scheme."""
     runs = range(result.data.sizes["run"])
-    return float(np.mean([analysed(result, arm, layer, run).scheme == scheme for run in runs]))
+    return share_called([analysed(result, arm, layer, run).scheme for run in runs], scheme)
 
 
 def predicted_kernels(config: Any) -> Any:

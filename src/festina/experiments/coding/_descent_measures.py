@@ -6,7 +6,7 @@ import festina as fs
 from festina._lazy import np
 from festina.claims import NotApplicable, Undecided
 from festina.experiments.coding._common import between_classes, membership, readout_variance, world
-from festina.experiments.coding._comparison import settled
+from festina.experiments.coding._comparison import settled, share_called
 from festina.experiments.coding._redundant_measures import at_own_shares
 
 RESAMPLES = 20
@@ -43,7 +43,7 @@ def schemes(result: Any, kind: str, training: str) -> list[str]:
 
 def share_named(result: Any, kind: str, training: str, scheme: str) -> float:
     """The share of runs whose code has this name."""
-    return float(np.mean([each == scheme for each in schemes(result, kind, training)]))
+    return share_called(schemes(result, kind, training), scheme)
 
 
 def kernel_difference(result: Any, kind: str) -> Any:

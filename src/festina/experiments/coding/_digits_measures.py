@@ -9,6 +9,7 @@ from festina.claims import Undecided
 from festina.errors import require
 from festina.experiments.abstraction._images_sets import PAIRS
 from festina.experiments.coding._common import between_classes, cooled, membership, readout_variance
+from festina.experiments.coding._comparison import share_called
 from festina.experiments.coding._sampled import class_variance
 from festina.experiments.coding.predictor import KINDS
 
@@ -145,6 +146,11 @@ def better_mean(result: Any, kind: str) -> float:
     return 1.0 - found["mean"] / found["lazy mean"]
 
 
+def linear_shift(config: Any) -> float:
+    """The rms difference of the mean predictor of linear networks from the lazy one, in theory; 0 as T → 0."""
+    return _rms(at_tests(config, linear_theory(config)).mean - lazy(config, "linear").mean)
+
+
 def linear_mean_difference(result: Any) -> float:
     """The rms difference of the mean predictor of linear networks from the theory's, on test images."""
     return _rms(sampled(result, "linear")[0] - at_tests(result.config, linear_theory(result.config)).mean)
@@ -172,7 +178,7 @@ def analysed(result: Any, kind: str, run: int) -> Any:
 
 def share_of_scheme(result: Any, kind: str, scheme: str) -> float:
     """The share of runs in which the analyser finds a scheme."""
-    return float(np.mean([analysed(result, kind, run).scheme == scheme for run in range(result.data.sizes["run"])]))
+    return share_called([analysed(result, kind, run).scheme for run in range(result.data.sizes["run"])], scheme)
 
 
 def kept_structure(result: Any, kind: str) -> Any:

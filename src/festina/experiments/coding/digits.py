@@ -31,6 +31,7 @@ from festina.experiments.coding._digits_measures import (
     features_difference,
     kept_structure,
     linear_mean_difference,
+    linear_shift,
     linear_spread_ratio,
     linear_theory,
     mean_shift,
@@ -38,7 +39,7 @@ from festina.experiments.coding._digits_measures import (
     task,
 )
 from festina.experiments.coding._sampled import stacked
-from festina.experiments.coding.predictor import FROZEN, KINDS, SCOPE, SHORT
+from festina.experiments.coding.predictor import FROZEN, KINDS, SCOPE, SHIFT, SHORT, cold_enough
 from festina.sources import VAN_MEEGEN_2024
 
 SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
@@ -222,11 +223,12 @@ class Digits(Experiment):
         """
         return kept_structure(long_enough(result), kind)
 
-    @claims.paper(VAN_MEEGEN_2024.at("abstract"), claims.below(0.05))
+    @claims.paper(VAN_MEEGEN_2024.at("abstract"), claims.below(SHIFT))
     def mean_linear(self, result: Any) -> Any:
         """The mean predictor of linear networks is that of the lazy one, a Gaussian process (rms difference on test
         images, all runs together; .05 is our threshold).
         """
+        cold_enough(linear_shift(result.config))
         return mean_shift(long_enough(result), "linear")
 
     @claims.theory(claims.below(0.05), reason=SCOPE, each={"kind": KINDS[1:]})
@@ -254,6 +256,7 @@ class Digits(Experiment):
         """The mean predictor of linear networks is as good as that of the Gaussian process (relative gain in its error;
         ±.1 is our tolerance).
         """
+        cold_enough(linear_shift(result.config))
         return better_mean(long_enough(result), "linear")
 
     @claims.theory(claims.near(0.0, 0.1), reason=SCOPE, budget="full", each={"kind": KINDS[1:]})

@@ -200,6 +200,7 @@ class Redundant(Experiment):
         """Sigmoidal chains cooled from the prior far below freezing miss the kernel of equilibrium (relative
         difference).
         """
+        several_codes(result.config)
         return kernel_difference(result, phase="cooled")
 
     @claims.theory(claims.below(0.05))
