@@ -35,7 +35,7 @@ from festina.sources import VAN_MEEGEN_2024
 
 TRAININGS = ("noisy", "plain", "momentum", "Adam")
 SCHEMES: dict[str, str] = dict(zip(KINDS, ("analog", "redundant", "sparse"), strict=True))
-EARLIER = "our own earlier and shorter runs on the same energy"
+EARLIER = "our own earlier runs on the same energy"
 
 
 class Descent(Experiment):

@@ -122,7 +122,7 @@ class Sparse(Experiment):
         "our own earlier chain, which dwelt for 150 draws on each of 11 temperatures",
         claims.near(3.0, 0.0),
         loosely=claims.between(3.0, 9.0),
-        reason="our budget: chains cool too fast for outliers to merge, which the source says nothing about; see the "
+        reason="our budget: chains cool too fast for outliers to merge, and the source leaves their number open; see the "
         "experiment's description",
     )
     def one_a_class(self, result: Any) -> Any:

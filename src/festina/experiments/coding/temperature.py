@@ -192,7 +192,7 @@ class Temperature(Experiment):
         """
         return share_difference(result)
 
-    @claims.reference("our own earlier solution of the theory, at other temperatures", claims.between(0.2, 0.25))
+    @claims.reference("our own earlier solution of the theory", claims.between(0.2, 0.25))
     def codes_appear(self, result: Any) -> Any:
         """Readouts of sigmoidal neurons fall into several groups, in our theory, below T ≈ .25 (highest such
         temperature of the ladder).
