@@ -122,8 +122,8 @@ class Sparse(Experiment):
         "our own earlier chain, which dwelt for 150 draws on each of 11 temperatures",
         claims.near(3.0, 0.0),
         loosely=claims.between(3.0, 9.0),
-        reason="our budget: chains cool too fast for outliers to merge, and the source leaves their number open; see the "
-        "experiment's description",
+        reason="our budget: chains cool too fast for outliers to merge, and the source leaves their number open; see "
+        "the experiment's description",
     )
     def one_a_class(self, result: Any) -> Any:
         """Outliers of one class merge until there is one for each of three classes (number of outliers at the end)."""
