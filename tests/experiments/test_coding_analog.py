@@ -73,6 +73,7 @@ def test_too_few_recordings_are_said(result):
     }  # fmt: skip
 
 
+@pytest.mark.full
 def test_what_is_too_warm_to_learn_has_no_code():
     analog.learned(analog.Analog().configure("full", temperature=0.9))
     with pytest.raises(NotApplicable, match=r"needs a temperature below 0\.97"):
