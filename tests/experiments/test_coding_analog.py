@@ -1,11 +1,13 @@
 """coding/analog: linear neurons against theory."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import festina as fs
+from festina.claims import NotApplicable, Undecided
 from festina.errors import ArgumentError
 from festina.experiments.coding import analog
 from festina.experiments.coding._common import between_classes, membership, readout_variance
@@ -61,12 +63,21 @@ def test_the_sample_size_is_stated(result):
 @pytest.mark.full
 def test_too_few_recordings_are_said(result):
     short = result.data.isel(time=slice(0, 24))  # 20 of them, and the first, are from warming up
-    with pytest.raises(LookupError, match="needs 4 recordings after warming up"):
+    with pytest.raises(Undecided, match="needs 4 recordings after warming up, of which there are 3"):
         settled(short)
+    with pytest.raises(Undecided, match="needs 2400 readouts, those of all recordings, and has 1000"):
+        analog.excess_kurtosis(replace(result, data=result.data.isel(time=slice(0, 26))))
     assert worth(short) == {}
     assert set(worth(result.data.isel(time=slice(0, 25)))) == {
         "kernel_sample_size", "kernel_r_hat", "readout_sample_size"
     }  # fmt: skip
+
+
+@pytest.mark.full
+def test_what_is_too_warm_to_learn_has_no_code():
+    analog.learned(analog.Analog().configure("full", temperature=0.9))
+    with pytest.raises(NotApplicable, match=r"needs a temperature below 0\.97"):
+        analog.learned(analog.Analog().configure("full", temperature=2.0, hottest=2.0))
 
 
 def test_recordings_must_divide_the_draws():

@@ -1,13 +1,16 @@
 """coding/depth: its claims at the quick budget, and its measures on layers that are known."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import festina as fs
+from festina.claims import Undecided
 from festina.experiment import Result
 from festina.experiments.coding import _depth_measures as measures
+from festina.experiments.coding.depth import Depth
 from festina.theory.coding import Blocks, blocks
 from shared import outcomes, quick
 
@@ -20,9 +23,21 @@ def result():
 
 
 def test_quick_claims_hold(result):
-    judged = outcomes(result)
+    judged = {claim: outcome for claim, outcome in outcomes(result).items() if outcome != "not applicable"}
     assert set(judged.values()) == {"reproduced"}, result
     assert {"sharper-rectified", "noisy-first", "given-first-warm", "scratch-warm-1", "scratch-warm-2"} <= set(judged)
+
+
+def test_what_cannot_be_told_is_not_judged(result):
+    judged = {verdict.claim: verdict for verdict in result.verdicts}
+    assert judged["scratch-mild-1"].note == "needs --lowest 0.8, down to which theory is then solved"
+    assert judged["given-first-cold"].note == "needs --lowest-given 0.1"
+    short = replace(result, data=result.data.isel(time=slice(0, 22)))
+    with pytest.raises(Undecided, match="needs 4 recordings after warming up"):
+        Depth().noisy_first(short)
+    lost = replace(result, config=result.config.model_copy(update={"lowest": 0.1}))
+    with pytest.raises(Undecided, match=r"a solution of the equations at T = 0\.8"):
+        measures.kernel_difference(lost, "sigmoidal mild", 1)
 
 
 def test_sharpness_is_the_share_of_variance_between_classes():

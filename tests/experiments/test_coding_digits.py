@@ -1,6 +1,7 @@
 """coding/digits: its claims, and its task, errors and features against independent calculations."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ from pydantic import ValidationError
 from scipy.special import erf
 
 import festina as fs
+from festina.claims import Undecided
 from festina.errors import FestinaError
 from festina.experiments.coding import _digits_measures as measures
+from festina.experiments.coding._comparison import share_called
 from festina.experiments.coding.digits import KINDS, SCHEMES, Digits
 from shared import quick
 
@@ -30,6 +33,26 @@ def test_quick_claims_hold_where_they_are_meant_to(result):
         assert (outcomes[f"mean-{kind}"] == "reproduced") == (kind == "linear"), result
     for name in ("kernel-linear", "theory-linear", "spread-linear", "features-sigmoidal"):
         assert outcomes[name] == "reproduced", result
+
+
+def test_runs_that_cannot_tell_are_not_judged(result):
+    short = replace(result, data=result.data.isel(time=slice(0, 40)))
+    with pytest.raises(Undecided, match="needs 4 recordings after warming up"):
+        Digits().mean_linear(short)
+    with pytest.raises(Undecided, match="needs --tests 12"):
+        Digits().accuracy(result, kind="linear")
+
+
+def test_layers_that_have_learned_nothing_have_no_scheme():
+    assert share_called(["lazy", "sparse", "sparse", "analog"], "sparse") == 0.5
+    with pytest.raises(Undecided, match="no layer has learned a code"):
+        share_called(["lazy", "lazy"], "sparse")
+
+
+def test_the_abstract_is_cited_for_linear_networks_only():
+    kinds = {claim.id: claim.kind for claim in Digits.claims}
+    assert kinds["mean-linear"] == kinds["same-mean-linear"] == "paper"
+    assert {kinds[f"{name}-{kind}"] for name in ("mean", "same-mean") for kind in KINDS[1:]} == {"theory"}
 
 
 def test_images_are_those_asked_for_and_none_is_in_both_sets():

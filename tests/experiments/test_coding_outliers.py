@@ -1,11 +1,13 @@
 """coding/outliers: its claims, and how outliers are counted."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import festina as fs
+from festina.claims import NotApplicable, Undecided
 from festina.errors import ArgumentError
 from festina.experiments.coding._outliers_measures import (
     ANNEALED,
@@ -13,6 +15,7 @@ from festina.experiments.coding._outliers_measures import (
     arms,
     by_code,
     codes,
+    condensed,
     effective_by_code,
     in_common,
     late,
@@ -73,6 +76,15 @@ def test_common_outliers_of_a_made_up_pair(result):
     data["size"] = (("run", "time", "arm", "neuron"), sizes)
     made_up = fs.experiment.Result(result.experiment, result.config, data)
     np.testing.assert_allclose(in_common(made_up, QUENCHED), [0.8])
+
+
+def test_what_cannot_be_told_is_not_judged(result):
+    with pytest.raises(Undecided, match="needs --seeds 2"):
+        in_common(replace(result, data=result.data.isel(run=[0])), ANNEALED)
+    assert condensed(result) is result
+    warm = result.config.model_copy(update={"temperature": 0.5, "tasks": ((2, 2),)})
+    with pytest.raises(NotApplicable, match="needs a lower --temperature: in theory there are no outliers with 2/2"):
+        condensed(replace(result, config=warm))
 
 
 def test_settings_are_checked():

@@ -1,18 +1,22 @@
 """coding/predictor: its claims, and its Gaussian process and test inputs against independent calculations."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import erf
 
+from festina.claims import NotApplicable, Undecided
 from festina.experiments.coding.predictor import (
     KINDS,
     LEVELS,
     Predictor,
+    cold_enough,
     errors,
     gain_by_variance,
     lazy,
+    linear_shift,
     sampled,
     task,
 )
@@ -30,9 +34,15 @@ def test_quick_claims_hold_where_they_are_meant_to(result):
     """Only for linear networks are mean predictors those of the lazy limit."""
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
     for kind in KINDS:
-        assert outcomes[f"variance-{kind}"] == outcomes[f"theory-{kind}"] == "reproduced", result
+        assert outcomes[f"variance-{kind}"] == outcomes[f"theory-mean-{kind}"] == "reproduced", result
         assert outcomes[f"spread-{kind}"] == "needs the full budget"
         assert (outcomes[f"mean-{kind}"] == "reproduced") == (kind == "linear"), result
+
+
+def test_the_abstract_is_cited_for_linear_networks_only():
+    kinds = {claim.id: (claim.kind, claim.source) for claim in Predictor.claims}
+    assert kinds["mean-linear"] == ("paper", "van Meegen & Sompolinsky 2024, abstract")
+    assert {kinds[f"{name}-{kind}"][0] for name in ("mean", "gain") for kind in KINDS[1:]} == {"theory"}
 
 
 def test_test_inputs_have_unit_norm_and_the_evidence_they_should():
@@ -82,6 +92,24 @@ def test_running_means_are_those_of_single_draws(result):
     late = result.data.sel(nonlinearity="linear").isel(time=slice(30, None))
     gap = late["test"].mean(("run", "time")).transpose("input", "output").values - sampled(result, "linear")[0]
     assert 0 < np.abs(gap).max() < 0.05
+
+
+def test_means_are_lazy_ones_in_the_cold_only():
+    """In theory the difference goes with T: a tenth of it at a tenth of T; hot networks are not asked."""
+    hot, cold = (linear_shift(Predictor().configure("quick", temperature=heat)) for heat in (0.01, 0.001))
+    assert 0.05 < cold / hot < 0.2 and hot < 0.01
+    with pytest.raises(NotApplicable, match="means are identical as T → 0"):
+        cold_enough(linear_shift(Predictor().configure("quick", temperature=1.0)))
+
+
+def test_runs_that_cannot_tell_are_not_judged(result):
+    short = replace(result, data=result.data.isel(time=slice(0, 10)))
+    with pytest.raises(Undecided, match="needs 4 recordings after warming up, of which there are 0"):
+        Predictor().mean_linear(short)
+    one = replace(result, data=result.data.isel(run=[0]))
+    with pytest.raises(Undecided, match="needs --seeds 2"):
+        Predictor().spread(one, kind="sigmoidal")
+    assert Predictor().spread(one, kind="linear") > 0
 
 
 def test_the_figure_draws_without_a_warning(result):

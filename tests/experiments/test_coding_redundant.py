@@ -1,11 +1,13 @@
 """coding/redundant: sigmoidal neurons against theory, in and out of equilibrium."""
 
 import warnings
+from dataclasses import replace
 
 import jax
 import numpy as np
 import pytest
 
+from festina.claims import NotApplicable
 from festina.experiments.coding import _redundant_measures as measures
 from festina.experiments.coding._comparison import kernel_difference
 from shared import quick
@@ -21,6 +23,17 @@ def result():
 def test_quick_claims_hold(result):
     judged = [verdict for verdict in result.verdicts if verdict.outcome != "needs the full budget"]
     assert len(judged) == 8 and all(verdict.outcome == "reproduced" for verdict in judged), result
+
+
+def test_warm_networks_are_not_asked_for_codes(result):
+    measures.several_codes(result.config, 6)
+    warm = result.config.model_copy(update={"cold": 0.5})
+    with pytest.raises(NotApplicable, match="needs a lower --cold, at which theory has 2 codes; it has 1"):
+        measures.several_codes(warm)
+    same = result.data.copy(deep=True)
+    same["activity"][:] = 1.0
+    with pytest.raises(NotApplicable, match="different codes"):
+        measures.turnover(replace(result, data=same), "planted")
 
 
 def test_every_phase_has_its_own_temperature_and_start(result):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import festina as fs
+from festina.claims import NotApplicable
 from festina.experiment import Result
 from festina.experiments.coding import sparse
 from shared import quick
@@ -42,9 +43,15 @@ def test_outliers_of_the_theory_itself_are_counted(result):
     np.testing.assert_allclose(sparse.bulk_variance(planted), 1.0, atol=0.2)
 
 
-def test_hot_networks_have_no_outliers():
+def test_hot_networks_have_no_outliers_and_are_not_asked_for_any():
     hot = sparse.Sparse().configure("quick", temperature=2.0, hottest=4.0)
     assert len(sparse.predicted_readouts(hot)) == 0
+    with pytest.raises(NotApplicable, match=r"needs a temperature below 0\.74, for theory to have 1 outliers"):
+        sparse.condensed(hot)
+    mild = sparse.Sparse().configure("quick", temperature=0.7)  # of the largest class alone
+    sparse.condensed(mild)
+    with pytest.raises(NotApplicable, match=r"needs a temperature below 0\.61"):
+        sparse.condensed(mild, 3)
     assert len(sparse.predicted_readouts(sparse.Sparse().configure("quick"))) == 3
 
 

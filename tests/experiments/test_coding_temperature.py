@@ -1,19 +1,24 @@
 """coding/temperature: its claims, and the numbers they rest on against plain counting."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import festina as fs
+from festina.claims import NotApplicable, Undecided
 from festina.errors import ArgumentError
 from festina.experiments.coding._sampled import class_variance, code_name, code_numbers
 from festina.experiments.coding._temperature_measures import (
     RECORDS,
+    as_in_reference,
     by_rung,
     code_shares,
+    freezing_temperature,
     kernel_differences,
     persistence,
+    theory_onset,
 )
 from shared import quick
 
@@ -44,6 +49,25 @@ def test_a_frozen_network_is_told_from_one_in_equilibrium(result):
     assert cooled > 2 * heated
     held = result["persistence"].transpose("run", "sigmoidal_arm", "rung").values
     assert held[..., -1].min() > 0.9 and np.abs(held[..., 0]).max() < 0.2
+
+
+def test_temperatures_are_compared_only_where_they_were_found(result):
+    as_in_reference(result.config)
+    for other in ({"counts": (20, 20)}, {"counts": (10, 10, 10)}, {"amplitude": 2.0}):
+        with pytest.raises(NotApplicable, match="2:1:1"):
+            as_in_reference(result.config.model_copy(update=other))
+    assert theory_onset(result.config, 1) == pytest.approx(0.74, abs=0.01)
+    assert theory_onset(result.config, 3) == pytest.approx(0.61, abs=0.01)
+    with pytest.raises(NotApplicable, match="4 outliers"):
+        theory_onset(result.config, 4)
+
+
+def test_ladders_that_stop_too_early_decide_nothing(result):
+    course = result.data.copy(deep=True)
+    for values, said in ((0.0, "goes below 0.05"), (1.0, "begins above 1,")):
+        course["persistence"][:] = values
+        with pytest.raises(Undecided, match=said):
+            freezing_temperature(replace(result, data=course))
 
 
 def test_shares_of_codes_add_up(result):

@@ -1,11 +1,11 @@
 """What samples are worth, and how they compare with theory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import festina as fs
 from festina._lazy import np, xr
-from festina.claims import Claim, NotApplicable
+from festina.claims import Claim, NotApplicable, Undecided
 from festina.relations import Relation, above, below
 
 FEWEST_RECORDINGS = 4  # for a sample size
@@ -13,10 +13,20 @@ FEWEST_RECORDINGS = 4  # for a sample size
 
 def settled(data: Any) -> Any:
     """The recordings after warming up; there must be four of them at least."""
-    warm = data["kept"].values.reshape(data.sizes["run"], data.sizes["time"], -1).min(axis=(0, 2)) > 0
+    kept = data["kept"].transpose("run", "time", ...).values
+    warm = kept.reshape(*kept.shape[:2], -1).min(axis=(0, 2)) > 0
     if warm.sum() < FEWEST_RECORDINGS:
-        raise NotApplicable(f"needs {FEWEST_RECORDINGS} recordings after warming up")
+        raise Undecided(
+            f"needs {FEWEST_RECORDINGS} recordings after warming up, of which there are {warm.sum()}: "
+            "more draws then, or more recordings of them"
+        )
     return data.isel(time=np.flatnonzero(warm))
+
+
+def long_enough(result: Any) -> Any:
+    """The result itself, unless its chains are too short to average anything."""
+    settled(result.data)
+    return result
 
 
 def worth(data: Any) -> dict[str, Any]:
@@ -44,7 +54,7 @@ def _sound(data: Any, *names: str) -> Any:
     """The recordings after warming up; none if there are too few, or if a chain failed."""
     try:
         late = settled(data)
-    except NotApplicable:
+    except Undecided:
         return None
     return late if all(np.all(np.isfinite(late[name])) for name in names) else None
 
@@ -66,7 +76,11 @@ def worth_of(data: Any, variable: str, name: str) -> dict[str, Any]:
 
 
 def sampling_checks(
-    suffix: str = "", name: str = "kernel", what: str = "the kernel between classes", **where: Any
+    suffix: str = "",
+    name: str = "kernel",
+    what: str = "the kernel between classes",
+    reason: str = "our budget: longer chains are worth more draws",
+    **where: Any,
 ) -> tuple[Claim, ...]:
     """What every comparison of samples with theory rests on: chains that agree, and draws that are worth something.
 
@@ -74,6 +88,7 @@ def sampling_checks(
         suffix: of the checks' names, where an experiment has several such pairs.
         name: under which `worth` or `worth_of` gave its numbers.
         what: they are about, in words.
+        reason: why they may not be passed.
         where: picks one of several chains, as ``phase="equilibrium"``.
     """
 
@@ -81,23 +96,24 @@ def sampling_checks(
         return Claim(
             f"{name}{suffix}",
             "check",
-            "chains",
+            "health of the computation",
             statement,
             lambda experiment, result: measure(result),
             expect,
             budget="full",
+            reason=reason,
         )
 
     return (
         checked(
             "agreement",
-            f"Independent chains tell the same: the largest split-R̂ of {what}.",
+            f"Split-R̂ of {what} is near 1: independent chains agree (largest of all entries).",
             lambda result: _known(result, f"{name}_r_hat").sel(**where).max().values,
             below(1.05),
         ),
         checked(
             "sample-size",
-            f"Chains move: the smallest effective sample size of {what}, all recordings together.",
+            f"Effective sample size of {what}: chains move (smallest of all entries, all recordings together).",
             lambda result: _known(result, f"{name}_sample_size").sel(**where).min().values,
             above(100.0),
         ),
@@ -111,9 +127,17 @@ def of_three_classes(result: Any, value: Any) -> Any:
     return value
 
 
+def share_called(schemes: Sequence[str], scheme: str) -> float:
+    """The share of layers that the analyser calls so; one of them at least must have learned something."""
+    if all(each == "lazy" for each in schemes):
+        raise Undecided("needs a lower --temperature, or longer chains: no layer has learned a code")
+    return float(np.mean([each == scheme for each in schemes]))
+
+
 def _known(result: Any, name: str) -> Any:
     if name not in result.data:
-        raise NotApplicable(f"needs {FEWEST_RECORDINGS} recordings after warming up")
+        settled(result.data)
+        raise Undecided("needs chains that stay finite")
     return result[name]
 
 
@@ -135,6 +159,7 @@ def top_share(result: Any, **where: Any) -> Any:
 
 def kernel_difference(result: Any, **where: Any) -> Any:
     """‖K − K_theory‖/‖K_theory‖ of each run, K being the mean over draws; ``where`` picks one of several chains."""
+    settled(result.data)
     ours, theirs = (
         each["kernel"].sel(**where).transpose("run", "example", "other").values for each in (result.data, result.theory)
     )
@@ -143,5 +168,6 @@ def kernel_difference(result: Any, **where: Any) -> Any:
 
 def answer_difference(result: Any, **where: Any) -> Any:
     """The largest |⟨f⟩ − ⟨f⟩_theory| over examples and outputs of each run, ⟨f⟩ being the mean over draws."""
+    settled(result.data)
     ours, theirs = (each["answer"].sel(**where) for each in (result.data, result.theory))
     return abs(ours - theirs).max(("example", "output")).values

@@ -5,8 +5,9 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
-from festina.claims import NotApplicable
+from festina.claims import NotApplicable, Undecided
 from festina.experiments.coding._common import readout_variance, world
+from festina.experiments.coding._comparison import share_called
 from festina.experiments.coding._sampled import class_variance
 
 LAYERS = (1, 2)
@@ -77,7 +78,7 @@ def analysed(result: Any, arm: str, layer: int, run: int) -> Any:
 def scheme_share(result: Any, arm: str, layer: int, scheme: str) -> float:
     """The share of runs in which the analyser gives a layer this scheme."""
     runs = range(result.data.sizes["run"])
-    return float(np.mean([analysed(result, arm, layer, run).scheme == scheme for run in runs]))
+    return share_called([analysed(result, arm, layer, run).scheme for run in runs], scheme)
 
 
 def predicted_kernels(config: Any) -> Any:
@@ -113,6 +114,11 @@ def solved(config: Any) -> dict[float, Any]:
     return {heat: each for heat, each in solutions(config).items() if each.diagnostics["mismatch"] < SOLVED}
 
 
+def lowest_asked_for(config: Any) -> float:
+    """The lowest temperature at which a solution was tried."""
+    return min(solutions(config))
+
+
 def lowest_solved(config: Any) -> float:
     """The lowest temperature at which the equations are solved."""
     return min(solved(config), default=np.inf)
@@ -133,7 +139,7 @@ def is_checked(config: Any, arm: str) -> bool:
 def given_first(result: Any, arm: str) -> list[Any]:
     """The second layer that theory puts on the measured first one, as blocks, run by run."""
     if not is_checked(result.config, arm):
-        raise NotApplicable("needs a lower `lowest_given`")
+        raise NotApplicable(f"needs --lowest-given {temperature(result.config, arm):g}")
     labels = world(result.config).labels
     settings = result.config.counts, temperature(result.config, arm), readout_variance(result.config, len(LAYERS))
     first = measured(result, arm, LAYERS[0])
@@ -165,7 +171,10 @@ def kernel_difference(result: Any, arm: str, layer: int) -> Any:
     """‖K − K_theory‖/‖K_theory‖, class by class, of each run."""
     theirs = result.theory["kernel"].sel(arm=arm, layer=layer).transpose("run", "example", "other").values
     if not np.all(np.isfinite(theirs)):
-        raise NotApplicable("needs a temperature at which the theory can be solved")
+        heat = temperature(result.config, arm)
+        if heat < result.config.lowest:
+            raise NotApplicable(f"needs --lowest {heat:g}, down to which theory is then solved")
+        raise Undecided(f"needs a solution of the equations at T = {heat:g}, which our solver does not find")
     return _distances(measured(result, arm, layer), layer_blocks(theirs, result.config), result.config)
 
 

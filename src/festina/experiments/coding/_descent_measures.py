@@ -4,12 +4,13 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np
-from festina.claims import NotApplicable
+from festina.claims import NotApplicable, Undecided
 from festina.experiments.coding._common import between_classes, membership, readout_variance, world
-from festina.experiments.coding._comparison import settled
+from festina.experiments.coding._comparison import settled, share_called
 from festina.experiments.coding._redundant_measures import at_own_shares
 
 RESAMPLES = 20
+RESTING = 0.02  # by which the loss may still fall in the last tenth of a run
 SMALLEST = 1e-9  # standard deviation: descent without noise may leave none at all
 
 
@@ -42,7 +43,7 @@ def schemes(result: Any, kind: str, training: str) -> list[str]:
 
 def share_named(result: Any, kind: str, training: str, scheme: str) -> float:
     """The share of runs whose code has this name."""
-    return float(np.mean([each == scheme for each in schemes(result, kind, training)]))
+    return share_called(schemes(result, kind, training), scheme)
 
 
 def kernel_difference(result: Any, kind: str) -> Any:
@@ -87,10 +88,13 @@ def virial(result: Any, kind: str) -> Any:
 
 
 def loss_over_minimum(result: Any, kind: str, training: str) -> Any:
-    """The loss at the end over that at the least U, by run."""
-    return result["loss"].sel(nonlinearity=kind, training=training).isel(time=-1).values / least_loss(
-        result.config, kind
-    )
+    """The loss at the end over that at the least U, by run; it must have come to rest."""
+    course = result["loss"].sel(nonlinearity=kind, training=training).transpose("run", "time").values
+    before = course[:, -1 - max(1, course.shape[1] // 10)]
+    falls = float(np.max(before / course[:, -1])) - 1.0
+    if falls > RESTING:
+        raise Undecided(f"needs more --draws: the loss still falls, by {falls:.0%} in the last tenth of the run")
+    return course[:, -1] / least_loss(result.config, kind)
 
 
 def least_loss(config: Any, kind: str) -> float:

@@ -5,10 +5,11 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import jnp, np
-from festina.claims import NotApplicable
+from festina.claims import Undecided
 from festina.errors import require
 from festina.experiments.abstraction._images_sets import PAIRS
 from festina.experiments.coding._common import between_classes, cooled, membership, readout_variance
+from festina.experiments.coding._comparison import share_called
 from festina.experiments.coding._sampled import class_variance
 from festina.experiments.coding.predictor import KINDS
 
@@ -145,6 +146,11 @@ def better_mean(result: Any, kind: str) -> float:
     return 1.0 - found["mean"] / found["lazy mean"]
 
 
+def linear_shift(config: Any) -> float:
+    """The rms difference of the mean predictor of linear networks from the lazy one, in theory; 0 as T → 0."""
+    return _rms(at_tests(config, linear_theory(config)).mean - lazy(config, "linear").mean)
+
+
 def linear_mean_difference(result: Any) -> float:
     """The rms difference of the mean predictor of linear networks from the theory's, on test images."""
     return _rms(sampled(result, "linear")[0] - at_tests(result.config, linear_theory(result.config)).mean)
@@ -172,7 +178,7 @@ def analysed(result: Any, kind: str, run: int) -> Any:
 
 def share_of_scheme(result: Any, kind: str, scheme: str) -> float:
     """The share of runs in which the analyser finds a scheme."""
-    return float(np.mean([analysed(result, kind, run).scheme == scheme for run in range(result.data.sizes["run"])]))
+    return share_called([analysed(result, kind, run).scheme for run in range(result.data.sizes["run"])], scheme)
 
 
 def kept_structure(result: Any, kind: str) -> Any:
@@ -225,7 +231,7 @@ def features_difference(result: Any, kind: str) -> float:
     """‖⟨φ⟩ − ⟨φ⟩_implied‖/‖⟨φ⟩‖ over the neurons of `features`."""
     ours, theirs = features(result, kind)
     if len(ours) < CHECKED // 4:
-        raise NotApplicable(f"needs expectation propagation to converge; it does for {len(ours)} of {CHECKED} neurons")
+        raise Undecided(f"needs expectation propagation to converge; it does for {len(ours)} of {CHECKED} neurons")
     return float(np.linalg.norm(ours - theirs) / np.linalg.norm(ours))
 
 

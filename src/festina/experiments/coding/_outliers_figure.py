@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np, plt
-from festina.claims import NotApplicable
+from festina.claims import Undecided
 from festina.experiments.coding._outliers_measures import (
     ANNEALED,
     QUENCHED,
@@ -139,7 +139,7 @@ def _draw_identity(axis: Any, result: Any) -> None:
     for place, name in enumerate(names):
         try:
             shares = in_common(result, name)
-        except NotApplicable:
+        except Undecided:
             continue
         spread = np.linspace(-0.2, 0.2, len(shares)) if len(shares) > 1 else np.zeros(1)
         look = {"color": fs.lab.style.PALETTE[place], "marker": MARKS[place]}

@@ -4,8 +4,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import festina as fs
-from festina._lazy import np
-from festina.claims import NotApplicable
+from festina._lazy import np, xr
+from festina.claims import NotApplicable, Undecided
 from festina.experiments.coding._common import between_classes, membership
 from festina.experiments.coding._sampled import OUTSIDE
 
@@ -97,6 +97,14 @@ def codes(config: Any) -> Any:
     return np.array([len(prediction(arm.counts, config.temperature).outliers) for arm in arms(config)])
 
 
+def condensed(result: Any) -> Any:
+    """The result itself, unless theory has no outliers in one of its networks."""
+    for arm, number in zip(arms(result.config), codes(result.config), strict=True):
+        if number == 0:
+            raise NotApplicable(f"needs a lower --temperature: in theory there are no outliers with {arm.name}")
+    return result
+
+
 def code_mismatch(result: Any) -> Any:
     """Classes that outliers serve against codes of the theory, as a mean of absolute differences, by run."""
     served = serving(late(result), result.config).any(axis=3).sum(axis=-1).mean(axis=1)
@@ -138,7 +146,8 @@ def kernel_difference(result: Any) -> Any:
     dims = ("run", "time", "arm", "class", "other_class")
     ours = late(result)["class_kernel"].transpose(*dims).values.mean(axis=1)
     theirs = result.theory["class_kernel"].transpose(*dims).values[:, -1]
-    return np.linalg.norm(ours - theirs, axis=(2, 3)) / np.linalg.norm(theirs, axis=(2, 3))
+    gaps = np.linalg.norm(ours - theirs, axis=(2, 3)) / np.linalg.norm(theirs, axis=(2, 3))
+    return xr.DataArray(gaps, dims=("run", "network"))
 
 
 def merged(result: Any) -> Any:
@@ -166,5 +175,6 @@ def in_common(result: Any, name: str) -> Any:
     ends = standing_out(result.data, result.config)[:, -1, which]
     pairs = [(one, other) for k, one in enumerate(ends) for other in ends[k + 1 :]]
     if not pairs:
-        raise NotApplicable("needs several runs")
-    return np.array([2.0 * (one & other).sum() / max((one.sum() + other.sum()), 1) for one, other in pairs])
+        raise Undecided("needs --seeds 2 or more")
+    shares = [2.0 * (one & other).sum() / max((one.sum() + other.sum()), 1) for one, other in pairs]
+    return xr.DataArray(shares, dims=("pair",))

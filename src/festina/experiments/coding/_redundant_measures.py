@@ -6,6 +6,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import jax, np
+from festina.claims import NotApplicable
 from festina.experiments.coding._common import membership, readout_variance, world
 from festina.experiments.coding._comparison import settled
 from festina.experiments.coding._sampled import code_numbers
@@ -26,6 +27,14 @@ def _prediction(counts: tuple[int, ...], amplitude: float, temperature: float) -
     return fs.theory.coding.redundant(
         counts, data.class_targets, temperature, fs.networks.bayesian.readout_variance(amplitude, sum(counts), 1)
     )
+
+
+def several_codes(config: Any, number: int = 2) -> None:
+    """Refuse low temperatures at which theory has fewer codes."""
+    found = predictions(config)["planted"].codes
+    have = 0 if found is None else len(found.weights)
+    if have < number:
+        raise NotApplicable(f"needs a lower --cold, at which theory has {number} codes; it has {have}")
 
 
 @dataclass(frozen=True)
@@ -88,8 +97,10 @@ def share_difference(result: Any) -> Any:
 def turnover(result: Any, phase: str) -> Any:
     """The share of neurons with different codes first and last after warming up, over that of codes drawn anew."""
     codes, shares = codes_in_time(result, phase), code_shares(result, phase)
-    changed = (codes[:, 0] != codes[:, -1]).mean(axis=1)
-    return changed / (1.0 - np.sum(shares**2, axis=1))
+    changed, anew = (codes[:, 0] != codes[:, -1]).mean(axis=1), 1.0 - np.sum(shares**2, axis=1)
+    if np.any(anew == 0.0):
+        raise NotApplicable("needs neurons with different codes")
+    return changed / anew
 
 
 def distance_to_branches(result: Any) -> Any:

@@ -4,14 +4,15 @@ from functools import lru_cache
 from typing import Any
 
 import festina as fs
-from festina._lazy import jax, jnp, np
-from festina.claims import NotApplicable
+from festina._lazy import jax, jnp, np, xr
+from festina.claims import NotApplicable, Undecided
 from festina.experiments.coding._common import membership, readout_variance
 from festina.experiments.coding._sampled import code_numbers, outliers
 
 RECORDS = 8  # at each temperature; the second half of them counts
-EQUILIBRIUM = 0.2  # above it the source's sigmoidal network is said to exchange neurons between codes
+EQUILIBRIUM = 0.2  # above it neurons of our earlier chains changed their code
 TOLERATED = 0.05  # relative difference of kernels up to which a chain counts as in equilibrium
+RESOLVED = 0.1  # of temperature, within which an onset is to be found
 DRAWN = 20_000  # neurons drawn from the theory, to count their codes as those of samples are counted
 
 
@@ -92,7 +93,8 @@ def theory_kernels(result: Any) -> Any:
 def kernel_differences(result: Any) -> Any:
     """‖κ − κ_theory‖/‖κ_theory‖ of each run, arm and rung."""
     ours, theirs = result["rung_kernel"].transpose("run", "arm", "rung", ...).values, theory_kernels(result)
-    return np.linalg.norm(ours - theirs[None], axis=(-1, -2)) / np.linalg.norm(theirs, axis=(-1, -2))[None]
+    gaps = np.linalg.norm(ours - theirs[None], axis=(-1, -2)) / np.linalg.norm(theirs, axis=(-1, -2))[None]
+    return xr.DataArray(gaps, dims=("run", "arm", "rung"))
 
 
 def chosen(result: Any, lowest: float, highest: float) -> Any:
@@ -100,24 +102,24 @@ def chosen(result: Any, lowest: float, highest: float) -> Any:
     ladder = np.asarray(result.config.ladder)
     found = np.flatnonzero((ladder >= lowest) & (ladder <= highest))
     if len(found) == 0:
-        raise NotApplicable(f"needs temperatures between {lowest:g} and {highest:g}")
+        raise NotApplicable(f"needs temperatures between {lowest:.3g} and {highest:.3g}")
     return found
 
 
 def warm_sample_size(result: Any) -> Any:
     """The effective sample size per chain at T ≥ .2, mean of rungs, of each arm."""
     warm = chosen(result, EQUILIBRIUM, 1.0)
-    return result["rung_sample_size"].values[:, warm].mean(axis=1) / result.data.sizes["run"]
+    return result["rung_sample_size"].isel(rung=warm).mean("rung") / result.data.sizes["run"]
 
 
 def warm_difference(result: Any) -> Any:
     """Mean relative difference at T ≥ .2, of each run and of cooled and heated chains."""
-    return kernel_differences(result)[:, :2, chosen(result, EQUILIBRIUM, 1.0)].mean(axis=2)
+    return kernel_differences(result)[:, :2, chosen(result, EQUILIBRIUM, 1.0)].mean("rung")
 
 
 def sparse_difference(result: Any) -> Any:
     """Mean relative difference of rectified networks at T ≤ .5."""
-    return kernel_differences(result)[:, 2, chosen(result, 0.0, 0.5)].mean(axis=1)
+    return kernel_differences(result)[:, 2, chosen(result, 0.0, 0.5)].mean("rung")
 
 
 def share_difference(result: Any) -> Any:
@@ -127,18 +129,32 @@ def share_difference(result: Any) -> Any:
     return np.abs(code_shares(result)[:, :, rungs].mean(axis=(0, 1)) - theirs).max()
 
 
+def as_in_reference(config: Any) -> None:
+    """Refuse tasks and priors other than those for which temperatures were found before."""
+    if [4 * count / sum(config.counts) for count in config.counts] != [2, 1, 1] or config.amplitude != 1.0:
+        raise NotApplicable("needs three classes as 2:1:1, and an amplitude of 1")
+
+
+def theory_onset(config: Any, classes: int) -> float:
+    """The temperature at which so many outliers are there in theory."""
+    onsets = sparse_onsets(config.counts, config.amplitude)
+    if len(onsets) < classes:
+        raise NotApplicable(f"needs a task with {classes} outliers in theory")
+    return onsets[classes - 1]
+
+
 def first_codes(config: Any) -> float:
     """The highest temperature of the ladder at which theory has more than one code."""
     several = [len(each.codes.weights) > 1 for each in predictions(config)[0]]
     if not any(several):
-        raise NotApplicable("needs lower temperatures")
+        raise NotApplicable("needs a ladder that goes to lower temperatures, at which theory has codes")
     return config.ladder[several.index(True)]
 
 
 def at_coldest(result: Any, values: Any) -> Any:
     """Values on the last rung; there must be one at T ≤ .1."""
     chosen(result, 0.0, 0.1)
-    return np.asarray(values)[:, :, -1]
+    return values.transpose("run", "arm", "rung").isel(rung=-1)
 
 
 def freezing_temperature(result: Any) -> Any:
@@ -146,21 +162,22 @@ def freezing_temperature(result: Any) -> Any:
     ladder = np.asarray(result.config.ladder)
     course = result["persistence"].transpose("run", "sigmoidal_arm", "rung").values[:, 0]
     if np.any(course[:, -1] < 0.5):
-        raise NotApplicable("needs lower temperatures")
+        raise Undecided(f"needs a ladder that goes below {ladder[-1]:g}, where codes still change")
+    if np.any(course[:, 0] >= 0.5):
+        raise Undecided(f"needs a ladder that begins above {ladder[0]:g}, where codes are frozen already")
     found = []
     for each in course:
-        loose = np.flatnonzero(each < 0.5)
-        last = int(loose[-1]) if len(loose) else 0
-        way = (0.5 - each[last]) / (each[last + 1] - each[last]) if len(loose) else 0.0
+        last = int(np.flatnonzero(each < 0.5)[-1])
+        way = (0.5 - each[last]) / (each[last + 1] - each[last])
         found.append(ladder[last] * (ladder[last + 1] / ladder[last]) ** way)
     return np.array(found)
 
 
 def tracking_temperature(result: Any) -> Any:
     """The lowest temperature down to which a cooled chain stays within 5 % of the theory's kernel, of each run."""
-    off = kernel_differences(result)[:, 0] > TOLERATED
+    off = kernel_differences(result).values[:, 0] > TOLERATED
     if not np.all(off.any(axis=1)) or np.any(off[:, 0]):
-        raise NotApplicable("needs a ladder from equilibrium to a frozen network")
+        raise Undecided("needs a ladder from a temperature of equilibrium down to one at which networks are frozen")
     return np.asarray(result.config.ladder)[off.argmax(axis=1) - 1]
 
 
@@ -181,5 +198,14 @@ def onset(result: Any, classes: int) -> Any:
     """The highest temperature at which outliers serve so many classes, mean of runs."""
     served = served_classes(result) > classes - 0.5
     if not np.all(served.any(axis=1)):
-        raise NotApplicable("needs lower temperatures")
+        raise Undecided(
+            f"needs a ladder that goes below {result.config.ladder[-1]:g}, or more neurons: too few stand out"
+        )
     return np.asarray(result.config.ladder)[served.argmax(axis=1)].mean()
+
+
+def onset_difference(result: Any, classes: int) -> float:
+    """The onset of outliers that serve so many classes, less that of the theory; the ladder must resolve it."""
+    theirs = theory_onset(result.config, classes)
+    chosen(result, theirs - RESOLVED, theirs)
+    return onset(result, classes) - theirs

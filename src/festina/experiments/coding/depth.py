@@ -20,17 +20,17 @@ from festina.experiments.coding._common import (
     readout_variance,
     world,
 )
-from festina.experiments.coding._comparison import of_three_classes, sampling_checks, worth
+from festina.experiments.coding._comparison import long_enough, of_three_classes, sampling_checks, worth
 from festina.experiments.coding._depth_measures import (
     ARMS,
     COLD,
     COLDEST,
     EQUILIBRIUM,
     LAYERS,
-    SCRATCH,
     given_first_difference,
     kernel_difference,
     layers_alike,
+    lowest_asked_for,
     lowest_solved,
     predicted_kernels,
     scheme_share,
@@ -39,6 +39,12 @@ from festina.experiments.coding._depth_measures import (
 from festina.sources import VAN_MEEGEN_2024
 
 SOURCE = VAN_MEEGEN_2024.at("two hidden layers")
+HEATS = ("warm", "mild", "cold")  # of sigmoidal arms
+EARLIER = "our own earlier chains of two sigmoidal layers"
+FROZEN = (
+    "our theory's scope: it is that of equilibrium, and cold sigmoidal chains are frozen, each with its own shares of "
+    "codes; see the experiment's description"
+)
 SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
 
 
@@ -63,6 +69,9 @@ class Depth(Experiment):
     For rectified neurons there is no theory of two layers here. Networks have N = 200 neurons a layer and learn 40
     examples, so that rectified chains, with their small steps, take minutes.
 
+    That coding schemes are there in both layers, and sharper in the second, is the source's; η² and what is expected of
+    it in sigmoidal networks, .57 and .99, are from earlier chains of our own.
+
     Found at the full budget: η² rises from .20 to .64 in linear networks, from .53 to .99 in cold sigmoidal and from
     .35 to .87 in rectified ones. Both layers group classes alike, and have the scheme of a single layer: six codes in
     each of the sigmoidal ones. By one measure it is the other way round: the class signal of rectified networks is
@@ -70,7 +79,8 @@ class Depth(Experiment):
     Kernels of both linear layers agree with the closed form to 1 %. Given the first layer, that of the second
     sigmoidal one is right to .3 % at T = .5 and .4; at .1, where chains are frozen out of equilibrium and each has its
     own shares of codes, it is off by .5 to 5 %, in one chain of three by more than the 4 % expected. From scratch both
-    kernels are right to .3 % where the equations could be solved, which is down to T = .4 and not to .35 as expected.
+    kernels are right to .3 % where the equations could be solved, which is down to T = .4 and not to .35 as was asked:
+    the solver fails just below the onset of the second code.
     """
 
     name = "coding/depth"
@@ -163,54 +173,70 @@ class Depth(Experiment):
 
     @claims.paper(SOURCE, claims.above(0.0), each={"kind": COLDEST})
     def sharper(self, result: Any, kind: str) -> Any:
-        """The code of {kind} neurons is sharper in the second layer (its η² less that of the first)."""
-        return np.diff(sharpness(result, COLDEST[kind]), axis=1)[:, 0]
+        """The code of {kind} neurons is sharper in the second hidden layer than in the first (difference of η², the
+        share of variance between classes).
+        """
+        return np.diff(sharpness(long_enough(result), COLDEST[kind]), axis=1)[:, 0]
 
-    @claims.paper(SOURCE, claims.near(0.57, 0.1), loosely=claims.between(0.3, 0.85))
+    @claims.reference(EARLIER, claims.near(0.57, 0.1), loosely=claims.between(0.3, 0.85))
     def noisy_first(self, result: Any) -> Any:
-        """In the first layer of cold sigmoidal networks much of the variance is noise (η²)."""
-        return sharpness(result, COLD)[:, 0]
+        """Much of the variance in the first layer of cold sigmoidal networks is noise (η², the share of variance
+        between classes).
+        """
+        return sharpness(long_enough(result), COLD)[:, 0]
 
-    @claims.paper(SOURCE, claims.near(0.99, 0.02), loosely=claims.above(0.9))
+    @claims.reference(EARLIER, claims.near(0.99, 0.02), loosely=claims.above(0.9))
     def clean_second(self, result: Any) -> Any:
-        """In their second layer there is next to no noise (η²)."""
-        return sharpness(result, COLD)[:, 1]
+        """Next to nothing of the variance in the second layer of cold sigmoidal networks is noise (η², the share of
+        variance between classes).
+        """
+        return sharpness(long_enough(result), COLD)[:, 1]
 
-    @claims.paper(SOURCE, claims.above(0.9), each={"kind": COLDEST})
+    @claims.theory(claims.above(0.9), each={"kind": COLDEST})
     def alike(self, result: Any, kind: str) -> Any:
-        """Both layers of {kind} networks group classes alike (cosine of what tells them apart in the kernels)."""
-        return layers_alike(result, COLDEST[kind])
+        """Both layers of {kind} networks group classes alike (cosine of what tells them apart in the kernels; .9 is our
+        threshold).
+        """
+        return layers_alike(long_enough(result), COLDEST[kind])
 
     @claims.paper(  # at the full budget only, for the analyser needs many neurons
         SOURCE, claims.near(1.0, 0.0), loosely=claims.above(0.5), budget="full", each={"kind": SCHEMES, "layer": LAYERS}
     )
     def scheme(self, result: Any, kind: str, layer: int) -> Any:
-        """The code of {kind} neurons in layer {layer} is that of a single layer (share of chains named so)."""
+        """The coding scheme of {kind} neurons in layer {layer} of two is that of a single layer (share of chains named
+        so by the analyser).
+        """
         return of_three_classes(result, scheme_share(result, COLDEST[kind], layer, SCHEMES[kind]))
 
-    @claims.theory(claims.below(0.02), source=SOURCE, loosely=claims.below(0.05), budget="full", each={"layer": LAYERS})
+    @claims.theory(claims.below(0.02), loosely=claims.below(0.05), budget="full", each={"layer": LAYERS})
     def linear_kernel(self, result: Any, layer: int) -> Any:
-        """The kernel of layer {layer} of linear networks is that of the closed form (relative difference)."""
-        return kernel_difference(result, "linear", layer)
+        """The kernel of layer {layer} of linear networks is that of our closed form for T → 0 (relative difference)."""
+        return kernel_difference(long_enough(result), "linear", layer)
 
-    @claims.theory(claims.below(0.04), each={"arm": (*SCRATCH, COLD)})
-    def given_first(self, result: Any, arm: str) -> Any:
-        """The second layer of {arm} networks has the kernel that theory gives it on top of the measured kernel of the
-        first (relative difference).
+    @claims.theory(claims.below(0.04), reason=FROZEN, each={"heat": HEATS})
+    def given_first(self, result: Any, heat: str) -> Any:
+        """The second layer of {heat} sigmoidal networks has the kernel that our theory gives it on top of the measured
+        kernel of the first (relative difference).
         """
-        return given_first_difference(result, arm)
+        return given_first_difference(long_enough(result), f"sigmoidal {heat}")
 
-    @claims.theory(claims.below(0.02), loosely=claims.below(0.05), each={"arm": SCRATCH, "layer": LAYERS})
-    def scratch(self, result: Any, arm: str, layer: int) -> Any:
-        """The kernel of layer {layer} of {arm} networks is that of the theory solved from scratch (relative
+    @claims.theory(claims.below(0.02), loosely=claims.below(0.05), each={"heat": HEATS[:-1], "layer": LAYERS})
+    def scratch(self, result: Any, heat: str, layer: int) -> Any:
+        """The kernel of layer {layer} of {heat} sigmoidal networks is that of our theory solved from scratch (relative
         difference).
         """
-        return kernel_difference(result, arm, layer)
+        return kernel_difference(long_enough(result), f"sigmoidal {heat}", layer)
 
-    @claims.paper(SOURCE, claims.near(0.35, 0.02), loosely=claims.below(1.0), budget="full")
+    @claims.check(
+        claims.near(0.0, 0.0),
+        budget="full",
+        reason="our solver: it fails just below the onset of the second code; see the experiment's description",
+    )
     def lowest(self, result: Any) -> Any:
-        """From scratch it can be solved down to T = .35 (lowest temperature with a mismatch below .1 %)."""
-        return lowest_solved(result.config)
+        """Equations of two sigmoidal layers are solved down to the temperature asked for (lowest one with a mismatch
+        below .1 %, less that asked for).
+        """
+        return lowest_solved(result.config) - lowest_asked_for(result.config)
 
     checks = tuple(
         check

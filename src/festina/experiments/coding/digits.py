@@ -1,5 +1,6 @@
 """The three coding schemes on images of digits, with a test set."""
 
+import math
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from festina.experiments.coding._common import (
     from_prior,
     predicted,
 )
-from festina.experiments.coding._comparison import kernel_difference, sampling_checks, worth_of
+from festina.experiments.coding._comparison import kernel_difference, long_enough, sampling_checks, worth_of
 from festina.experiments.coding._digits_measures import (
     CHECKED_KINDS,
     at_tests,
@@ -30,6 +31,7 @@ from festina.experiments.coding._digits_measures import (
     features_difference,
     kept_structure,
     linear_mean_difference,
+    linear_shift,
     linear_spread_ratio,
     linear_theory,
     mean_shift,
@@ -37,11 +39,20 @@ from festina.experiments.coding._digits_measures import (
     task,
 )
 from festina.experiments.coding._sampled import stacked
-from festina.experiments.coding.predictor import KINDS
+from festina.experiments.coding.predictor import FROZEN, KINDS, SCOPE, SHIFT, SHORT, cold_enough
 from festina.sources import VAN_MEEGEN_2024
 
 SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
 Names = Literal["digits", "mnist"]
+ACCURACY = 0.03  # difference of shares of images up to which accuracies count as equal
+UNCONVERGED = (
+    "our approximation: for rectified neurons expectation propagation converges for few, and why is not known; see the "
+    "experiment's description"
+)
+SLOW = {
+    "sigmoidal": FROZEN,
+    "rectified": "our budget: chains of rectified networks move slowly; see the experiment's description",
+}
 
 
 class Digits(Experiment):
@@ -68,7 +79,8 @@ class Digits(Experiment):
 
     Variances of predictors are less than a 500th of the lazy ones. Means differ from the lazy ones by .04 (linear; .016
     at T = .01), .19 (sigmoidal, whose answers saturate) and .10 (rectified), but are as good, and name as many images
-    rightly, give or take one of 90: most of what is gained is variance. Yet the gain in the mean's error depends on T:
+    rightly, give or take one of 90: most of what is gained is variance. (The source's abstract says of linear networks
+    that means are lazy ones, and only a summary of it of all.) Yet the gain in the mean's error depends on T:
     .10, −.01 and .03 of it here (the first only just within what was allowed), and .04, .10 and .05 in a run at
     T = .01, where sigmoidal networks miss that claim. In all, the test error is less by a quarter for linear networks,
     a sixth for sigmoidal and half for rectified ones.
@@ -183,78 +195,106 @@ class Digits(Experiment):
         Preset("0, 1 and 4", "Digits that look different are coded in the same three ways.", {"digits": (0, 1, 4)}),
     )
 
-    @claims.paper(VAN_MEEGEN_2024.at("coding schemes on images"), claims.near(1.0, 0.0), each={"kind": KINDS})
+    @claims.paper(VAN_MEEGEN_2024.at("coding schemes on MNIST"), claims.near(1.0, 0.0), each={"kind": KINDS})
     def scheme(self, result: Any, kind: str) -> Any:
-        """The code of {kind} networks on images of digits is that of the toy task (share of runs in which the analyser
-        says so).
+        """The coding scheme of {kind} networks on images of digits is that of the toy task (share of runs in which the
+        analyser says so).
         """
         return share_of_scheme(result, kind, SCHEMES[kind])
 
-    @claims.paper(VAN_MEEGEN_2024.at("linear networks, kernel"), claims.below(0.02), loosely=claims.below(0.05))
+    @claims.theory(claims.below(0.02), loosely=claims.below(0.05))
     def kernel_linear(self, result: Any) -> Any:
-        """The mean kernel of linear networks is that of the theory (relative difference)."""
+        """The mean kernel of linear networks is that of our theory, for the kernel that images have (relative
+        difference).
+        """
         return kernel_difference(result, nonlinearity="linear")
 
-    @claims.theory(claims.below(0.1), source=VAN_MEEGEN_2024.at("single neurons"), each={"kind": CHECKED_KINDS})
+    @claims.theory(claims.below(0.1), reason=UNCONVERGED, each={"kind": CHECKED_KINDS})
     def features(self, result: Any, kind: str) -> Any:
-        """Neurons of {kind} networks have the mean features that theory implies, given residual and readouts (relative
-        difference, first run).
+        """Neurons of {kind} networks have the mean features that our theory implies, given residual and readouts
+        (relative difference, first run).
         """
-        return features_difference(result, kind)
+        return features_difference(long_enough(result), kind)
 
-    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.above(0.5), each={"kind": KINDS})
+    @claims.theory(claims.above(0.5), each={"kind": KINDS})
     def structure(self, result: Any, kind: str) -> Any:
         """Test images resemble training images of their class in {kind} networks (class variance of the kernel between
-        test and training images over that among training images).
+        them over that among training images; .5 is our threshold).
         """
-        return kept_structure(result, kind)
+        return kept_structure(long_enough(result), kind)
 
-    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.below(0.05), each={"kind": KINDS})
+    @claims.paper(VAN_MEEGEN_2024.at("abstract"), claims.below(SHIFT))
+    def mean_linear(self, result: Any) -> Any:
+        """The mean predictor of linear networks is that of the lazy one, a Gaussian process (rms difference on test
+        images, all runs together; .05 is our threshold).
+        """
+        cold_enough(linear_shift(result.config))
+        return mean_shift(long_enough(result), "linear")
+
+    @claims.theory(claims.below(0.05), reason=SCOPE, each={"kind": KINDS[1:]})
     def mean(self, result: Any, kind: str) -> Any:
-        """The mean predictor of {kind} networks is that of the Gaussian process (rms difference on test images, all
-        runs together).
+        """The mean predictor of {kind} networks is that of the lazy one, a Gaussian process, as the paper says of
+        linear networks (rms difference on test images, all runs together).
         """
-        return mean_shift(result, kind)
+        return mean_shift(long_enough(result), kind)
 
-    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.below(0.1), each={"kind": KINDS})
+    @claims.paper(VAN_MEEGEN_2024.at("variance of the predictor"), claims.below(0.1), each={"kind": KINDS})
     def variance(self, result: Any, kind: str) -> Any:
-        """The variance of the predictor of {kind} networks is much below that of the Gaussian process (ratio)."""
-        return errors(result, kind)["variance"] / errors(result, kind)["lazy variance"]
-
-    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.below(1.0), each={"kind": KINDS})
-    def error(self, result: Any, kind: str) -> Any:
-        """The test error of {kind} networks is less than that of the Gaussian process (ratio)."""
-        return error_ratio(result, kind)
-
-    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.near(0.0, 0.1), budget="full", each={"kind": KINDS})
-    def same_mean(self, result: Any, kind: str) -> Any:
-        """The mean predictor of {kind} networks is as good as that of the Gaussian process (relative gain in its
-        error).
+        """The predictor variance of {kind} networks is much below that of the Gaussian process, on test images (ratio;
+        .1 is our threshold).
         """
-        return better_mean(result, kind)
+        found = errors(long_enough(result), kind)
+        return found["variance"] / found["lazy variance"]
 
-    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.near(0.0, 0.03), budget="full", each={"kind": KINDS})
+    @claims.paper(VAN_MEEGEN_2024.at("generalization on MNIST"), claims.below(1.0), each={"kind": KINDS})
+    def error(self, result: Any, kind: str) -> Any:
+        """The test error of {kind} networks is less than that of the Gaussian process, on images of digits (ratio)."""
+        return error_ratio(long_enough(result), kind)
+
+    @claims.paper(VAN_MEEGEN_2024.at("abstract"), claims.near(0.0, 0.1), budget="full")
+    def same_mean_linear(self, result: Any) -> Any:
+        """The mean predictor of linear networks is as good as that of the Gaussian process (relative gain in its error;
+        ±.1 is our tolerance).
+        """
+        cold_enough(linear_shift(result.config))
+        return better_mean(long_enough(result), "linear")
+
+    @claims.theory(claims.near(0.0, 0.1), reason=SCOPE, budget="full", each={"kind": KINDS[1:]})
+    def same_mean(self, result: Any, kind: str) -> Any:
+        """The mean predictor of {kind} networks is as good as that of the Gaussian process, as for linear networks
+        (relative gain in its error).
+        """
+        return better_mean(long_enough(result), kind)
+
+    @claims.theory(claims.near(0.0, ACCURACY), budget="full", each={"kind": KINDS})
     def accuracy(self, result: Any, kind: str) -> Any:
         """The mean predictor of {kind} networks names as many test images rightly as that of the Gaussian process
         (difference of shares).
         """
-        return errors(result, kind)["accuracy"] - errors(result, kind)["lazy accuracy"]
+        classes = len(result.config.digits)
+        if result.config.tests * classes * ACCURACY < 1:
+            raise claims.Undecided(f"needs --tests {math.ceil(1 / (ACCURACY * classes))}, so that one image is not all")
+        found = errors(long_enough(result), kind)
+        return found["accuracy"] - found["lazy accuracy"]
 
-    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.below(0.02))
+    @claims.theory(claims.below(0.02))
     def theory_linear(self, result: Any) -> Any:
-        """Linear networks have the mean predictor of our theory (rms difference on test images)."""
-        return linear_mean_difference(result)
+        """Samples of linear networks have the mean predictor of our theory (rms difference on test images)."""
+        return linear_mean_difference(long_enough(result))
 
-    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.near(1.0, 0.2))
+    @claims.theory(claims.near(1.0, 0.2))
     def spread_linear(self, result: Any) -> Any:
-        """Linear networks have the predictor variance of our theory (ratio of means over test images)."""
-        return linear_spread_ratio(result)
+        """Samples of linear networks have the predictor variance of our theory (ratio of means over test images)."""
+        return linear_spread_ratio(long_enough(result))
 
     checks = tuple(
         check
         for kind in KINDS
         for check in sampling_checks(
-            f"-{kind}", what=f"the kernel between classes in {kind} networks", nonlinearity=kind
+            f"-{kind}",
+            what=f"the kernel between classes in {kind} networks",
+            reason=SLOW.get(kind, SHORT),
+            nonlinearity=kind,
         )
     )
 

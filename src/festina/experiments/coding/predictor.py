@@ -10,7 +10,7 @@ from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, V
 from festina.experiments._fields import Amplitude, Temperature
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import constant_in_time, planted, readout_variance
-from festina.experiments.coding._comparison import sampling_checks, worth_of
+from festina.experiments.coding._comparison import long_enough, sampling_checks, worth_of
 from festina.experiments.coding._equations import NEURON
 from festina.experiments.coding._sampled import posterior, stacked
 from festina.sources import VAN_MEEGEN_2024
@@ -18,14 +18,22 @@ from festina.sources import VAN_MEEGEN_2024
 KINDS = ("linear", "sigmoidal", "rectified")
 MOST_EVIDENCE, LEVELS = 2.0, 9
 SEED = 0  # of the test inputs, the same in every run
+SCOPE = (
+    "the source's scope: its abstract says this of linear networks, and only a summary of it of all; see the "
+    "experiment's description"
+)
+SHIFT = 0.05  # rms difference up to which mean predictors count as identical
+SHORT = "our budget: longer chains are worth more draws"
+FROZEN = "each chain of sigmoidal networks is frozen at its own shares of codes; see the experiment's description"
 
 
 class Predictor(Experiment):
     """Learning features makes predictions of wide networks sure; their mean is the lazy one only for linear neurons.
 
-    The source's summary says that the mean predictor of a network that learns features is that of the lazy network, a
-    Gaussian process, and that all gain in generalization comes from its smaller variance. Here this is measured for
-    each nonlinearity, on the toy task with test inputs of unit norm,
+    The source's abstract says of linear networks that the mean predictor, though features are learned, is that of the
+    lazy network, a Gaussian process; all gain in generalization then comes from a smaller variance. A summary of the
+    source says so of all networks. Here this is measured for each nonlinearity, on the toy task with test inputs of
+    unit norm,
 
         x* = (r/n_c) Σ_{μ in c} x_μ + ξ,
 
@@ -40,8 +48,9 @@ class Predictor(Experiment):
     tenth of it comes from the mean if neurons are not linear.
 
     Chains start from neurons drawn from the theory: at this temperature sigmoidal chains from the prior are frozen out
-    of equilibrium. Variances are those over draws of all runs together, since neurons of one run keep their codes. The
-    lazy network has a ~ N(0, 1), the same T, and infinite width.
+    of equilibrium. Variances are those over draws of all runs together, since neurons of one run keep their codes, so
+    that sigmoidal chains do not agree with each other (split-R̂ 2.6). The lazy network has a ~ N(0, 1), the same T, and
+    infinite width.
     """
 
     name = "coding/predictor"
@@ -113,38 +122,65 @@ class Predictor(Experiment):
         ),
     )
 
-    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.below(0.05), each={"kind": KINDS})
-    def mean(self, result: Any, kind: str) -> Any:
-        """The mean predictor of {kind} networks is that of the Gaussian process (rms difference on noisy test inputs,
-        all runs together).
+    @claims.paper(VAN_MEEGEN_2024.at("abstract"), claims.below(SHIFT))
+    def mean_linear(self, result: Any) -> Any:
+        """The mean predictor of linear networks is that of the lazy one, a Gaussian process (rms difference on noisy
+        test inputs, all runs together; .05 is our threshold).
         """
-        return mean_shift(result, kind)
+        cold_enough(linear_shift(result.config))
+        return mean_shift(long_enough(result), "linear")
 
-    @claims.paper(VAN_MEEGEN_2024.at("predictor"), claims.below(0.1), each={"kind": KINDS})
+    @claims.theory(claims.below(0.05), reason=SCOPE, each={"kind": KINDS[1:]})
+    def mean(self, result: Any, kind: str) -> Any:
+        """The mean predictor of {kind} networks is that of the lazy one, a Gaussian process, as the paper says of
+        linear networks (rms difference on noisy test inputs, all runs together).
+        """
+        return mean_shift(long_enough(result), kind)
+
+    @claims.paper(VAN_MEEGEN_2024.at("variance of the predictor"), claims.below(0.1), each={"kind": KINDS})
     def variance(self, result: Any, kind: str) -> Any:
-        """The variance of the predictor of {kind} networks is much below that of the Gaussian process (ratio)."""
-        return errors(result, kind)["variance"] / errors(result, kind)["lazy variance"]
+        """The predictor variance of {kind} networks is much below that of the Gaussian process (ratio; .1 is our
+        threshold).
+        """
+        found = errors(long_enough(result), kind)
+        return found["variance"] / found["lazy variance"]
 
-    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.near(1.0, 0.1), each={"kind": KINDS})
+    @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.near(1.0, 0.1))
+    def gain_linear(self, result: Any) -> Any:
+        """All that linear networks gain in test error over the Gaussian process is a gain in variance (share of the
+        gain; ±.1 is our tolerance).
+        """
+        cold_enough(linear_shift(result.config))
+        return gain_by_variance(long_enough(result), "linear")
+
+    @claims.theory(claims.near(1.0, 0.1), reason=SCOPE, each={"kind": KINDS[1:]})
     def gain(self, result: Any, kind: str) -> Any:
-        """All that {kind} networks gain in test error over the Gaussian process is a gain in variance (share)."""
-        return gain_by_variance(result, kind)
+        """All that {kind} networks gain in test error over the Gaussian process is a gain in variance, as for linear
+        ones (share of the gain).
+        """
+        return gain_by_variance(long_enough(result), kind)
 
     @claims.theory(claims.below(0.05), each={"kind": KINDS})
     def theory_mean(self, result: Any, kind: str) -> Any:
         """Samples of {kind} networks have the mean predictor of our theory (rms difference)."""
-        return theory_difference(result, kind)
+        return theory_difference(long_enough(result), kind)
 
     @claims.theory(claims.near(1.0, 0.2), budget="full", each={"kind": KINDS})
     def spread(self, result: Any, kind: str) -> Any:
         """Samples of {kind} networks have the predictor variance of our theory (ratio of means over inputs)."""
-        return spread_ratio(result, kind)
+        if kind == "sigmoidal" and result.data.sizes["run"] == 1:
+            raise claims.Undecided("needs --seeds 2 or more, since neurons of one run keep their codes")
+        return spread_ratio(long_enough(result), kind)
 
     checks = tuple(
         check
         for kind in KINDS
         for check in sampling_checks(
-            f"-{kind}", "test", f"answers of {kind} networks to test inputs", nonlinearity=kind
+            f"-{kind}",
+            "test",
+            f"answers of {kind} networks to test inputs",
+            FROZEN if kind == "sigmoidal" else SHORT,
+            nonlinearity=kind,
         )
     )
 
@@ -255,6 +291,19 @@ def mean_shift(result: Any, kind: str) -> float:
     return _rms(sampled(result, kind)[0][LEVELS:] - lazy(result.config, kind).mean[LEVELS:])
 
 
+def linear_shift(config: Any) -> float:
+    """The rms difference of the mean predictor of linear networks from the lazy one, in theory; 0 as T → 0."""
+    return _rms(predicted(config, predictions(config)[0]).mean[LEVELS:] - lazy(config, "linear").mean[LEVELS:])
+
+
+def cold_enough(shift: float) -> None:
+    """Refuse temperatures at which mean predictors of linear networks differ from lazy ones in theory already."""
+    if shift > SHIFT:
+        raise claims.NotApplicable(
+            f"needs a lower --temperature: means are identical as T → 0, and in theory {shift:.2g} apart here"
+        )
+
+
 def theory_difference(result: Any, kind: str) -> float:
     """The rms difference of the mean predictor from the theory's, over all test inputs."""
     return _rms(sampled(result, kind)[0] - predicted(result.config, predictions(result.config)[KINDS.index(kind)]).mean)
@@ -270,7 +319,10 @@ def gain_by_variance(result: Any, kind: str) -> float:
     """(σ²_lazy − σ²)/(error_lazy − error): 1 if means are equally good, less if the mean is better too."""
     found = errors(result, kind)
     less = found["lazy variance"] - found["variance"]
-    return less / (found["lazy mean"] - found["mean"] + less)
+    whole = found["lazy mean"] - found["mean"] + less
+    if whole <= 0:
+        raise claims.NotApplicable("needs a test error below that of the Gaussian process")
+    return less / whole
 
 
 def _rms(values: Any) -> float:

@@ -33,7 +33,7 @@ from festina.sources import VAN_MEEGEN_2024
 
 
 class Sparse(Experiment):
-    """Rectified neurons of a network that learns classes leave all the work to very few of them, one or so a class.
+    """Rectified neurons of a network that learns classes leave all the work to very few of them, the outliers.
 
     A network of N neurons φ(z) = max(z, 0), f = aφ/N, is sampled from its posterior at temperature T/N. In the limit of
     many neurons, p(a, z) ∝ N(a|0, s) N(z|0, K_0) exp(a·tᵀφ(z)) can be normalised only while
@@ -45,9 +45,12 @@ class Sparse(Experiment):
     All others, the *bulk*, stay as they were a priori, nearly. The equations were derived independently of the source.
 
     What several outliers with readouts in one direction do, one of them can do as well, at leading order in N: how many
-    there are for a class is decided by corrections, and slowly. Short chains end with two or three a class and yet with
-    the predicted kernel; only long ones with one. Steps must be small, for a trajectory crosses the kinks of all
-    neurons at all examples: of the order of (NP)^(−½). That is why there are 500 neurons here and two chains.
+    there are for a class is decided by corrections, and slowly. The source leaves their number open. In our chains it
+    depends on how slowly they cool: those of the full budget, which reach T = .03 within 300 draws, end with 6.5 for
+    three classes, and still merge; separate chains ended with 3.5 ± .5 when T fell from .7 to .2 over 750 draws, and
+    with exactly three when they dwelt for 150 draws on each of 11 temperatures. The kernel is that of the theory
+    however many there are. Steps must be small, for a trajectory crosses the kinks of all neurons at all examples: of
+    the order of (NP)^(−½). That is why there are 500 neurons here and two chains.
     """
 
     name = "coding/sparse"
@@ -97,49 +100,63 @@ class Sparse(Experiment):
         ),
     )
 
-    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, kernel"), claims.below(0.02), loosely=claims.below(0.05))
+    @claims.paper(VAN_MEEGEN_2024.at("ReLU networks: sparse coding"), claims.above(0.55))
+    def sparse(self, result: Any) -> Any:
+        """Coding in rectified networks is sparse: few neurons carry the classes (share of the class signal in the top
+        tenth; above .55 is our threshold).
+        """
+        condensed(result.config)
+        return top_share(result)
+
+    @claims.theory(claims.below(0.02), loosely=claims.below(0.05))
     def kernel(self, result: Any) -> Any:
-        """The mean kernel of the hidden layer is that of the theory (relative difference)."""
+        """The mean kernel of the rectified hidden layer is that of our theory (relative difference)."""
         return kernel_difference(result)
 
-    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, predictor"), claims.below(0.02))
+    @claims.theory(claims.below(0.02))
     def answer(self, result: Any) -> Any:
-        """The mean answer to every example is that of the theory (largest difference; targets are 1 and −½)."""
+        """The mean answer of rectified networks is that of our theory (largest difference; targets are 1 and −½)."""
         return answer_difference(result)
 
-    @claims.paper(VAN_MEEGEN_2024.at("sparse coding"), claims.near(3.0, 0.0), loosely=claims.between(3.0, 9.0))
+    @claims.reference(
+        "our own earlier chain, which dwelt for 150 draws on each of 11 temperatures",
+        claims.near(3.0, 0.0),
+        loosely=claims.between(3.0, 9.0),
+        reason="our budget: chains cool too fast for outliers to merge, and the source leaves their number open; see "
+        "the experiment's description",
+    )
     def one_a_class(self, result: Any) -> Any:
-        """There is one outlier for each of the three classes (outliers at the end)."""
+        """Outliers of one class merge until there is one for each of three classes (number of outliers at the end)."""
+        condensed(result.config, len(result.config.counts))
         return of_three_classes(result, number_of_outliers(result)[:, -1])
 
-    @claims.paper(VAN_MEEGEN_2024.at("sparse coding"), claims.below(0.0), budget="full")
+    @claims.theory(claims.below(0.0), budget="full")
     def condensing(self, result: Any) -> Any:
-        """Outliers become fewer, the longer a chain is (their number at the end less that half-way of warming
-        up).
+        """Outliers become fewer at constant temperature, since theory lets them merge (number at the end less that when
+        cooling ends).
         """
+        condensed(result.config)
         return _change_in_number(result)
 
-    @claims.paper(VAN_MEEGEN_2024.at("sparse coding"), claims.near(1.0, 0.0))
+    @claims.theory(claims.near(1.0, 0.0))
     def one_class_each(self, result: Any) -> Any:
-        """Every outlier is on for one class (mean number of classes with half its largest activity or more)."""
+        """Every outlier is on for a single class, as in our theory (mean number of classes with half its largest
+        activity or more).
+        """
+        condensed(result.config, len(result.config.counts))
         return classes_of_outliers(result)
 
-    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, readout weights"), claims.below(0.05))
+    @claims.theory(claims.below(0.05))
     def size(self, result: Any) -> Any:
-        """The outliers of a class together have the size √N ā of the theory (relative difference of √Σ|a|²)."""
+        """Outliers of a class together have the size √N ā of our theory (relative difference of √Σ|a|²)."""
         return size_difference(result)
 
-    @claims.paper(VAN_MEEGEN_2024.at("rectified networks, readout weights"), claims.near(1.0, 0.05))
+    @claims.theory(claims.near(1.0, 0.05))
     def bulk(self, result: Any) -> Any:
-        """All other readouts keep the variance of the prior, nearly: theirs over that of the theory."""
-        return bulk_variance(result)
-
-    @claims.paper(VAN_MEEGEN_2024.at("sparse coding"), claims.above(0.55))
-    def sparse(self, result: Any) -> Any:
-        """Few neurons carry the classes (share of the class signal in the top tenth; above .55 for such
-        codes).
+        """Readouts of all but the outliers, the bulk, nearly keep the variance of the prior (ratio to that of our
+        theory).
         """
-        return top_share(result)
+        return bulk_variance(result)
 
     checks = sampling_checks()
 
@@ -167,6 +184,14 @@ def predicted_readouts(config: Any) -> Any:
     return np.sqrt(config.width) * prediction(config).outliers
 
 
+def condensed(config: Any, number: int = 1) -> None:
+    """Refuse temperatures at which theory has fewer outliers."""
+    if len(prediction(config).outliers) < number:
+        onsets = fs.theory.coding.sparse_onsets(config.counts, world(config).class_targets, readout_variance(config))
+        below = f"below {onsets[number - 1]:.2g}" if len(onsets) >= number else "that is lower"
+        raise claims.NotApplicable(f"needs a temperature {below}, for theory to have {number} outliers or more")
+
+
 def outliers(result: Any) -> Any:
     """Which neurons are outliers, with |a| > 8√s, in all recordings after warming up: (run, time, neuron)."""
     return _sampled.outliers(_late(result, "readout", "output"), readout_variance(result.config))
@@ -189,7 +214,7 @@ def classes_of_outliers(result: Any) -> Any:
     """For how many classes outliers are on, mean over all of them, by run."""
     activity, which = _late(result, "activity", "class"), outliers(result)
     if not which.any(axis=(1, 2)).all():
-        raise claims.NotApplicable("needs a lower temperature: there are no outliers")
+        raise claims.Undecided("needs longer chains, or wider networks: in one no neuron has |a| > 8√s")
     classes = (activity > 0.5 * activity.max(axis=-1, keepdims=True)).sum(axis=-1)
     return (classes * which).sum(axis=(1, 2)) / which.sum(axis=(1, 2))
 
@@ -199,9 +224,8 @@ def size_difference(result: Any) -> Any:
 
     An outlier belongs to the predicted one whose direction is nearest. The mean is over recordings.
     """
+    condensed(result.config)
     predicted_ones = predicted_readouts(result.config)
-    if len(predicted_ones) == 0:
-        raise claims.NotApplicable("needs a lower temperature: theory has no outliers here")
     size = np.linalg.norm(predicted_ones, axis=1)
     readout = _late(result, "readout", "output")
     nearest = np.argmax(readout @ (predicted_ones / size[:, None]).T, axis=-1)
