@@ -96,7 +96,7 @@ def transient(result: Any) -> Any:
     """
     together = _most_apart(result)
     where = {"together": together, "depth": _deep(result)}
-    require_settled(result["loss"])
+    require_settled(result)
     total = result["strength"].sel(where).isel(initial=_smallest(result)).sum("view")
     dominance = result["dominance"].sel(where).isel(initial=_smallest(result))
     under_way = dominance.where(total >= 0.5 * total.isel(time=-1))
@@ -128,7 +128,7 @@ def bottleneck_gap(result: Any) -> Any:
 
 
 def _final(result: Any, name: str = "strength") -> Any:
-    require_settled(result["loss"])
+    require_settled(result)
     return result[name].isel(time=-1)
 
 

@@ -123,7 +123,7 @@ class Context(Experiment):
     @claims.paper(LECTURE.at("context-dependent processing"), claims.near(STALLED, 1e-6))
     def half(self, result: Any) -> Any:
         """A pathway that is always on explains half of the answers (loss at the end)."""
-        return _end(result["alone_loss"].sel(gating="always on"), 1e-6)
+        return _end(result, "alone_loss", 1e-6, gating="always on")
 
     @claims.paper(LECTURE.at("context-dependent processing"), claims.above(2.0))
     def linear_first(self, result: Any) -> Any:
@@ -135,7 +135,7 @@ class Context(Experiment):
     @claims.paper(LECTURE.at("context-dependent processing"), claims.below(1e-4))
     def solved(self, result: Any) -> Any:
         """Pathways for each context then learn the rest (loss at the end)."""
-        return _end(result["race_loss"], 1e-4)
+        return _end(result, "race_loss", 1e-4)
 
     @claims.paper(LECTURE.at("context-dependent processing"), claims.near(STALLED, 1e-3))
     def no_cue(self, result: Any) -> Any:
@@ -284,7 +284,8 @@ def _select(result: Any, name: str, cue: float) -> Any:
 
 def _at(result: Any, name: str, cue: float) -> Any:
     """A variable at the end, runs first."""
-    require_settled(_select(result, "rectified_loss", cue))
+    _select(result, name, cue)
+    require_settled(result, "rectified_loss", cue=cue)
     return _select(result, name, cue).isel(time=-1).values
 
 
@@ -293,6 +294,6 @@ def _before(result: Any, name: str, cue: float) -> Any:
     return _select(result, name, cue).isel(time=0).values
 
 
-def _end(loss: Any, tolerance: float) -> Any:
-    require_settled(loss, tolerance)
-    return loss.isel(time=-1).values
+def _end(result: Any, name: str, tolerance: float, **where: Any) -> Any:
+    require_settled(result, name, tolerance, **where)
+    return result[name].sel(where).isel(time=-1).values

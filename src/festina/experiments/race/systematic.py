@@ -236,9 +236,7 @@ def untrained_errors(result: Any, trained: int, gain: float | None = None) -> An
         raise claims.NotApplicable("needs seven domains")
     if gain is not None and gain not in result.config.gain:
         raise claims.NotApplicable(f"needs the gain {gain:g} among the gains")
-    require_settled(
-        result["loss"].sel(trained=trained) if gain is None else result["loss"].sel(trained=trained, gain=gain)
-    )
+    require_settled(result, trained=trained, **({} if gain is None else {"gain": gain}))
     errors = result["untrained_error"].isel(time=-1).sel(trained=trained)
     return errors.values if gain is None else errors.sel(gain=gain).values
 

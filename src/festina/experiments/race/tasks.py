@@ -217,7 +217,7 @@ def shared_energy(strength: Any) -> Any:
 
 def _final(result: Any, name: str) -> Any:
     """A variable at the end, from the smallest start: (run, tasks, mean target)."""
-    require_settled(result["loss"].sel(initial=_smallest(result)))
+    require_settled(result, initial=_smallest(result))
     return result[name].isel(time=-1).sel(initial=_smallest(result)).transpose("run", "tasks", "mean_target")
 
 
@@ -251,7 +251,7 @@ def crossings(result: Any) -> Any:
     if len(starts) < 2 or starts[1] > SMALL:
         raise claims.NotApplicable(f"needs two starts of {SMALL:g} or smaller")
     _require_close(result)
-    require_settled(result["loss"].sel(initial=starts))
+    require_settled(result, initial=starts)
     share = result["share"].isel(time=-1).transpose("run", "tasks", "initial", "mean_target")
     ahead = (share.sel(initial=starts[0]) - share.sel(initial=starts[1])).values
     means = [[_last_rise(result["mean_target"].values, row) for row in rows] for rows in ahead]
@@ -286,7 +286,7 @@ def _require_close(result: Any) -> None:
 def _contrast(result: Any, initial: float) -> Any:
     """The share just above ρ* over that just below (means over runs), for every C."""
     _require_close(result)
-    require_settled(result["loss"].sel(initial=initial))
+    require_settled(result, initial=initial)
     share = result["share"].isel(time=-1).sel(initial=initial).mean("run").transpose("tasks", "mean_target").values
     ratios = []
     for count, row in zip(result.config.tasks, share, strict=True):

@@ -271,7 +271,7 @@ def _smallest(result: Any) -> float:
 def _learned(result: Any) -> float:
     """The smallest start, from which all has been learned."""
     smallest = _smallest(result)
-    require_settled(result["rectified_loss"].sel(scale=smallest))
+    require_settled(result, "rectified_loss", scale=smallest)
     return smallest
 
 
