@@ -28,7 +28,7 @@ def decay(until):
     """Two networks whose losses decay exponentially."""
     time = np.linspace(0.0, until, 101)
     loss = xr.DataArray(losses(time)[None], dims=("run", "time", "rate"), coords={"time": time, "rate": RATES})
-    return Run(data={"loss": loss}, config=Margin.Config(until=until))
+    return Run(data={"loss": loss, "time": loss["time"]}, config=Margin.Config(until=until))
 
 
 def needed(until):

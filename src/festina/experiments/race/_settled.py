@@ -63,7 +63,7 @@ def longer(result: Any, curve: Curve | None, settled: Any) -> str:
 
     ``settled`` is asked about the values of ``curve`` at t = 0, late in a run, and at the end.
     """
-    until, longest = result.config.until, _longest(result.config)
+    until, longest = float(result["time"].values[-1]), _longest(result.config)
     if curve is None:
         return f"needs more than --until {until:g}"
     count = max(1, int(np.log(longest / until) / np.log(LONGER)))
