@@ -63,7 +63,7 @@ def longer(result: Any, curve: Curve | None, settled: Any) -> str:
 
     ``settled`` is asked about the values of ``curve`` at t = 0, late in a run, and at the end.
     """
-    until, longest = float(result["time"].values[-1]), _longest(result.config)
+    until, longest = float(result["time"].values[-1]), longest_run(result.config)
     if curve is None:
         return f"needs more than --until {until:g}"
     count = max(1, int(np.log(longest / until) / np.log(LONGER)))
@@ -73,7 +73,7 @@ def longer(result: Any, curve: Curve | None, settled: Any) -> str:
     enough = settled(values[:1], values[1 : count + 1], values[count + 1 :]).all(axis=1)
     if not enough[-1]:
         return f"needs more than the longest run, --until {longest:g}"
-    return f"needs --until {_rounded_up(ends[np.logical_and.accumulate(enough[::-1])[::-1]][0])}"
+    return f"needs --until {rounded_up(ends[np.logical_and.accumulate(enough[::-1])[::-1]][0])}"
 
 
 def theory_of(result: Any, name: str, run: int = 0, **where: Any) -> Curve | None:
@@ -119,12 +119,13 @@ def _named(moving: Any) -> str:
     return f"networks with {' and '.join(said).replace('_', ' ')}{more}"
 
 
-def _longest(config: Any) -> float:
+def longest_run(config: Any) -> float:
+    """The largest `until` that a configuration allows."""
     limits = [getattr(limit, "le", None) for limit in type(config).model_fields["until"].metadata]
     return next(limit for limit in limits if limit is not None)
 
 
-def _rounded_up(value: float) -> str:
+def rounded_up(value: float) -> str:
     """To two digits."""
     unit = 10.0 ** (np.floor(np.log10(value)) - 1)
     return f"{np.ceil(value / unit - 1e-9) * unit:g}"
