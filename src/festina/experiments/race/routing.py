@@ -6,7 +6,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 import festina as fs
 from festina import claims
-from festina._lazy import jax, jnp, np
+from festina._lazy import jax, jnp, np, xr
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Distinct, Duration
 from festina.experiments.race._routing_networks import (
@@ -20,12 +20,16 @@ from festina.experiments.race._routing_networks import (
     start_of,
     trained_strengths,
 )
+from festina.experiments.race._settled import longer
 from festina.sources import LECTURE, SAXE_2022
 
 Count = Annotated[int, Field(ge=1, le=50)]
 Product = Annotated[float, Field(ge=1e-9, le=1.499)]
 STARTS = ("equal", "balanced")
 FIRST = 1e-3  # of the duration: the first recording after the start
+SMALL = 1e-3  # product of the layers up to which a start of the race is called small
+DENSE = 100  # recordings between which curves may be taken for straight lines
+OVER = 1e-7  # share of a mode that may be left to learn when a race is over
 
 
 class Routing(Experiment):
@@ -33,9 +37,10 @@ class Routing(Experiment):
 
     M input and M output domains are joined by one shared matrix, y_o = W3_o W2 W1_i x_i, as translations between many
     languages by a common representation. Each input is trained on K of the M outputs; L = M⁻² Σ_trained ½|Y − W_oi|².
-    From decoupled weights each mode follows τḃ1 = (K/M²) b2 b3 E, τḃ2 = (K/M) b1 b3 E, τḃ3 = (K/M²) b1 b2 E with
-    E = s − b1 b2 b3. From a balanced start, b2 = √M b1, the product obeys τu̇ = 3K M^(−5/3) u^(4/3) (s − u), which is
-    faster by K·M^(1/3) than a network of its own for every pair. The normalisation matters: with the loss averaged
+    From decoupled weights (the formulas were derived here; the lecture shows the network, the domains, and that race
+    dynamics favor shared structure) each mode follows τḃ1 = (K/M²) b2 b3 E, τḃ2 = (K/M) b1 b3 E, τḃ3 = (K/M²) b1 b2 E
+    with E = s − b1 b2 b3. From a balanced start, b2 = √M b1, the product obeys τu̇ = 3K M^(−5/3) u^(4/3) (s − u), which
+    is faster by K·M^(1/3) than a network of its own for every pair. The normalisation matters: with the loss averaged
     over *trained* pairs all dependence on K is gone (see `festina.worlds.routing`).
 
     The race: a network has a shared pathway and a private one for every pair. Both see the same error, and from
@@ -119,8 +124,7 @@ class Routing(Experiment):
             ]
             for kind in STARTS
         ]
-        timescales = np.asarray(config.domains, float)[:, None] ** 2
-        separate = fs.theory.chain(3, strengths[None, :], config.initial, timescale=timescales)
+        separate = _separate(config)
 
         def curves(time: Any) -> dict[str, Any]:
             solved = [[solution(time) for solution in row] for row in shared]
@@ -157,37 +161,51 @@ class Routing(Experiment):
         Preset("large start", "From a product of 1 there is no wait.", {"initial": 1.0}),
     )
 
-    @claims.paper(SAXE_2022.at("routing network, reduction"), claims.below(1e-8))
+    @claims.theory(claims.below(1e-8), source=LECTURE.at("reduction and (occasionally) exact solutions"))
     def reduction(self, result: Any) -> Any:
-        """A full decoupled network follows the reduction to three numbers a mode, for every M and K."""
+        """A routing network of decoupled weights follows the reduction to three numbers a mode, for every number M of
+        domains and K of trained outputs (largest error).
+        """
         return result.errors()
 
-    @claims.paper(SAXE_2022.at("routing network, reduction"), claims.below(1e-8))
+    @claims.theory(claims.below(1e-8))
     def balanced(self, result: Any) -> Any:
-        """From a balanced start it follows τu̇ = 3K M^(−5/3) u^(4/3) (s − u), a chain of depth 3."""
+        """From a balanced start a routing network follows τu̇ = 3K M^(−5/3) u^(4/3) (s − u), a chain of depth 3 (largest
+        error for each M and K).
+        """
         return balanced_errors(result)
 
-    @claims.paper(LECTURE.at("dynamics of abstraction"), claims.below(0.01))
+    @claims.theory(claims.below(0.01))
     def speed_up(self, result: Any) -> Any:
-        """Sharing is faster than a network per pair by K·M^(1/3) (largest relative error over M, K and
+        """A shared network learns faster than a network per pair by K·M^(1/3) (largest relative error over M, K and
         modes).
         """
         return np.abs(speed_ups(result) / predicted_speed_ups(result)[:, None] - 1.0).max()
 
-    @claims.paper(SAXE_2022.at("race dynamics"), claims.below(1e-6))
+    @claims.theory(claims.below(1e-6))
     def race_law(self, result: Any) -> Any:
-        """What shared and private pathways end with is given by the conserved u^(−1/3) − K M^(1/3) v^(−1/3)."""
+        """What shared and private pathways end with is given by the conserved u^(−1/3) − K M^(1/3) v^(−1/3) (largest
+        error of the shared pathway's share).
+        """
         return race_errors(result)
 
     @claims.paper(LECTURE.at("race dynamics favor shared structure"), claims.above(0.9))
     def race_won(self, result: Any) -> Any:
-        """From a small start the shared pathway takes nearly all of every mode, for every K."""
+        """Race dynamics favor shared structure: from a small start the shared pathway takes nearly all of every mode,
+        for every K (its share; our threshold).
+        """
         return small_start_shares(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._routing_figure import draw
 
         return draw(result)
+
+
+def _separate(config: Any) -> Any:
+    """Theory of a network for one pair, for each M."""
+    timescales = np.asarray(config.domains, float)[:, None] ** 2
+    return fs.theory.chain(3, mode_strengths()[None, :], config.initial, timescale=timescales)
 
 
 def conditions(config: Any) -> list[tuple[int, int]]:
@@ -261,7 +279,7 @@ def balanced_errors(result: Any) -> Any:
         fs.theory.routing.balanced(strengths, result.config.initial, domains, trained)(result["time"].values)["product"]
         for domains, trained in conditions(result.config)
     ]
-    return np.abs(simulated - np.stack(exact)).max(axis=(1, 2))
+    return xr.DataArray(np.abs(simulated - np.stack(exact)).max(axis=(1, 2)), dims="condition")
 
 
 def speed_ups(result: Any) -> Any:
@@ -275,9 +293,16 @@ def speed_ups(result: Any) -> Any:
     shared = result["strength"].isel(run=0).sel(start="balanced").transpose("condition", "mode", "time").values
     alone = half_times(result["separate_strength"].isel(run=0).transpose("domains", "mode", "time").values)
     rows = [result.config.domains.index(domains) for domains, _ in conditions(result.config)]
-    ratios = alone[rows] / half_times(shared)
+    together = half_times(shared)
+    ratios = alone[rows] / together
+    if np.any(together < time[1]) or len(time) <= DENSE:
+        shorter = f" and an --until below {result.config.until:g}" if np.any(together < time[1]) else ""
+        raise claims.Undecided(f"recordings are too few for half-times; needs --records {DENSE}{shorter}")
     if not np.all(np.isfinite(ratios)):
-        raise claims.NotApplicable("needs a longer run: a network per pair has not learned half of every mode")
+        halves = np.tile(half, len(result.config.domains))
+        alone = _separate(result.config)
+        enough = longer(result, lambda time: alone(time)["product"], lambda *seen: seen[-1] > halves)
+        raise claims.Undecided(f"a network per pair has not learned half of every mode at the end; {enough}")
     return ratios
 
 
@@ -306,13 +331,28 @@ def race_errors(result: Any) -> Any:
 def small_start_shares(result: Any) -> Any:
     """Final shares of the shared pathway from the smallest start."""
     smallest = min(result.config.race_initial)
-    if smallest > 0.01:
-        raise claims.NotApplicable("needs a race from a start of at most .01")
-    return _final_shares(result).sel(race_initial=smallest).values
+    if smallest > SMALL:
+        raise claims.NotApplicable(f"needs a race from a start of {SMALL:g} or smaller")
+    if result.config.race_domains < 2:
+        raise claims.NotApplicable("needs two race domains or more: with one, nothing is shared")
+    return _final_shares(result).sel(race_initial=smallest).isel(run=0).rename(racing="race")
 
 
 def _final_shares(result: Any) -> Any:
     final = result.data.isel(time=-1)
-    if float(abs(final["racing_total"] - 1.0).max()) > 1e-7:
-        raise claims.NotApplicable("needs a longer run: the race is not over")
+    if float(abs(final["racing_total"] - 1.0).max()) > OVER:
+        enough = longer(result, _slowest_race(result), lambda *seen: seen[-1] > 1.0 - OVER)
+        raise claims.Undecided(f"the race of shared and private pathways is not over at the end; {enough}")
     return final["racing_share"]
+
+
+def _slowest_race(result: Any) -> Any:
+    """What private pathways would have learned alone, as shares of s: less than they have beside a shared one.
+
+    With the loss averaged over M·K trained pairs, each of them sees a pair M·K times as slowly as if it were all.
+    """
+    strengths, trained = mode_strengths(), np.asarray(racing(result.config), float)[:, None]
+    alone = fs.theory.chain(
+        3, strengths[None, :], min(result.config.race_initial), timescale=result.config.race_domains * trained
+    )
+    return lambda time: alone(time)["product"] / strengths
