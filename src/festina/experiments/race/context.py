@@ -11,7 +11,7 @@ from festina.experiment import Equation, Experiment, Preset, Variable, continuou
 from festina.experiments._fields import Distinct, Duration, Start
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.race._settled import longer, require_settled
-from festina.experiments.race._small_steps import SmallStepsConfig, small_steps
+from festina.experiments.race._small_steps import SMALL, SmallStepsConfig, small_steps
 from festina.sources import LECTURE, SAXE_2022
 
 Cue = Annotated[float, Field(ge=0, le=10)]
@@ -244,6 +244,8 @@ def _gates(network: Any, inputs: Any) -> dict[str, Any]:
 
 def lead(result: Any) -> Any:
     """Strength of the racing linear pathway over that of the others when half of the loss is gone."""
+    if result.config.initial > SMALL:
+        raise claims.NotApplicable(f"needs --initial {SMALL:g} or smaller: from large pathways there is no race")
     loss, time = result["race_loss"].isel(run=0).values, result["time"].values
     strength = result["strength"].isel(run=0).transpose("pathway", "time").values
     half = fs.measures.crossing_time(time, -loss, -0.5 * loss[0])
