@@ -167,7 +167,7 @@ class Tasks(Experiment):
         """Shares of the shared pathway from the two smallest starts, as functions of the targets' cosine, cross at
         ρ* = −1/C (distance of the crossing).
         """
-        return np.abs(crossings(result) - _critical(result))
+        return np.abs(crossings(result) - _critical(result)).rename(tasks="world")
 
     @claims.theory(claims.below(0.05))
     def shared_wins(self, result: Any) -> Any:
@@ -200,14 +200,14 @@ class Tasks(Experiment):
     @claims.theory(claims.near(1.0, 0.05))
     def one_does_all(self, result: Any) -> Any:
         """If all tasks are alike, ρ = 1, one pathway does everything (effective number of pathways, smallest start)."""
-        return _final(result, "effective_number").isel(mean_target=-1)
+        return _final(result, "effective_number").isel(mean_target=-1).rename(tasks="world")
 
     @claims.theory(claims.near(1.0, 0.05))
     def each_its_own(self, result: Any) -> Any:
         """If tasks are as different as can be, all private pathways take part, and only they (effective number of
         pathways over C, smallest start).
         """
-        return _final(result, "effective_number").isel(mean_target=0) / result["tasks"]
+        return (_final(result, "effective_number").isel(mean_target=0) / result["tasks"]).rename(tasks="world")
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._tasks_figure import draw
@@ -300,4 +300,4 @@ def _contrast(result: Any, initial: float) -> Any:
     for count, row in zip(result.config.tasks, share, strict=True):
         after, before = np.interp(np.array([1.25, 0.75]) / count, result["mean_target"].values, row)
         ratios.append(after / before)
-    return xr.DataArray(ratios, dims="tasks")
+    return xr.DataArray(ratios, dims="world")

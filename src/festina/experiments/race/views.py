@@ -228,8 +228,7 @@ class Views(Experiment):
     @claims.reference(
         SUMMARY.format("no race in a single task"),
         claims.below(5e-4),
-        reason="the summary's scope: its views were seen apart, and those never seen apart do race; see the "
-        "experiment's description",
+        reason="the summary's scope: views that are never seen apart do race; see the experiment's description",
     )
     @at_the_end
     def never_a_race(self, result: Any) -> Any:
