@@ -28,7 +28,9 @@ def decay(until):
     """Two networks whose losses decay exponentially."""
     time = np.linspace(0.0, until, 101)
     loss = xr.DataArray(losses(time)[None], dims=("run", "time", "rate"), coords={"time": time, "rate": RATES})
-    return Run(data={"loss": loss, "time": loss["time"]}, config=Margin.Config(until=until))
+    return Run(
+        data={"loss": loss, "time": loss["time"]}, theory=None, config=Margin.Config(until=until), experiment=None
+    )
 
 
 def needed(until):
@@ -64,3 +66,25 @@ def test_what_does_not_apply_is_said_before_what_is_too_short():
 
     with pytest.raises(NotApplicable, match="needs a cue"):
         at_the_end(inapplicable)(None, decay(0.5))
+
+
+def test_all_that_is_lacking_is_named():
+    """A small sample and a short run; and a number that cannot be had before the end is no bug."""
+
+    def too_few(experiment, result):
+        raise Undecided("needs --seeds 2")
+
+    def not_yet(experiment, result):
+        raise ZeroDivisionError
+
+    with pytest.raises(
+        Undecided, match=r"^needs --seeds 2; networks with rate 0.5, and 1 more, still learn at t = 0.5"
+    ):
+        at_the_end(too_few)(None, decay(0.5))
+    with pytest.raises(Undecided, match=r"^networks with rate 0.5"):
+        at_the_end(not_yet)(None, decay(0.5))
+    settled = decay(60.0)
+    with pytest.raises(ZeroDivisionError):
+        at_the_end(not_yet)(None, settled)
+    with pytest.raises(Undecided, match=r"^needs --seeds 2$"):
+        at_the_end(too_few)(None, settled)

@@ -48,9 +48,10 @@ def test_claims_say_what_they_need():
     result = fs.run("race/views", budget="quick", seeds=1, until=5.0, records=10, **unfit)
     assert "broken" not in {verdict.outcome for verdict in result.verdicts}, result
     notes = {verdict.claim: verdict.note for verdict in result.verdicts}
-    assert notes["identical-seeds"] == "one seed has no spread; needs --seeds 2 or more"
+    assert notes["identical-seeds"].startswith("one seed has no spread; needs --seeds 2 or more; networks with depth 2")
     assert notes["ratios-kept"] == "needs p = 1 among the probabilities"
-    assert notes["transient"] == "needs 0 < p < 1 among the probabilities"
+    assert notes["transient"] == notes["winner-takes-all"] == "needs a start of 0.0001 or smaller"
+    assert notes["coverage-misleads"] == "needs 0 < p < 1 among the probabilities"
     assert len(result.figure().axes) == 6
 
 

@@ -49,7 +49,13 @@ def at_the_end(claim: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
             values = claim(experiment, result)
         except NotApplicable:
             raise
-        except Exception:
+        except Undecided as error:
+            try:
+                require_settled(result)
+            except Undecided as other:
+                raise Undecided(f"{error}; {other}") from None
+            raise
+        except Exception:  # of numbers that mean nothing yet
             require_settled(result)
             raise
         require_settled(result)

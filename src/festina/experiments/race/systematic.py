@@ -262,9 +262,9 @@ def untrained_errors(result: Any, trained: int, gain: float | None = None) -> An
         raise claims.NotApplicable("needs seven domains")
     if gain is not None and gain not in result.config.gain:
         raise claims.NotApplicable(f"needs the gain {gain:g} among the gains")
-    require_settled(result, trained=trained, **({} if gain is None else {"gain": gain}))
-    errors = result["untrained_error"].isel(time=-1).sel(trained=trained)
-    return errors if gain is None else errors.sel(gain=gain)
+    chosen: dict[str, Any] = {"trained": trained} | ({} if gain is None else {"gain": gain})
+    require_settled(result, **chosen)
+    return result["untrained_error"].isel(time=-1).sel(chosen)
 
 
 def generalizing(result: Any) -> Any:
