@@ -10,8 +10,8 @@ import pytest
 import festina as fs
 from festina.claims import NotApplicable, Undecided
 from festina.errors import ArgumentError
+from festina.experiments.race._routing_measures import race_errors, small_start_shares, speed_ups
 from festina.experiments.race._routing_networks import decoupled, private, racing_maps, start_of
-from festina.experiments.race.routing import race_errors, small_start_shares, speed_ups
 from festina.networks import Gated, Graph
 from festina.worlds.routing import Routing
 from shared import quick
@@ -61,6 +61,7 @@ def test_what_cannot_be_judged_is_said(result):
     for quantity in (race_errors, small_start_shares):
         with pytest.raises(Undecided, match=r"is not over at the end; needs --until ([0-9]+)$"):
             quantity(short)
+    assert len(short.figure().axes) == 6
     with pytest.raises(Undecided, match=r"too few for half-times; needs --records 100$"):
         speed_ups(replace(result, data=result.data.isel(time=slice(0, None, 2))))
     alone = replace(result, config=result.config.model_copy(update={"race_domains": 1}))

@@ -65,6 +65,7 @@ def test_short_runs_are_not_judged(result):
     assert notes["untied"].startswith("networks with gain 0.2 still learn at t = 0.5; needs more than")
     assert notes["systematic"] == "networks still learn at t = 0.5; needs more than --until 0.5"
     assert notes["random-start"].startswith("random weights have not learned half of every mode; needs more than --un")
+    assert len(short.figure().axes) == 4
 
 
 def test_a_longer_run_has_more_steps_and_not_longer_ones():

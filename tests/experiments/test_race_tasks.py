@@ -51,6 +51,7 @@ def test_short_runs_and_few_points_are_not_judged(result):
     assert {verdict.outcome for verdict in verdicts.values()} == {"undecided"}
     assert verdicts["private-win"].note.startswith("networks with tasks 2 and mean target 0, and 25 more, still learn")
     assert 30 < float(verdicts["private-win"].note.split()[-1]) <= 120  # the quick run itself is long enough
+    assert len(short.figure().axes) == 5
     few = replace(result, config=result.config.model_copy(update={"points": 3}))
     assert all(
         claim.judge(few, "quick").note == "needs at least 13 points for 3 tasks"
