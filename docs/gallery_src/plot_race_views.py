@@ -8,8 +8,8 @@ data decide: every seed ends in the same non-negative least-squares solution, ev
 ratios of the start. Deeper pathways amplify them: the smaller the start, the more of all goes to one view (d), and the
 seed chooses which.
 
-The picture of competing species (Lotka–Volterra) keeps ratios at any depth, and so misses this (e). Its claim stands
-below as one that is not reproduced, as does the claim that views of a single task never race. Mind the dotted line in
+The picture of competing species (Lotka–Volterra) keeps ratios at any depth, and so misses this (e). It stands below as
+a misprint, and the claim that views of a single task never race as one that is not reproduced. Mind the dotted line in
 (c) as well: to call a view learned if it gets more than half of the answer when shown alone counts none of several
 views that share a target well. Views with pathways and answers of their own do not compete at all; through one narrow
 layer, only the strongest pass (f).

@@ -5,7 +5,8 @@ rectified/race
 Take a linear path for every set of contexts, on in these contexts and off in all others, and let them race for the same
 target from the same small start. Who wins, and why?
 
-- **a, b** Paths on in all contexts but one win, together with the one that is always on.
+- **a, b** Paths on in all contexts but one win, together with the one that is always on. (By how much depends on what
+  is called energy: nothing is claimed of it.)
 - **c** At the start the input-output correlation S that a path sees grows with its number k of contexts, as √(k² + k).
 - **d** So a network with a common path and all-but-one paths beats one with a common path and single contexts.
 - **e–h** The same for what the common path leaves when it is done. Now S is the same for one context and for all but

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import festina as fs
+from festina.claims import NotApplicable, Undecided
 from festina.errors import ArgumentError
+from festina.experiments.race._routing_measures import race_errors, small_start_shares, speed_ups
 from festina.experiments.race._routing_networks import decoupled, private, racing_maps, start_of
-from festina.experiments.race.routing import race_errors, small_start_shares, speed_ups
 from festina.networks import Gated, Graph
 from festina.worlds.routing import Routing
 from shared import quick
@@ -54,12 +55,19 @@ def test_the_racing_network_is_a_gated_one():
 
 
 def test_what_cannot_be_judged_is_said(result):
-    short = replace(result, data=result.data.isel(time=slice(0, 60)))
-    with pytest.raises(LookupError, match="needs a longer run"):
+    part = {"time": slice(0, 105)}
+    short = replace(result, data=result.data.isel(part), theory=result.theory.isel(part))
+    with pytest.raises(Undecided, match=r"has not learned half of every mode at the end; needs --until (1?[0-9])$"):
         speed_ups(short)
     for quantity in (race_errors, small_start_shares):
-        with pytest.raises(LookupError, match="the race is not over"):
+        with pytest.raises(Undecided, match=r"is not over at the end; needs --until ([0-9]+)$"):
             quantity(short)
+    assert len(short.figure().axes) == 6
+    with pytest.raises(Undecided, match=r"too few for half-times; needs --records 100$"):
+        speed_ups(replace(result, data=result.data.isel(time=slice(0, None, 2))))
+    alone = replace(result, config=result.config.model_copy(update={"race_domains": 1}))
+    with pytest.raises(NotApplicable, match="with one, nothing is shared"):
+        small_start_shares(alone)
     with pytest.raises(ArgumentError, match="`domains` must hold every value once"):
         fs.run("race/routing", domains=(2, 2))
     with pytest.raises(ArgumentError, match="`race_domains` must not be smaller than all numbers of trained outputs"):

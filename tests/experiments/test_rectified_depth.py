@@ -1,6 +1,7 @@
 """rectified/depth: what is seen at the quick budget."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,3 +33,17 @@ def test_the_figure_draws_without_a_warning(result):
         warnings.simplefilter("error")
         figure = result.figure()
     assert len(figure.axes) == 6
+
+
+@pytest.mark.full
+def test_what_is_too_short_or_has_too_few_contexts_is_not_judged(result):
+    short = replace(result, data=result.data.isel(time=slice(0, 20)))
+    verdicts = {claim.id: claim.judge(short, "full") for claim in result.experiment.claims}
+    assert verdicts.pop("solved").outcome == "not reproduced"
+    assert {verdict.outcome for verdict in verdicts.values()} == {"undecided"}
+    assert verdicts["all-but-one"].note.endswith(
+        "networks have more than 5% of the loss left; needs more than --steps 1900"
+    )
+    few = replace(result, config=result.config.model_copy(update={"contexts": 2}))
+    notes = {claim.id: claim.judge(few, "full").note for claim in result.experiment.claims}
+    assert notes["mixed-persists"] == notes["all-but-one"] == "needs three contexts or more"

@@ -62,7 +62,19 @@ def test_the_figure_draws_without_a_warning(result):
 
 def test_too_few_steps_are_not_judged(result):
     short = replace(result, data=result.data.isel(time=slice(0, 10)))
-    notes = {claim.id: claim.judge(short, "full").note for claim in result.experiment.claims}
-    late = ("as-fast", "faster-than-single", "faster-than-modular")
-    assert all(notes[name] == "needs more steps: a tenth of the loss is not reached" for name in late)
+    verdicts = {claim.id: claim.judge(short, "full") for claim in result.experiment.claims}
+    other = {"lead-4", "mixed-four", "mixed-five", "mixed-five-scaled"}
+    assert {name for name, verdict in verdicts.items() if verdict.outcome == "not applicable"} == other
+    assert {verdict.outcome for name, verdict in verdicts.items() if name not in other} == {"undecided"}
+    note = verdicts["as-fast"].note
+    assert note.startswith("a tenth of the loss is not reached with C = 3; needs --steps ")
+    assert 1500 < int(note.split()[-1]) <= 16_000 and int(note.split()[-1]) % result.config.records == 0
     short.figure()
+
+
+def test_two_contexts_have_no_rival_of_their_own(result):
+    """With two contexts all but one is a single one: claims that set them against each other do not apply."""
+    few = replace(result, config=result.config.model_copy(update={"contexts": (2,)}))
+    verdicts = {claim.id: claim.judge(few, "quick") for claim in result.experiment.claims}
+    assert verdicts["as-fast"].note == verdicts["nothing-fitted"].note == "needs a world of three contexts or more"
+    assert "broken" not in {verdict.outcome for verdict in verdicts.values()}

@@ -4,8 +4,9 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np, plt
+from festina.claims import Undecided
+from festina.experiments.race._routing_measures import conditions, predicted_speed_ups, racing, speed_ups
 from festina.experiments.race._routing_networks import mode_strengths
-from festina.experiments.race.routing import conditions, predicted_speed_ups, racing, speed_ups
 
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.2)), (0, (4, 1, 1, 1)), (0, (1.5, 1)), (0, (8, 2)))
 MARKERS = ("o", "s", "^", "D", "v")
@@ -92,7 +93,11 @@ def _draw_modes(axis: Any, result: Any) -> None:
 
 
 def _draw_speed_up(axis: Any, result: Any) -> None:
-    measured, predicted = speed_ups(result), predicted_speed_ups(result)
+    predicted = predicted_speed_ups(result)
+    try:
+        measured = speed_ups(result)
+    except Undecided:  # too short a run, or too few recordings; the prediction is shown all the same
+        measured = np.full((len(predicted), 1), np.nan)
     ends = np.array([0.8 * predicted.min(), 1.25 * predicted.max()])
     axis.plot(ends, ends, **fs.lab.style.THEORY, label="$K M^{1/3}$")
     where = [domains for domains, _ in conditions(result.config)]

@@ -1,26 +1,135 @@
-"""Whether a run was long enough for a claim about its end."""
+"""Whether a run was long enough for a claim about its end, and if it was not, which one would be."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from festina.claims import NotApplicable
+import festina as fs
+from festina._lazy import jax, np
+from festina.claims import NotApplicable, Undecided
 
 FALLEN = 0.9  # of the loss at the start: above it, a small start has hardly begun to learn
+LATE = 0.9  # of the time: from here on, little changes in a run that was long enough
+LONGER = 1.1  # from one duration that is tried to the next
+
+Curve = Callable[[Any], Any]
 
 
-def require_settled(loss: Any, tolerance: float = 1e-3) -> None:
-    """NotApplicable unless losses have fallen, and in the last tenth of the time by no more than ``tolerance``·L(0)."""
+def require_settled(
+    result: Any, name: str = "loss", tolerance: float = 1e-3, curve: Curve | None = None, **where: Any
+) -> None:
+    """Undecided unless losses have fallen, and in the last tenth of the time by no more than ``tolerance``·L(0).
+
+    Args:
+        result: whose losses are looked at.
+        name: of the variable.
+        tolerance: how much of the first loss may still be lost or gained.
+        curve: theory of the same losses at any times; the experiment's own, if it is not given.
+        where: which of the networks, if not all.
+    """
+    loss = result[name].sel(where)
     times = loss["time"].values
-    first, last, before = (loss.isel(time=number) for number in (0, -1, int((times <= 0.9 * times[-1]).sum()) - 1))
-    if bool(((last > FALLEN * first) | (abs(last - before) > tolerance * first)).any()):
-        raise NotApplicable("needs a longer run: networks still learn")
+    first, last, before = (loss.isel(time=number) for number in (0, -1, int((times <= LATE * times[-1]).sum()) - 1))
+    moving = _moving(first, before, last, tolerance)
+    if bool(moving.any()):
+        predicted = curve or theory_of(result, name, slowest(last / first), **where)
+        settled = predicted and (lambda first, before, last: ~_moving(first, before, last, tolerance))
+        raise Undecided(f"{_named(moving)} still learn at t = {times[-1]:g}; {longer(result, predicted, settled)}")
 
 
-def at_the_end(quantity: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A claim's quantity that means something only once the variable `loss` has settled."""
+def at_the_end(claim: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """For a claim's method that means something only once the variable `loss` has settled.
 
-    def judged(result: Any) -> Any:
-        require_settled(result["loss"])
-        return quantity(result)
+    A claim that does not apply says so all the same: a longer run would be of no use.
+    """
+
+    @wraps(claim)
+    def judged(experiment: Any, result: Any) -> Any:
+        try:
+            values = claim(experiment, result)
+        except NotApplicable:
+            raise
+        except Undecided as error:
+            try:
+                require_settled(result)
+            except Undecided as other:
+                raise Undecided(f"{error}; {other}") from None
+            raise
+        except Exception:  # of numbers that mean nothing yet
+            require_settled(result)
+            raise
+        require_settled(result)
+        return values
 
     return judged
+
+
+def longer(result: Any, curve: Curve | None, settled: Any) -> str:
+    """Which `until` would be enough: the first from which on ``settled`` holds of theory, for all longer ones as well.
+
+    ``settled`` is asked about the values of ``curve`` at t = 0, late in a run, and at the end.
+    """
+    until, longest = float(result["time"].values[-1]), longest_run(result.config)
+    if curve is None:
+        return f"needs more than --until {until:g}"
+    count = max(1, int(np.log(longest / until) / np.log(LONGER)))
+    ends = until * LONGER ** np.arange(1, count + 1)
+    times, places = np.unique(np.concatenate([[0.0], LATE * ends, ends]), return_inverse=True)
+    values = np.asarray(curve(times)).reshape(len(times), -1)[places]
+    enough = settled(values[:1], values[1 : count + 1], values[count + 1 :]).all(axis=1)
+    if not enough[-1]:
+        return f"needs more than the longest run, --until {longest:g}"
+    return f"needs --until {rounded_up(ends[np.logical_and.accumulate(enough[::-1])[::-1]][0])}"
+
+
+def theory_of(result: Any, name: str, run: int = 0, **where: Any) -> Curve | None:
+    """The experiment's own theory of a variable in one of the runs, at any times; None if there is none."""
+    experiment, config = result.experiment, result.config
+    if result.theory is None or name not in result.theory:
+        return None
+    seed = int(result.data["seed"].values[run])
+
+    def curve(times: Any) -> Any:
+        from xarray import DataArray
+
+        with fs.double():
+            values = np.asarray(experiment.theory(config, jax.random.key(seed))(times)[name])
+        dims = experiment.variables[name].dims
+        coordinates = {dim: values for dim, values in experiment.coordinates(config).items() if dim in dims}
+        return DataArray(values, dims=("time", *dims), coords=coordinates).sel(where).transpose("time", ...).values
+
+    return curve
+
+
+def slowest(loss: Any) -> int:
+    """The number of the run that has most left to learn."""
+    return int(loss.max([name for name in loss.dims if name != "run"]).argmax("run"))
+
+
+def _moving(first: Any, before: Any, last: Any, tolerance: float) -> Any:
+    return (last > FALLEN * first) | (abs(last - before) > tolerance * first)
+
+
+def _named(moving: Any) -> str:
+    """The first of the networks that still learn, by its coordinates, and how many there are besides."""
+    others = [name for name in moving.dims if name != "run"]
+    if not others:
+        return "networks"
+    lanes = moving.any("run").stack(lane=others)
+    found = lanes.isel(lane=np.flatnonzero(lanes.values))
+    values = {name: found[name].values[0] for name in others}
+    said = [f"{name} {value}" if isinstance(value, str) else f"{name} {value:g}" for name, value in values.items()]
+    more = f", and {found.size - 1} more," if found.size > 1 else ""
+    return f"networks with {' and '.join(said).replace('_', ' ')}{more}"
+
+
+def longest_run(config: Any) -> float:
+    """The largest `until` that a configuration allows."""
+    limits = [getattr(limit, "le", None) for limit in type(config).model_fields["until"].metadata]
+    return next(limit for limit in limits if limit is not None)
+
+
+def rounded_up(value: float) -> str:
+    """To two digits."""
+    unit = 10.0 ** (np.floor(np.log10(value)) - 1)
+    return f"{np.ceil(value / unit - 1e-9) * unit:g}"

@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np, plt
-from festina.claims import NotApplicable
+from festina.claims import NotApplicable, Undecided
 from festina.experiments.race._routing_networks import mode_strengths
 from festina.experiments.race.systematic import fit_starts, fitted
 
@@ -20,7 +20,7 @@ def draw(result: Any) -> Any:
         _draw_course(axes[0, 1], result)
         try:
             fits = fit_starts(result)
-        except NotApplicable:  # nothing fits, or not yet; the simulation is shown all the same
+        except (NotApplicable, Undecided):  # nothing fits, or not yet; the simulation is shown all the same
             fits = {}
         _draw_modes(axes[1, 0], result, fits)
         _draw_loss(axes[1, 1], result, fits)

@@ -4,7 +4,7 @@ from typing import Any
 
 import festina as fs
 from festina._lazy import np, plt
-from festina.claims import NotApplicable
+from festina.claims import NotApplicable, Undecided
 from festina.experiments.race._tasks_networks import cosine_at
 from festina.experiments.race.tasks import LARGE, crossings, shared_energy
 
@@ -94,5 +94,5 @@ def _crossing(result: Any, count: int) -> float:
     """Where the curves of the two smallest starts cross, on average; NaN if there are too few small starts."""
     try:
         return float(crossings(result)[:, result.config.tasks.index(count)].mean())
-    except NotApplicable:
+    except (NotApplicable, Undecided):
         return np.nan

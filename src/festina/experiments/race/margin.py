@@ -16,11 +16,13 @@ from festina.experiments.race._margin_measures import (
     WELL_ABOVE,
     WELL_BELOW,
     answer_gap,
-    crossings,
+    close_crossings,
     from_smallest,
     index_gap,
+    labelled,
     large_starts,
     mean_share,
+    other_small_starts,
     predicted_share,
     share_at,
     share_beyond,
@@ -33,6 +35,8 @@ from festina.experiments.race._small_steps import SmallStepsConfig, scaled, smal
 from festina.sources import LECTURE, SAXE_2022
 
 Separation = Annotated[float, Field(ge=1e-3, le=10)]
+STRENGTHS = LECTURE.at("transition to nonlinearity, s_lin and s_XoR")
+BEYOND = "beyond the scope of the reduction: units from σ = .03 still answer to a second example; see the description"
 
 
 class Margin(Experiment):
@@ -40,11 +44,12 @@ class Margin(Experiment):
 
     Inputs x = (z₁, z₂, Δ·y) ask for y = z₁z₂. For every Δ > 0 a linear map would do. Two kinds of pathway race: those
     on for one example have s_XoR = √(2+Δ²)/4, those on for one class, a half-space, s_lin = Δ/2 (one that is on for all
-    examples would have Δ, but no rectified unit can be that). Both are equally fast at Δ* = √(2/3), and below Δ* the
-    nonlinear kind wins. What each wins is given by π = π₀e^{2 s_XoR T}, ρ = ρ₀e^{2 s_lin T} and π√(2+Δ²) + ρΔ = 1
-    (`festina.theory.margin`). It is a crossover and not a switch: the share of strength in units active on exactly one
-    example falls with Δ, more steeply the smaller the start, and the curves of all starts cross at Δ*, the one point
-    at which the scale of the start does not matter.
+    examples would have Δ, but no rectified unit can be that). These strengths, and that nonlinear solutions appear
+    before they are needed, are the lecture's; what follows was derived here. Both kinds are equally fast at Δ* =
+    √(2/3), and below Δ* the nonlinear kind wins. What each wins is given by π = π₀e^{2 s_XoR T}, ρ = ρ₀e^{2 s_lin T}
+    and π√(2+Δ²) + ρΔ = 1 (`festina.theory.margin`). It is a crossover and not a switch: the share of strength in units
+    active on exactly one example falls with Δ, more steeply the smaller the start, and the curves of all starts cross
+    at Δ*, the one point at which the scale of the start does not matter.
 
     The law is put to two tests. If the start is multiplied by k, it leads from k times the old end to the new one:
     final strengths at the smallest start, and the ratio of σ², predict the ends from all other starts. And with π₀ and
@@ -149,85 +154,108 @@ class Margin(Experiment):
         ),
     )
 
-    @claims.paper(LECTURE.at("transition to nonlinearity"), claims.near(CROSSING, 0.03))
+    @claims.theory(claims.near(CROSSING, 0.03), source=STRENGTHS)
+    @at_the_end
     def crossing(self, result: Any) -> Any:
-        """Curves of neighbouring starts cross at Δ* = √(2/3) = .816 (mean over pairs)."""
-        return at_the_end(lambda result: crossings(result).mean(axis=0))(result)
+        """Shares of strength on one example, as functions of the margin, cross for neighbouring initial scales at
+        Δ* = √(2/3), where s_XoR = s_lin (solved here from the lecture's strengths).
+        """
+        return labelled(close_crossings(result).mean(axis=0), "run")
 
-    @claims.paper(LECTURE.at("transition to nonlinearity"), claims.below(0.06))
+    @claims.theory(claims.below(0.06), source=STRENGTHS)
+    @at_the_end
     def one_point(self, result: Any) -> Any:
-        """All of them cross in one point (distance of every pair's crossing from Δ*, mean over runs)."""
-        return at_the_end(lambda result: np.abs(crossings(result).mean(axis=1) - CROSSING))(result)
+        """The curves of all initial scales cross in one point (distance of each neighbouring pair's crossing from
+        Δ* = √(2/3), mean over runs).
+        """
+        return labelled(np.abs(close_crossings(result).mean(axis=1) - CROSSING), "pair")
 
-    @claims.paper(LECTURE.at("transition to nonlinearity"), claims.below(0.01))
+    @claims.theory(claims.below(0.01), source=STRENGTHS, reason=BEYOND)
+    @at_the_end
     def falling(self, result: Any) -> Any:
-        """The share of strength active on one example falls with the margin (largest rise between two
-        margins).
+        """From every initial scale the share of strength active on one example falls with the margin (largest rise
+        between two margins; rises below .01 are taken for noise).
         """
-        return at_the_end(lambda result: np.diff(mean_share(result), axis=1).max(axis=1))(result)
+        return labelled(np.diff(mean_share(result), axis=1).max(axis=1), "scale")
 
-    @claims.paper(LECTURE.at("the fastest pathways can dominate; derived here"), claims.above(1.0))
+    @claims.theory(claims.above(1.0), source=STRENGTHS)
+    @at_the_end
     def sharper(self, result: Any) -> Any:
-        """The smaller the start, the steeper the fall at Δ* (slope over that of the next larger start)."""
-        return at_the_end(lambda result: slopes(result)[1:] / slopes(result)[:-1])(result)
+        """The smaller the initial scale, the steeper the share on one example falls at Δ* (slope over that of the next
+        larger scale).
+        """
+        steepness = slopes(result)
+        return labelled(steepness[1:] / steepness[:-1], "pair")
 
-    @claims.paper(LECTURE.at("nonlinear representations emerge before they are strictly necessary"), claims.above(0.95))
+    @claims.paper(
+        LECTURE.at("transition to nonlinearity: nonlinear representations emerge before they are strictly necessary"),
+        claims.above(0.95),
+    )
+    @at_the_end
     def nonlinear(self, result: Any) -> Any:
-        """Well below Δ*, at Δ = .4, the nonlinear solution wins a task that is linear (share, smallest
-        start).
+        """Nonlinear representations emerge before they are strictly necessary: at a margin of .4 units on for one
+        example hold nearly all strength (share, smallest initial scale; our threshold).
         """
-        return at_the_end(lambda result: share_at(result, WELL_BELOW))(result)
+        return labelled(share_at(result, WELL_BELOW), "run")
 
-    @claims.paper(LECTURE.at("transition to nonlinearity"), claims.below(0.1))
+    @claims.paper(
+        LECTURE.at("neural race reduction: the one which learns fastest dominates the solution"),
+        claims.between(0.0, 0.1),
+    )
+    @at_the_end
     def linear(self, result: Any) -> Any:
-        """Well above it, at Δ = 1.2, the linear solution wins (mean share, smallest start)."""
-        return at_the_end(lambda result: share_at(result, WELL_ABOVE).mean())(result)
+        """At a margin of 1.2, where s_lin > s_XoR, the linear pathways dominate: units on for one example keep little
+        strength (share, smallest initial scale; our threshold).
+        """
+        return labelled(share_at(result, WELL_ABOVE), "run")
 
-    @claims.paper(LECTURE.at("assumptions & caveats"), claims.below(0.01))
+    @claims.theory(claims.below(0.01))
+    @at_the_end
     def none(self, result: Any) -> Any:
-        """Beyond Δ = √2 there is no unit with a single example (share, smallest start)."""
-        return at_the_end(lambda result: share_beyond(result))(result)
+        """Beyond a margin of √2 no rectified unit can stay on for a single example (share of strength in such units,
+        smallest initial scale).
+        """
+        return labelled(share_beyond(result), "run", "separation")
 
-    @claims.paper(LECTURE.at("reduction and exact solutions; solved here"), claims.below(0.02))
+    @claims.theory(claims.below(0.02))
+    @at_the_end
     def answered(self, result: Any) -> Any:
-        """Both kinds together answer every example: π√(2+Δ²) + ρΔ is 1 at the end (distance, smallest start)."""
-        return at_the_end(lambda result: answer_gap(result))(result)
+        """At the end both kinds of pathway together answer every example, π√(2+Δ²) + ρΔ = 1 (distance from 1, smallest
+        initial scale).
+        """
+        return labelled(answer_gap(result), "run")
 
-    @claims.paper(
-        LECTURE.at("reduction and exact solutions; solved here"), claims.below(0.05), loosely=claims.below(0.1)
-    )
+    @claims.theory(claims.below(0.05), loosely=claims.below(0.1))
+    @at_the_end
     def law(self, result: Any) -> Any:
-        """The smallest start predicts the other small ones, σ ≤ .01 (largest error of the mean share, Δ <
-        √2).
+        """The law of the race predicts from the ends at the smallest initial scale those at other small ones, σ ≤ .01
+        (largest error of the mean share, Δ < √2).
         """
-        return at_the_end(
-            lambda result: worst_error(result, from_smallest(result).mean(axis=0), small_starts(result)[:-1])
-        )(result)
+        return labelled(worst_error(result, from_smallest(result).mean(axis=0), other_small_starts(result)), "scale")
 
-    @claims.paper(
-        LECTURE.at("reduction and exact solutions; solved here"), claims.below(0.05), loosely=claims.below(0.1)
-    )
+    @claims.theory(claims.below(0.05), loosely=claims.below(0.1), reason=BEYOND)
+    @at_the_end
     def law_large(self, result: Any) -> Any:
-        """It predicts larger starts as well."""
-        return at_the_end(lambda result: worst_error(result, from_smallest(result).mean(axis=0), large_starts(result)))(
-            result
-        )
+        """The law of the race predicts from the ends at the smallest initial scale those at large ones, σ > .01
+        (largest error of the mean share, Δ < √2).
+        """
+        return labelled(worst_error(result, from_smallest(result).mean(axis=0), large_starts(result)), "scale")
 
-    @claims.paper(
-        LECTURE.at("reduction and exact solutions; solved here"), claims.below(0.05), loosely=claims.below(0.1)
-    )
+    @claims.theory(claims.below(0.05), loosely=claims.below(0.1))
+    @at_the_end
     def nothing_fitted(self, result: Any) -> Any:
-        """Freely growing units predict every share from small starts with nothing fitted (largest error, Δ <
-        √2).
+        """The law of the race, started from the free growth of single units, predicts every share from small initial
+        scales with nothing fitted (largest error of the mean share, Δ < √2).
         """
-        return at_the_end(lambda result: worst_error(result, predicted_share(result), small_starts(result)))(result)
+        return labelled(worst_error(result, predicted_share(result), small_starts(result)), "scale")
 
-    @claims.paper(LECTURE.at("transition to nonlinearity; derived here"), claims.below(0.02))
+    @claims.theory(claims.below(0.02))
+    @at_the_end
     def index(self, result: Any) -> Any:
-        """A function's index of nonlinearity is not 1 but (2−Δ²)/(2+Δ²), where units are all nonlinear
-        (distance).
+        """Where all units are nonlinear, the index of nonlinearity of the learned function is not 1 but (2−Δ²)/(2+Δ²)
+        (distance, Δ ≤ .4, smallest initial scale).
         """
-        return at_the_end(lambda result: index_gap(result))(result)
+        return labelled(index_gap(result), "run")
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._margin_figure import draw

@@ -9,6 +9,16 @@ from festina import claims
 from festina._lazy import jax, jnp, np
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
 from festina.experiments._fields import Distinct, Duration
+from festina.experiments.race._routing_measures import (
+    balanced_errors,
+    conditions,
+    predicted_speed_ups,
+    race_errors,
+    racing,
+    separate,
+    small_start_shares,
+    speed_ups,
+)
 from festina.experiments.race._routing_networks import (
     Arm,
     decoupled,
@@ -33,9 +43,10 @@ class Routing(Experiment):
 
     M input and M output domains are joined by one shared matrix, y_o = W3_o W2 W1_i x_i, as translations between many
     languages by a common representation. Each input is trained on K of the M outputs; L = M⁻² Σ_trained ½|Y − W_oi|².
-    From decoupled weights each mode follows τḃ1 = (K/M²) b2 b3 E, τḃ2 = (K/M) b1 b3 E, τḃ3 = (K/M²) b1 b2 E with
-    E = s − b1 b2 b3. From a balanced start, b2 = √M b1, the product obeys τu̇ = 3K M^(−5/3) u^(4/3) (s − u), which is
-    faster by K·M^(1/3) than a network of its own for every pair. The normalisation matters: with the loss averaged
+    From decoupled weights (the formulas were derived here; the lecture shows the network, the domains, and that race
+    dynamics favor shared structure) each mode follows τḃ1 = (K/M²) b2 b3 E, τḃ2 = (K/M) b1 b3 E, τḃ3 = (K/M²) b1 b2 E
+    with E = s − b1 b2 b3. From a balanced start, b2 = √M b1, the product obeys τu̇ = 3K M^(−5/3) u^(4/3) (s − u), which
+    is faster by K·M^(1/3) than a network of its own for every pair. The normalisation matters: with the loss averaged
     over *trained* pairs all dependence on K is gone (see `festina.worlds.routing`).
 
     The race: a network has a shared pathway and a private one for every pair. Both see the same error, and from
@@ -119,15 +130,14 @@ class Routing(Experiment):
             ]
             for kind in STARTS
         ]
-        timescales = np.asarray(config.domains, float)[:, None] ** 2
-        separate = fs.theory.chain(3, strengths[None, :], config.initial, timescale=timescales)
+        alone = separate(config)
 
         def curves(time: Any) -> dict[str, Any]:
             solved = [[solution(time) for solution in row] for row in shared]
             return {
                 "strength": np.stack([np.stack([one["strength"] for one in row], axis=1) for row in solved], axis=1),
                 "loss": np.stack([np.stack([one["loss"] for one in row], axis=1) for row in solved], axis=1),
-                "separate_strength": separate(time)["product"],
+                "separate_strength": alone(time)["product"],
             }
 
         return curves
@@ -157,47 +167,45 @@ class Routing(Experiment):
         Preset("large start", "From a product of 1 there is no wait.", {"initial": 1.0}),
     )
 
-    @claims.paper(SAXE_2022.at("routing network, reduction"), claims.below(1e-8))
+    @claims.theory(claims.below(1e-8), source=LECTURE.at("reduction and (occasionally) exact solutions"))
     def reduction(self, result: Any) -> Any:
-        """A full decoupled network follows the reduction to three numbers a mode, for every M and K."""
+        """A routing network of decoupled weights follows the reduction to three numbers a mode, for every number M of
+        domains and K of trained outputs (largest error).
+        """
         return result.errors()
 
-    @claims.paper(SAXE_2022.at("routing network, reduction"), claims.below(1e-8))
+    @claims.theory(claims.below(1e-8))
     def balanced(self, result: Any) -> Any:
-        """From a balanced start it follows τu̇ = 3K M^(−5/3) u^(4/3) (s − u), a chain of depth 3."""
+        """From a balanced start a routing network follows τu̇ = 3K M^(−5/3) u^(4/3) (s − u), a chain of depth 3 (largest
+        error for each M and K).
+        """
         return balanced_errors(result)
 
-    @claims.paper(LECTURE.at("dynamics of abstraction"), claims.below(0.01))
+    @claims.theory(claims.below(0.01))
     def speed_up(self, result: Any) -> Any:
-        """Sharing is faster than a network per pair by K·M^(1/3) (largest relative error over M, K and
+        """A shared network learns faster than a network per pair by K·M^(1/3) (largest relative error over M, K and
         modes).
         """
         return np.abs(speed_ups(result) / predicted_speed_ups(result)[:, None] - 1.0).max()
 
-    @claims.paper(SAXE_2022.at("race dynamics"), claims.below(1e-6))
+    @claims.theory(claims.below(1e-6))
     def race_law(self, result: Any) -> Any:
-        """What shared and private pathways end with is given by the conserved u^(−1/3) − K M^(1/3) v^(−1/3)."""
+        """What shared and private pathways end with is given by the conserved u^(−1/3) − K M^(1/3) v^(−1/3) (largest
+        error of the shared pathway's share).
+        """
         return race_errors(result)
 
     @claims.paper(LECTURE.at("race dynamics favor shared structure"), claims.above(0.9))
     def race_won(self, result: Any) -> Any:
-        """From a small start the shared pathway takes nearly all of every mode, for every K."""
+        """Race dynamics favor shared structure: from a small start the shared pathway takes nearly all of every mode,
+        for every K (its share; our threshold).
+        """
         return small_start_shares(result)
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._routing_figure import draw
 
         return draw(result)
-
-
-def conditions(config: Any) -> list[tuple[int, int]]:
-    """(M, K) of all networks whose speed is measured."""
-    return [(domains, trained) for domains in config.domains for trained in config.trained if trained <= domains]
-
-
-def racing(config: Any) -> list[int]:
-    """K of all networks whose pathways race."""
-    return [trained for trained in config.trained if trained <= config.race_domains]
 
 
 def _alone(config: Any) -> Arm:
@@ -251,68 +259,3 @@ def _observe(config: Any, arms: dict[str, Arm], weights: dict[str, Any]) -> dict
         "racing_share": (shared / full).reshape(grid),
         "racing_total": (arms["race"].strengths(weights["race"]) / full).reshape(grid),
     }
-
-
-def balanced_errors(result: Any) -> Any:
-    """The largest |simulation − closed form| of each condition from balanced starts."""
-    strengths = mode_strengths()
-    simulated = result["strength"].isel(run=0).sel(start="balanced").transpose("condition", "time", "mode").values
-    exact = [
-        fs.theory.routing.balanced(strengths, result.config.initial, domains, trained)(result["time"].values)["product"]
-        for domains, trained in conditions(result.config)
-    ]
-    return np.abs(simulated - np.stack(exact)).max(axis=(1, 2))
-
-
-def speed_ups(result: Any) -> Any:
-    """Half-time of a network per pair over that of the balanced shared network: (condition, mode)."""
-    half = 0.5 * mode_strengths()
-    time = result["time"].values
-
-    def half_times(values: Any) -> Any:
-        return fs.measures.crossing_time(time, values / half[:, None], 1.0)
-
-    shared = result["strength"].isel(run=0).sel(start="balanced").transpose("condition", "mode", "time").values
-    alone = half_times(result["separate_strength"].isel(run=0).transpose("domains", "mode", "time").values)
-    rows = [result.config.domains.index(domains) for domains, _ in conditions(result.config)]
-    ratios = alone[rows] / half_times(shared)
-    if not np.all(np.isfinite(ratios)):
-        raise claims.NotApplicable("needs a longer run: a network per pair has not learned half of every mode")
-    return ratios
-
-
-def predicted_speed_ups(result: Any) -> Any:
-    return np.array([fs.theory.routing.speed_up(*condition) for condition in conditions(result.config)])
-
-
-def race_shares(result: Any) -> Any:
-    """What the conserved quantity says of the shared pathway's final share: (K, start, mode)."""
-    domains, strengths = result.config.race_domains, mode_strengths()
-    return np.array(
-        [
-            [[fs.theory.routing.race_outcome(s, start, start, domains, trained)[0] / s for s in strengths]
-             for start in result.config.race_initial]
-            for trained in racing(result.config)
-        ]
-    )  # fmt: skip
-
-
-def race_errors(result: Any) -> Any:
-    """The largest |simulation − theory| of the shared pathway's final share."""
-    final = _final_shares(result).isel(run=0).transpose("racing", "race_initial", "mode").values
-    return np.abs(final - race_shares(result)).max()
-
-
-def small_start_shares(result: Any) -> Any:
-    """Final shares of the shared pathway from the smallest start."""
-    smallest = min(result.config.race_initial)
-    if smallest > 0.01:
-        raise claims.NotApplicable("needs a race from a start of at most .01")
-    return _final_shares(result).sel(race_initial=smallest).values
-
-
-def _final_shares(result: Any) -> Any:
-    final = result.data.isel(time=-1)
-    if float(abs(final["racing_total"] - 1.0).max()) > 1e-7:
-        raise claims.NotApplicable("needs a longer run: the race is not over")
-    return final["racing_share"]

@@ -24,6 +24,7 @@ from festina.experiments.race._tasks_networks import (
 from festina.sources import SAXE_2022
 
 SMALL = 1e-4  # a start is small up to this strength
+TINY = 1e-6  # and as good as vanishing up to this one: what is left of the loser goes with its third root
 LARGE = 0.2  # and large from this one on
 
 TaskCount = Annotated[int, Field(ge=2, le=12)]
@@ -154,53 +155,59 @@ class Tasks(Experiment):
         ),
     )
 
-    @claims.paper(SAXE_2022.at("race reduction; for vectors derived here"), claims.below(0.02))
+    @claims.theory(claims.below(0.02))
     def reduction(self, result: Any) -> Any:
-        """From the smallest start a network ends where the reduction does (largest gap of the shared
-        pathway's share of energy, over all cosines).
+        """From the smallest start a gated network ends where the race reduction for vectors does (largest gap of the
+        shared pathway's share of energy, over all cosines).
         """
         return _gaps(result)
 
-    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(0.05))
+    @claims.theory(claims.below(0.05))
     def crossing(self, result: Any) -> Any:
-        """Curves of the two smallest starts cross at ρ* = −1/C (distance of the crossing)."""
-        return np.abs(crossings(result) - _critical(result))
+        """Shares of the shared pathway from the two smallest starts, as functions of the targets' cosine, cross at
+        ρ* = −1/C (distance of the crossing).
+        """
+        return np.abs(crossings(result) - _critical(result)).rename(tasks="world")
 
-    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(0.05))
+    @claims.theory(claims.below(0.05))
     def shared_wins(self, result: Any) -> Any:
-        """With |ȳ| ≥ 1.5/C, the shared pathway ends with the share (1 + (C−1)ρ)/C of the energy (largest
-        gap).
+        """A pathway shared by C tasks whose mean target has |ȳ| ≥ 1.5/C ends with the share (1 + (C−1)ρ)/C of the
+        energy (largest gap, smallest start).
         """
         return _excess(result, 1.5, np.inf, lambda mean: mean**2)
 
-    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(0.01))
+    @claims.theory(claims.below(0.01))
     def private_win(self, result: Any) -> Any:
-        """With |ȳ| ≤ 0.7/C, it ends with nothing (its largest share)."""
+        """A pathway shared by C tasks whose mean target has |ȳ| ≤ 0.7/C ends with nothing (its largest share of the
+        energy, smallest start).
+        """
         return _excess(result, 0.0, 0.7, lambda mean: 0.0 * mean)
 
-    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.above(20.0))
+    @claims.theory(claims.above(20.0))
     def transition(self, result: Any) -> Any:
-        """From the smallest start the shared pathway has far more energy just above ρ* than just below (|ȳ| =
-        1.25/C against 0.75/C).
+        """From the smallest start the shared pathway has far more energy just above ρ* = −1/C than just below (ratio at
+        |ȳ| = 1.25/C and 0.75/C; our threshold).
         """
-        return _contrast(result, _smallest(result))
+        return _contrast(result, _smallest(result, TINY))
 
-    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.below(5.0))
+    @claims.theory(claims.below(5.0))
     def no_transition(self, result: Any) -> Any:
-        """From a large start it does not, beyond what the targets' own mean explains, (1.25/0.75)² = 2.8."""
+        """From a large start the shared pathway has little more energy just above ρ* = −1/C than just below (ratio at
+        |ȳ| = 1.25/C and 0.75/C; the mean target alone gives 2.8; our threshold).
+        """
         return _contrast(result, _largest(result))
 
-    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.near(1.0, 0.05))
+    @claims.theory(claims.near(1.0, 0.05))
     def one_does_all(self, result: Any) -> Any:
-        """If all tasks are alike, one pathway does everything (effective number of pathways at ρ = 1)."""
-        return _final(result, "effective_number").isel(mean_target=-1).values
+        """If all tasks are alike, ρ = 1, one pathway does everything (effective number of pathways, smallest start)."""
+        return _final(result, "effective_number").isel(mean_target=-1).rename(tasks="world")
 
-    @claims.paper(SAXE_2022.at("race reduction; derived here"), claims.near(1.0, 0.05))
+    @claims.theory(claims.near(1.0, 0.05))
     def each_its_own(self, result: Any) -> Any:
-        """If tasks are as different as can be, all private pathways take part, and only they (effective
-        number over C).
+        """If tasks are as different as can be, all private pathways take part, and only they (effective number of
+        pathways over C, smallest start).
         """
-        return (_final(result, "effective_number").isel(mean_target=0) / result["tasks"]).values
+        return (_final(result, "effective_number").isel(mean_target=0) / result["tasks"]).rename(tasks="world")
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.race._tasks_figure import draw
@@ -217,14 +224,14 @@ def shared_energy(strength: Any) -> Any:
 
 def _final(result: Any, name: str) -> Any:
     """A variable at the end, from the smallest start: (run, tasks, mean target)."""
-    require_settled(result["loss"].sel(initial=_smallest(result)))
+    require_settled(result, initial=_smallest(result))
     return result[name].isel(time=-1).sel(initial=_smallest(result)).transpose("run", "tasks", "mean_target")
 
 
-def _smallest(result: Any) -> float:
+def _smallest(result: Any, most: float = SMALL) -> float:
     smallest = min(result.config.initial)
-    if smallest > SMALL:
-        raise claims.NotApplicable(f"needs a start of {SMALL:g} or smaller")
+    if smallest > most:
+        raise claims.NotApplicable(f"needs a start of {most:g} or smaller")
     return smallest
 
 
@@ -241,7 +248,7 @@ def _critical(result: Any) -> Any:
 
 def _gaps(result: Any) -> Any:
     predicted = shared_energy(result.theory["strength"].isel(time=-1).sel(initial=_smallest(result)))
-    return np.abs(_final(result, "share") - predicted).max(["tasks", "mean_target"]).values
+    return np.abs(_final(result, "share") - predicted).max(["tasks", "mean_target"])
 
 
 def crossings(result: Any) -> Any:
@@ -251,11 +258,11 @@ def crossings(result: Any) -> Any:
     if len(starts) < 2 or starts[1] > SMALL:
         raise claims.NotApplicable(f"needs two starts of {SMALL:g} or smaller")
     _require_close(result)
-    require_settled(result["loss"].sel(initial=starts))
+    require_settled(result, initial=starts)
     share = result["share"].isel(time=-1).transpose("run", "tasks", "initial", "mean_target")
     ahead = (share.sel(initial=starts[0]) - share.sel(initial=starts[1])).values
     means = [[_last_rise(result["mean_target"].values, row) for row in rows] for rows in ahead]
-    return cosine_at(np.array(result.config.tasks, float)[None], np.array(means))
+    return xr.DataArray(cosine_at(np.array(result.config.tasks, float)[None], np.array(means)), dims=("run", "tasks"))
 
 
 def _last_rise(position: Any, values: Any) -> float:
@@ -270,10 +277,11 @@ def _last_rise(position: Any, values: Any) -> float:
 
 def _excess(result: Any, low: float, high: float, expected: Any) -> Any:
     """The largest |share − expected| of each run over |ȳ| between ``low``/C and ``high``/C."""
+    _smallest(result, TINY)
     share = _final(result, "share")
     relative = share["mean_target"] * share["tasks"]
     gap = np.abs(share - expected(share["mean_target"])).where((relative >= low - 1e-9) & (relative <= high + 1e-9))
-    return gap.max(["tasks", "mean_target"]).values
+    return gap.max(["tasks", "mean_target"])
 
 
 def _require_close(result: Any) -> None:
@@ -286,10 +294,10 @@ def _require_close(result: Any) -> None:
 def _contrast(result: Any, initial: float) -> Any:
     """The share just above ρ* over that just below (means over runs), for every C."""
     _require_close(result)
-    require_settled(result["loss"].sel(initial=initial))
+    require_settled(result, initial=initial)
     share = result["share"].isel(time=-1).sel(initial=initial).mean("run").transpose("tasks", "mean_target").values
     ratios = []
     for count, row in zip(result.config.tasks, share, strict=True):
         after, before = np.interp(np.array([1.25, 0.75]) / count, result["mean_target"].values, row)
         ratios.append(after / before)
-    return np.array(ratios)
+    return xr.DataArray(ratios, dims="world")

@@ -16,7 +16,7 @@ def best_curve(contexts: int, scale: float, starts: int, clock: tuple[float, ...
     """The closed form L/L(0), with one or two initial strengths, whose largest distance from a curve is least."""
     from scipy.optimize import minimize
 
-    predicted = _closed_form(contexts, scale, clock)
+    predicted = closed_form(contexts, scale, clock)
 
     def squares(logs: Any) -> float:
         return float(np.mean((predicted(logs) - curve) ** 2))
@@ -29,7 +29,7 @@ def best_curve(contexts: int, scale: float, starts: int, clock: tuple[float, ...
 
 
 @cache
-def _closed_form(contexts: int, scale: float, clock: tuple[float, ...]) -> Callable[[Any], Any]:
+def closed_form(contexts: int, scale: float, clock: tuple[float, ...]) -> Callable[[Any], Any]:
     """L/L(0) on a clock, by the logarithms of initial strengths (one for both kinds of path, or two); compiled."""
     strengths = fs.worlds.multitask(contexts).strengths
     theory, whole = (

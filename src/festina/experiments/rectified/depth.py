@@ -11,6 +11,7 @@ from festina.experiments.rectified._pathways import DescentConfig, Learner, desc
 from festina.sources import JARVIS_2025
 
 LAYERS = (1, 2)
+LEARNED = 0.05  # share of the first loss that may be left once the task is learned
 
 
 class Depth(Experiment):
@@ -23,10 +24,10 @@ class Depth(Experiment):
     belongs to a context if it is on for most of its objects.
 
     The source finds a first layer that is shared by all contexts and applies no nonlinearity, and mixed selectivity in
-    the second. Over ten runs the first layer is nearly linear (R² of .986 to .993, where above .99 was expected), with
-    no more than two thirds of its strength in units that are on in all contexts. The second layer bends (R² = .91), and
-    no number of contexts dominates it: one, two and three contexts have about .3 each. Which one leads depends on the
-    run; units of two contexts do in six of ten.
+    the second; what counts as such here, R² above .99 and the other bounds, are thresholds of our own. Over ten runs
+    the first layer is nearly linear (R² of .986 to .993), with no more than two thirds of its strength in units that
+    are on in all contexts. The second layer bends (R² = .91), and no number of contexts dominates it: one, two and
+    three contexts have about .3 each. Which one leads depends on the run; units of two contexts do in six of ten.
     """
 
     name = "rectified/depth"
@@ -88,37 +89,67 @@ class Depth(Experiment):
         ),
     )
 
-    @claims.paper(JARVIS_2025.at("two hidden layers"), claims.below(0.05))
+    @claims.check(claims.below(LEARNED), reason="the run is too short, or its networks are too narrow")
     def solved(self, result: Any) -> Any:
-        """The network learns the task (loss at the end over that at the start)."""
-        return _final(result["loss"] / result["loss"].isel(time=0))
+        """The network with two hidden layers has learned the task (loss at the end over that at the start)."""
+        return _left(result)
 
-    @claims.paper(JARVIS_2025.at("two hidden layers"), claims.above(0.99))
+    @claims.paper(
+        JARVIS_2025.at("effect of depth: no nonlinearity applied in the first layer"),
+        claims.above(0.99),
+        reason="our threshold: R² lies between .986 and .993 over ten runs; see the experiment's description",
+    )
     def linear_first_layer(self, result: Any) -> Any:
-        """The first layer applies no nonlinearity: what it does is linear in the input (R² at the end)."""
-        return _final(result["linearity"].sel(layer=1))
-
-    @claims.paper(JARVIS_2025.at("two hidden layers"), claims.above(0.95))
-    def shared_first_layer(self, result: Any) -> Any:
-        """The first layer is shared by all contexts (share of strength in units on in all of them)."""
-        return _final(result["strength"].sel(layer=1).isel(size=-1))
-
-    @claims.paper(JARVIS_2025.at("two hidden layers"), claims.below(0.95))
-    def nonlinear_second_layer(self, result: Any) -> Any:
-        """Nonlinearity and gating are in the second layer (its R² at the end)."""
-        return _final(result["linearity"].sel(layer=2))
-
-    @claims.paper(JARVIS_2025.at("mixed selectivity persists"), claims.above(0.5), budget="full")
-    def mixed_persists(self, result: Any) -> Any:
-        """Mixed selectivity persists: most strength of the second layer is in units of several contexts, not
-        all.
+        """The first of two hidden layers applies no nonlinearity: what it does is linear in the input (R² at the end;
+        our threshold).
         """
-        return _final(result["strength"].sel(layer=2).isel(size=slice(2, -1)).sum("size"))
+        return _final(result, "linearity").sel(layer=1)
 
-    @claims.paper(JARVIS_2025.at("mixed selectivity persists"), claims.above(0.0), budget="full")
+    @claims.paper(
+        JARVIS_2025.at("effect of depth: first layer completely shared"),
+        claims.above(0.95),
+        reason="the source's scope: a layer that is nearly linear need not be on everywhere; see the experiment's "
+        "description",
+    )
+    def shared_first_layer(self, result: Any) -> Any:
+        """The first of two hidden layers is shared by all contexts (share of strength in units on in all of them; our
+        threshold).
+        """
+        return _final(result, "strength").sel(layer=1).isel(size=-1)
+
+    @claims.paper(
+        JARVIS_2025.at("effect of depth: nonlinearity and gating concentrated in deeper layers"), claims.below(0.95)
+    )
+    def nonlinear_second_layer(self, result: Any) -> Any:
+        """Nonlinearity and gating are in the second of two hidden layers (R² of its best linear map of the input, at
+        the end; our threshold).
+        """
+        return _final(result, "linearity").sel(layer=2)
+
+    @claims.paper(
+        JARVIS_2025.at("effect of depth: mixed selectivity persists"),
+        claims.above(0.5),
+        budget="full",
+        reason="the source's scope or our measure of it: one, two and three contexts have about .3 each; see the "
+        "experiment's description",
+    )
+    def mixed_persists(self, result: Any) -> Any:
+        """Mixed selectivity persists: most strength of the second hidden layer is in units of several contexts, not all
+        (share; our threshold).
+        """
+        return _final(_with_several(result), "strength").sel(layer=2).isel(size=slice(2, -1)).sum("size")
+
+    @claims.theory(
+        claims.above(0.0),
+        budget="full",
+        reason="our reading, from networks with one hidden layer: which number of contexts leads depends on the run; "
+        "see the experiment's description",
+    )
     def all_but_one(self, result: Any) -> Any:
-        """Units on in all contexts but one lead the second layer (their share less the largest other)."""
-        return lead_of_but_one(result)
+        """Units on in all contexts but one lead the second of two hidden layers, as they do in a single one (their
+        share of strength less the largest other).
+        """
+        return lead_of_but_one(_with_several(result))
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.rectified._depth_figure import draw
@@ -143,12 +174,31 @@ def _look(network: Any, world: Any) -> dict[str, Any]:
     return jax.tree.map(lambda *layers: jnp.stack(layers), *seen)
 
 
-def _final(values: Any) -> Any:
-    return values.isel(time=-1).values
+def _left(result: Any) -> Any:
+    loss = result["loss"]
+    return loss.isel(time=-1) / loss.isel(time=0)
+
+
+def _final(result: Any, name: str) -> Any:
+    """A variable at the end of runs that have learned the task."""
+    left = _left(result)
+    if bool((left > LEARNED).any()):
+        raise claims.Undecided(
+            f"{int((left > LEARNED).sum())} of {left.size} networks have more than {LEARNED:.0%} of the loss left; "
+            f"needs more than --steps {result['time'].values[-1]:g}"
+        )
+    return result[name].isel(time=-1)
+
+
+def _with_several(result: Any) -> Any:
+    """The result, if all contexts but one are more than one."""
+    if result.config.contexts < 3:
+        raise claims.NotApplicable("needs three contexts or more")
+    return result
 
 
 def lead_of_but_one(result: Any) -> Any:
     """The second layer's share of strength on exactly C − 1 contexts, less the largest share of any other number."""
-    last = result["strength"].sel(layer=2).isel(time=-1)
+    last = _final(result, "strength").sel(layer=2)
     size = result.config.contexts - 1
-    return last.sel(size=size).values - last.drop_sel(size=size).max("size").values
+    return last.sel(size=size, drop=True) - last.drop_sel(size=size).max("size")
