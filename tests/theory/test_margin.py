@@ -60,6 +60,16 @@ def test_starts_beyond_the_target_come_back(starts):
         assert late[name].shape == () and late[name] == pytest.approx(race.end[name], rel=1e-9, abs=1e-300)
 
 
+@pytest.mark.parametrize("start, separation", [(1.0, 1e4), (1e-9, 1e4), (1e40, 1.0), (1e40, 1e40)])
+def test_extreme_margins_and_starts_reach_their_end(start, separation):
+    """At a wide margin a clock off by 1e-13 would be strengths off by 1e-9."""
+    race = theory.race(start, start, separation)
+    late = race([0.0, 1e3])
+    answer = late["nonlinear"][1] * np.hypot(2**0.5, separation) + late["linear"][1] * separation
+    assert answer == pytest.approx(1.0, rel=1e-9)
+    assert late["linear"][1] == pytest.approx(race.end["linear"], rel=1e-9, abs=1e-300)
+
+
 def test_runs_of_very_different_speed_and_late_times():
     """The linear kind alone at a narrow margin takes 1e9 times as long as exclusive-or."""
     race = theory.race([0.1, 0.0, 1e8], [0.0, 0.1, 0.0], [0.5, 1e-8, 0.5])
@@ -187,5 +197,7 @@ def test_what_cannot_be_is_refused():
         theory.race(-1.0, 1.0, 0.5)
     with pytest.raises(ArgumentError, match="`linear` must be positive where `nonlinear` is zero"):
         theory.race(0.0, 1.0, 0.0)
+    with pytest.raises(ArgumentError, match=r"`nonlinear` must be zero or positive, and at most 1e\+40"):
+        theory.race(1e200, 1.0, 0.5)
     with pytest.raises(ArgumentError, match="`units` must be a power of 2"):
         theory.captured(np.array([0.5]), units=100)

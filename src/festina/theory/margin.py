@@ -32,6 +32,7 @@ EXAMPLES = len(CORNERS)
 NEWTON_STEPS = 20
 NEGLIGIBLE = 1e-12
 DIGITS = 50.0  # e^{−50} of any clock is below its last digit
+LARGEST = 1e40  # of a start and of a margin: beyond, the error estimate of the integration overflows
 TOGETHER = 3e3  # relaxation times; beyond, the fastest run would slow down all others
 
 
@@ -115,8 +116,9 @@ def race(nonlinear: Any, linear: Any, separation: Any) -> Race:
         separation: Δ ≥ 0.
     """
     arrays = [np.asarray(part, float) for part in (nonlinear, linear, _separation(separation))]
-    for name, start in zip(("nonlinear", "linear"), arrays, strict=False):
-        require(bool(np.all((start >= 0) & np.isfinite(start))), name, "be zero or positive", start)
+    for name, value in zip(("nonlinear", "linear", "separation"), arrays, strict=True):
+        must = f"be zero or positive, and at most {LARGEST:g}"
+        require(bool(np.all((value >= 0) & (value <= LARGEST))), name, must, value)
     runs = arrays[0] + arrays[1] * arrays[2] > 0
     require(bool(np.all(runs)), "linear", "be positive where `nonlinear` is zero, and so must Δ", linear)
     return Race(*np.broadcast_arrays(*arrays))
@@ -232,16 +234,17 @@ def _integrated_clock(time: np.ndarray, last: np.ndarray, log_sizes: np.ndarray,
     from scipy.integrate import solve_ivp
 
     highest = np.maximum(last, 0.0)  # between its start and its end; a step too long must not overflow
+    unit = 1.0 / np.max(rates, axis=0)  # strengths are as exact as T is in units of the fastest growth
 
     def rate(_: float, clock: np.ndarray) -> np.ndarray:
-        return -np.expm1(np.logaddexp(*(log_sizes + rates * np.minimum(clock, highest))))
+        return -np.expm1(np.logaddexp(*(log_sizes + rates * np.minimum(unit * clock, highest)))) / unit
 
     rising, places = np.unique(np.append(time, 0.0), return_inverse=True)
     if len(rising) == 1:  # one time is no interval
         return np.zeros((len(time), len(last)))
     solved = solve_ivp(rate, rising[[0, -1]], np.zeros(len(last)), "DOP853", rising, rtol=1e-11, atol=1e-13)
     require(solved.success, "time", "be one that the integration reaches", time)
-    return solved.y.T[places[:-1]]
+    return unit * solved.y.T[places[:-1]]
 
 
 def _separation(separation: Any) -> Any:
