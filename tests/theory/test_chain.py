@@ -393,7 +393,8 @@ class TestImbalanced:
         for strength, initial in ((1.0, 0.2), (-1.0, 0.2), (1.0, -0.3), (0.0, 0.3), (1.0, 1e-9), (2.0, 5.0)):
             for shared in (0.0, 0.01, 0.7, 3.0, 50.0):
                 time = shared / 1.3 / np.abs(imbalance)
-                got = [imbalanced(strength, initial, each, input_variance=1.3)(t) for each, t in zip(imbalance, time)]
+                pairs = zip(imbalance, time, strict=True)
+                got = [imbalanced(strength, initial, each, input_variance=1.3)(when) for each, when in pairs]
                 gap = (initial - strength / 1.3) * math.exp(-shared)
                 products = np.stack([each["product"] for each in got])
                 np.testing.assert_allclose(products, strength / 1.3 + gap, rtol=1e-11, atol=1e-15)
@@ -407,10 +408,11 @@ class TestImbalanced:
                 root = math.hypot(imbalance, 2 * initial)
                 second = math.sqrt((imbalance + root) / 2)
                 begin = np.array([initial / second, second])
-                solved = solve_ivp(
-                    lambda _, w: w[::-1] * (strength - w[0] * w[1]),
-                    (0, span[-1]), begin, "DOP853", span, rtol=1e-13, atol=1e-18,
-                ).y.prod(axis=0)  # fmt: skip
+
+                def flow(_, weights, strength=strength):
+                    return weights[::-1] * (strength - weights.prod())
+
+                solved = solve_ivp(flow, (0, span[-1]), begin, "DOP853", span, rtol=1e-13, atol=1e-18).y.prod(axis=0)
                 got = imbalanced(strength, initial, imbalance)(span)["product"]
                 np.testing.assert_allclose(got, solved, rtol=1e-10, atol=1e-12)
 
