@@ -16,7 +16,7 @@ beyond twice the sum and .001; that is the `doubt`.
 import numpy as np
 from jaxtyping import Float
 
-NOTEWORTHY, LARGEST = 0.15, 0.5
+NOTEWORTHY, LARGEST = 0.25, 0.5  # doubts from which there is a warning, and a refusal
 DEGENERATE = 1e-8
 NEGLIGIBLE = 1e-10  # a sum below it is rounding: the start is decoupled
 
@@ -72,7 +72,9 @@ def _blocks(strengths: np.ndarray) -> list[np.ndarray]:
 def _turned(parts: Parts, weights: list[np.ndarray], share: float | None) -> Parts:
     """Equal modes turned to where what grows, and a ``share`` of what decays, is orthogonal; None leaves them."""
     left, strengths, right = (part.copy() for part in parts)
-    for block in _blocks(strengths) if share is not None else []:
+    if share is None:
+        return left, strengths, right
+    for block in _blocks(strengths):
         inward, outward = weights[0] @ right[:, block], weights[1].T @ left[:, block]
         grows, decays = (inward + outward) / 2.0, (inward - outward) / 2.0
         turn = np.linalg.eigh(grows.T @ grows + share * decays.T @ decays)[1]

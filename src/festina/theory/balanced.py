@@ -158,4 +158,5 @@ def determinant_obstruction(
     With Ni = Nh = No and λ = 0, det(W₂W₁) = ±det(W₁)² keeps its sign for ever; if det S has the other sign,
     the flow cannot reach S, and the weakest mode stays unlearned.
     """
-    return bool(obstructed(*(np.asarray(matrix, dtype=float) for matrix in (first, second, correlation)), np))
+    one, two, three = (np.asarray(matrix, dtype=float) for matrix in (first, second, correlation))
+    return bool(obstructed(one, two, three, np))

@@ -53,7 +53,7 @@ def modes(world: Any, initial: Any) -> Modes:
 
     Exact for one layer, for two whose modes share no hidden direction, and for more that are decoupled and balanced
     (`DeepLinear.aligned`). Two layers of random weights are an approximation with a stated `doubt`, of which there is
-    a warning from 15 % on and which is refused beyond 50 %, as are more than two layers that are not decoupled.
+    a warning beyond 25 % and which is refused beyond 50 %, as are more than two layers that are not decoupled.
 
     Args:
         world: a world with white inputs.

@@ -312,8 +312,10 @@ def _eigen(strengths: np.ndarray, overlaps: np.ndarray) -> tuple[np.ndarray, np.
 
 def _with_end(time: Any, finite: Callable[[Any], Any], end: Callable[[], Any]) -> Any:
     """A course at finite times, and its end at infinite ones."""
-    endless = False if is_traced(time) else np.isinf(np.asarray(time, float)) & (np.asarray(time, float) > 0)
-    if not np.any(endless):
+    if is_traced(time):
+        return finite(time)
+    endless = np.asarray(np.asarray(time, float) == np.inf)
+    if not endless.any():
         return finite(time)
     last = np.asarray(end())
     early = np.asarray(finite(np.where(endless, 0.0, time)))
