@@ -372,3 +372,22 @@ def test_determinant_obstruction():
     assert solution(np.full(5, 1e5))["loss"][0] == pytest.approx(weakest**2 / 2, rel=1e-9)
     assert not determinant_obstruction(*problem((4, 4, 4), 1.0)[:2], mirrored)
     assert not determinant_obstruction(*problem((3, 3, 5), 0.0))
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_no_rounding_error_leaves_the_saddle(size):
+    """Weights balanced up to rounding, whose growing part is singular up to rounding: about half of them escaped."""
+    for seed in range(6):
+        generator = np.random.default_rng(seed + 1000 * size)
+        first = generator.normal(size=(size, size)) * 10 ** generator.uniform(-3, 0.5)
+        turn, left, right = (np.linalg.qr(generator.normal(size=(size, size)))[0] for _ in range(3))
+        second, strengths = turn @ first.T, np.linspace(2.0, 0.5, size)
+        correlation = left * strengths @ right
+        if not determinant_obstruction(first, second, correlation):
+            correlation[0] *= -1.0
+        with pytest.warns(FestinaWarning, match="never learns the weakest mode, and this solution stays there"):
+            solution = balanced(first, second, correlation)
+        assert worst(solution(TIMES), integrated(first, second, correlation, TIMES)) < 1e-9
+        late = np.array([0, 0, 0, 3, 1e3]), np.array([10, 30, 100, 300, 1e5])
+        ends = [solution(times)["loss"][-1] for times in late]
+        np.testing.assert_allclose([*ends, solution.limit()["loss"]], 0.125, rtol=1e-9)

@@ -240,6 +240,13 @@ class TestTimes:
         early, late = math.log(999) - math.log(9), math.log(999) + math.log(9)
         assert stage_index(2, 1.0, 1e-3) == pytest.approx(late / early - 1, rel=1e-13)
         assert np.all(np.diff(stage_index(3, 1.0, np.array([1e-1, 1e-2, 1e-4, 1e-8])) / 1.0) < 0)
+        assert stage_index(3, 1.0, 0.5) == math.inf
+
+    def test_stage_index_where_there_are_no_stages(self):
+        for depth, strength, initial in ((2, 1.0, 0.95), (3, 1.0, np.array([0.1, -0.1])), (2, 1.0, 0.0), (2, 0.0, 0.1)):
+            with pytest.raises(ArgumentError, match="`initial` must be below 90 % of s/λ and not be stuck"):
+                stage_index(depth, strength, initial)
+        assert np.isfinite(stage_index(1, 1.0, -0.1))
 
 
 class TestShapes:
@@ -379,6 +386,40 @@ class TestImbalanced:
     def test_an_imbalance_crosses_the_saddle(self):
         product = imbalanced(1.0, -1.0, np.array([0.0, 1e-100, 1e-6]))(np.array([100.0, 300.0]))["product"]
         np.testing.assert_allclose(product, [[0.0, -1e-87, 1.0], [0.0, 1.0, 1.0]], atol=1e-12)
+
+    def test_any_size_of_the_imbalance(self):
+        """With 1 - 1e-12 < √(ℓ² + 4a²)/|ℓ| ≤ 1 the course is an exponential of rate λ|ℓ|, whatever ℓ is."""
+        imbalance = np.array([1e7, -1e9, 1e15, 1e20, 1e100, -1e300])
+        for strength, initial in ((1.0, 0.2), (-1.0, 0.2), (1.0, -0.3), (0.0, 0.3), (1.0, 1e-9), (2.0, 5.0)):
+            for shared in (0.0, 0.01, 0.7, 3.0, 50.0):
+                time = shared / 1.3 / np.abs(imbalance)
+                pairs = zip(imbalance, time, strict=True)
+                got = [imbalanced(strength, initial, each, input_variance=1.3)(when) for each, when in pairs]
+                gap = (initial - strength / 1.3) * math.exp(-shared)
+                products = np.stack([each["product"] for each in got])
+                np.testing.assert_allclose(products, strength / 1.3 + gap, rtol=1e-11, atol=1e-15)
+                np.testing.assert_allclose([each["loss"] for each in got], 0.65 * gap**2, rtol=1e-11)
+
+    def test_large_imbalances_follow_the_two_weights(self):
+        """In the time scale of ℓ, for which an explicit integration is accurate."""
+        for imbalance in (3.0, 1e2, 1e4):
+            for strength, initial in ((1.0, 0.2), (-1.0, 0.2), (-1.4, 1e-6), (0.0, 2.0), (1.0, -30.0)):
+                span = np.linspace(0.0, 6.0, 7) / imbalance
+                root = math.hypot(imbalance, 2 * initial)
+                second = math.sqrt((imbalance + root) / 2)
+                begin = np.array([initial / second, second])
+
+                def flow(_, weights, strength=strength):
+                    return weights[::-1] * (strength - weights.prod())
+
+                solved = solve_ivp(flow, (0, span[-1]), begin, "DOP853", span, rtol=1e-13, atol=1e-18).y.prod(axis=0)
+                got = imbalanced(strength, initial, imbalance)(span)["product"]
+                np.testing.assert_allclose(got, solved, rtol=1e-10, atol=1e-12)
+
+    def test_what_is_no_imbalance_is_refused(self):
+        for imbalance in (math.nan, math.inf, np.array([1.0, -math.inf])):
+            with pytest.raises(ArgumentError, match="`imbalance` must be finite"):
+                imbalanced(1.0, 0.1, imbalance)
 
     def test_no_overflow_anywhere(self):
         grid = np.meshgrid([0.0, 1.0, -1e3, 1e3, 1e-300], [0.0, 1e-300, -1e-3, 1.0, 1e6], [0.0, 1e-200, -5.0, 1e6])

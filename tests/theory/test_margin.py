@@ -47,6 +47,40 @@ def test_the_race_is_the_flow_of_all_six_pathways(number):
     np.testing.assert_allclose(race.end["linear"][number], class_one[-1], atol=1e-7)
 
 
+@pytest.mark.parametrize("starts", [(1.0, 1.0), (0.0, 3.0), (40.0, 1e-3), (1e-6, 1e-2)])
+def test_starts_beyond_the_target_come_back(starts):
+    time = np.array([0.0, 0.3, 1.0, 4.0, 30.0])
+    race = theory.race(*starts, 1.0)
+    course = race(time)
+    first, _, class_one, _ = integrated(*starts, 1.0, time)
+    np.testing.assert_allclose(course["nonlinear"], first, atol=1e-8)
+    np.testing.assert_allclose(course["linear"], class_one, atol=1e-8)
+    late = race(1e12)  # one time and one race
+    for name in ("nonlinear", "linear"):
+        assert late[name].shape == () and late[name] == pytest.approx(race.end[name], rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("start, separation", [(1.0, 1e4), (1e-9, 1e4), (1e40, 1.0), (1e40, 1e40)])
+def test_extreme_margins_and_starts_reach_their_end(start, separation):
+    """At a wide margin a clock off by 1e-13 would be strengths off by 1e-9."""
+    race = theory.race(start, start, separation)
+    late = race([0.0, 1e3])
+    answer = late["nonlinear"][1] * np.hypot(2**0.5, separation) + late["linear"][1] * separation
+    assert answer == pytest.approx(1.0, rel=1e-9)
+    assert late["linear"][1] == pytest.approx(race.end["linear"], rel=1e-9, abs=1e-300)
+
+
+def test_runs_of_very_different_speed_and_late_times():
+    """The linear kind alone at a narrow margin takes 1e9 times as long as exclusive-or."""
+    race = theory.race([0.1, 0.0, 1e8], [0.0, 0.1, 0.0], [0.5, 1e-8, 0.5])
+    time = np.array([0.0, 1e3, 1e9, 1e13])
+    course = race(time)
+    for name in ("nonlinear", "linear"):
+        np.testing.assert_allclose(course[name][-1], race.end[name], rtol=1e-9)
+    alone = 1 / (1 + (1e9 - 1) * np.exp(-1e-8 * time))  # the logistic curve of Δρ
+    np.testing.assert_allclose(course["linear"][:, 1], alone / 1e-8, rtol=1e-8)
+
+
 def test_the_end_answers_every_example_and_forgets_the_scale_at_the_crossing():
     separation = np.array([0.0, 0.5, theory.crossing(), 1.3])
     ends = [theory.race(start, start / 3, separation).end for start in (1e-1, 1e-4, 1e-9)]
@@ -163,5 +197,7 @@ def test_what_cannot_be_is_refused():
         theory.race(-1.0, 1.0, 0.5)
     with pytest.raises(ArgumentError, match="`linear` must be positive where `nonlinear` is zero"):
         theory.race(0.0, 1.0, 0.0)
+    with pytest.raises(ArgumentError, match=r"`nonlinear` must be zero or positive, and at most 1e\+40"):
+        theory.race(1e200, 1.0, 0.5)
     with pytest.raises(ArgumentError, match="`units` must be a power of 2"):
         theory.captured(np.array([0.5]), units=100)

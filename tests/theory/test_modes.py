@@ -1,11 +1,15 @@
 """Full networks as chains: exact where the modes are decoupled, close where weights are small."""
 
+import functools
+import warnings
+
 import jax
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import festina as fs
-from festina.errors import ArgumentError
+from festina.errors import ArgumentError, FestinaWarning
 from festina.networks import DeepLinear
 from festina.theory.modes import singular_modes
 from festina.worlds import Dataset, Teacher
@@ -32,6 +36,130 @@ def test_small_random_weights_follow_the_modes(world):
         comparison = fs.compare(run, fs.theory.modes(world, initial=network))
         errors.append(comparison.errors["map"] / float(abs(run["map"]).max()))
     assert errors[1] < 0.06 and errors[1] < errors[0]
+
+
+def integrated(network, teacher, times):
+    """Every weight by DOP853, and the map at the times."""
+    weights = [np.asarray(weight, float) for weight in network.weights]
+    edges = np.cumsum([weight.size for weight in weights])[:-1]
+    moments = teacher.moments
+    variance, cross = float(moments.inputs[0, 0]), np.asarray(moments.cross)
+
+    def split(flat):
+        return [part.reshape(weight.shape) for part, weight in zip(np.split(flat, edges), weights, strict=True)]
+
+    def product(parts, size):
+        return functools.reduce(lambda done, part: part @ done, parts, np.eye(size))
+
+    def rate(_, flat):
+        parts = split(flat)
+        error = cross - variance * product(parts, cross.shape[1])
+        before = [product(parts[:k], cross.shape[1]) for k in range(len(parts))]
+        after = [product(parts[k + 1 :], part.shape[0]) for k, part in enumerate(parts)]
+        return np.concatenate([(a.T @ error @ b.T).ravel() for a, b in zip(after, before, strict=True)])
+
+    start = np.concatenate([weight.ravel() for weight in weights])
+    solved = solve_ivp(rate, (0, times[-1]), start, "DOP853", times, rtol=1e-11, atol=1e-13).y.T
+    return np.stack([product(split(flat), cross.shape[1]) for flat in solved])
+
+
+def error_of(solution, network, teacher, until=8.0):
+    times = np.linspace(0, until, 25)
+    gap = solution(times)["map"] - integrated(network, teacher, times)
+    return np.max(np.abs(gap)) / np.max(np.linalg.svd(teacher.map)[1])
+
+
+def hidden_start(first, second, teacher, units=5, seed=0):
+    """Two layers with hidden vectors ``first`` and ``second`` for each mode, in a random orthogonal frame."""
+    left, _, right = singular_modes(teacher.map)
+    frame = np.linalg.qr(np.random.default_rng(seed).normal(size=(units, units)))[0]
+    return DeepLinear((frame[:, : len(first)] @ first @ right.T, left @ second.T @ frame[:, : len(second)].T))
+
+
+TEACHER = Teacher(np.random.default_rng(3).normal(size=(3, 4)), 0.7)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((0.1, 0.9, 0.3), (0.7, 0.2, 0.3)),
+        ((0.5, 0.3, 0.4), (-0.5, 0.3, -0.1)),
+        ((0.0, 0.3, 0.4), (0.2, 0.0, 0.0)),
+        ((2.0, 0.3, 1.0), (2.0, -3.0, -1.0)),
+    ],
+)
+def test_two_decoupled_layers_need_not_be_equal(first, second):
+    network = hidden_start(np.diag(first), np.diag(second), TEACHER)
+    solution = fs.theory.modes(TEACHER, network)
+    stuck = np.any(np.add(first, second) == 0)  # at a saddle, which rounding errors of an integration leave in time
+    assert solution.doubt == 0.0 and error_of(solution, network, TEACHER, 2.0 if stuck else 8.0) < 1e-8
+
+
+def test_hidden_vectors_of_one_mode_need_not_be_parallel():
+    first, second = np.zeros((5, 3)), np.zeros((5, 3))
+    first[[0, 1, 2], [0, 1, 2]], second[[0, 1, 2], [0, 1, 2]] = (0.3, 0.2, 0.4), (0.1, 0.5, 0.2)
+    second[[3, 4], [0, 1]] = (0.6, 0.3)
+    network = hidden_start(first, second, TEACHER)
+    solution = fs.theory.modes(TEACHER, network)
+    assert solution.doubt == 0.0 and error_of(solution, network, TEACHER) < 1e-8
+
+
+def test_equal_strengths_do_not_hide_decoupled_layers():
+    teacher = Teacher(np.eye(3))
+    network = hidden_start(np.diag([0.1, 0.2, 0.1]), np.diag([0.1, -0.2, 0.4]), teacher)
+    solution = fs.theory.modes(teacher, network)
+    assert solution.doubt == 0.0 and error_of(solution, network, teacher) < 1e-8
+
+
+def test_one_layer_is_exact_from_any_start():
+    network = DeepLinear((np.random.default_rng(1).normal(size=(3, 4)),))
+    solution = fs.theory.modes(TEACHER, network)
+    assert error_of(solution, network, TEACHER) < 1e-9
+    run = fs.flow(network, TEACHER, until=3.0)
+    np.testing.assert_allclose(solution(run["time"].values)["loss"], run["loss"], atol=1e-8)
+
+
+@pytest.mark.parametrize("signs", [(1, 1, 1), (-1, 1, -1)])
+def test_three_decoupled_layers_keep_their_signs(signs):
+    left, _, right = singular_modes(TEACHER.map)
+    network = DeepLinear.aligned(left, np.array([0.1, 0.2, 0.3]), right, (4, 5))
+    *others, last = (np.asarray(weight) for weight in network.weights)
+    network = DeepLinear((*others, left * signs @ left.T @ last))
+    assert error_of(fs.theory.modes(TEACHER, network), network, TEACHER, 2.0) < 1e-8
+
+
+def test_starts_that_are_not_decoupled_are_refused():
+    for scale in (1e-3, 0.1):
+        narrow = DeepLinear.init(jax.random.key(0), (4, 2, 4), scale)
+        with pytest.raises(ArgumentError, match="`initial` must have modes that share few hidden directions"):
+            fs.theory.modes(Teacher(np.diag([2.0, 1.5, 1.0, 0.5])), narrow)
+    with pytest.raises(ArgumentError, match="`initial` must have modes that share few hidden directions"):
+        fs.theory.modes(TEACHER, DeepLinear.init(jax.random.key(0), (4, 8, 3), 1.0))
+    with pytest.raises(ArgumentError, match=r"`initial` must be decoupled and balanced .* departs from it by \d"):
+        fs.theory.modes(TEACHER, DeepLinear.init(jax.random.key(0), (4, 8, 8, 3), 1e-3))
+    left, _, right = singular_modes(TEACHER.map)
+    first, second, third = DeepLinear.aligned(left, np.array([0.1, 0.2, 0.3]), right, (3, 3)).weights
+    with pytest.raises(ArgumentError, match="`initial` must be decoupled and balanced"):
+        fs.theory.modes(TEACHER, DeepLinear((2.0 * np.asarray(first), second, third)))
+
+
+def test_the_doubt_of_random_starts_holds():
+    warned = 0
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        units, scale = [6, 16, 100][seed % 3], 10 ** generator.uniform(-3, -0.5)
+        teacher = Teacher(generator.normal(size=(3, 3)))
+        network = DeepLinear.init(jax.random.key(seed), (3, units, 3), scale)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", FestinaWarning)
+            try:
+                solution = fs.theory.modes(teacher, network)
+            except ArgumentError:
+                continue
+        warned += bool(caught)
+        assert bool(caught) == (solution.doubt > 0.25)
+        assert error_of(solution, network, teacher, 20.0) < solution.doubt
+    assert 0 < warned < 12
 
 
 def test_inputs_that_are_not_white_are_refused():

@@ -50,6 +50,27 @@ def test_the_quadrature_tells_when(start):
     assert theory.time_to_reach(0.5, 6.4, (1.6, 1.6, 1.6), 4, 2) == 0.0
 
 
+@pytest.mark.parametrize("start", [(0.3, 0.5, 0.2), (0.1, 2.0, 0.100001), (1e-3, 0.8, 1e-2)])
+def test_a_negative_strength_is_reached_where_one_layer_changes_its_sign(start):
+    def rate(_, b):
+        error = -6.4 - b[0] * b[1] * b[2]
+        return 2 / 16 * np.array([b[1] * b[2], 4 * b[0] * b[2], b[0] * b[1]]) * error
+
+    for level in (0.1, 0.9):
+        time = theory.time_to_reach(level, -6.4, start, 4, 2)
+        end = solve_ivp(rate, (0, time), start, "DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+        np.testing.assert_allclose(np.prod(end), -6.4 * level, rtol=1e-8)
+
+
+def test_a_level_that_is_never_reached_has_no_time():
+    assert theory.time_to_reach(0.5, 0.0, START, 4, 2) == np.inf
+    assert theory.time_to_reach(0.5, -1.0, (0.2, 0.7, 0.2), 4, 2) == np.inf  # b1 and b3 fall to zero together
+    assert theory.time_to_reach(0.5, -1.0, theory.balanced_start(0.01, 6), 6, 4) == np.inf
+    assert theory.time_to_reach(0.5, -1.0, (0.2, 0.2 * 6**0.5 * (1 - 2e-16), 0.3), 6, 4) == np.inf  # but for rounding
+    with pytest.raises(ArgumentError, match="`strength` must be finite"):
+        theory.time_to_reach(0.5, np.nan, START, 4, 2)
+
+
 def test_the_quadrature_of_equal_layers():
     """t = (M²/K) ∫ db/[(b² + c0)(s − b(b² + c0)/M)], c0 = (M−1) b0², as the source has it."""
     offset, strength = 6 * 0.2**2, 3.0

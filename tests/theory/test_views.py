@@ -1,7 +1,9 @@
 """The race for one target: its courses against an independent integration, its ends against optimisation."""
 
 import math
+import sys
 
+import jax
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -55,6 +57,65 @@ def test_pathways_that_do_not_meet_are_chains():
     assert race.alone is not None
     integrated = integrate(lambda a: 3 * a ** (4 / 3) * (correlation - diagonal * a), START[:2], TIMES)
     np.testing.assert_allclose(race(TIMES)["strength"], integrated, rtol=1e-7)
+
+
+@pytest.mark.parametrize("late", [1e8, 1e10])
+def test_a_stiff_race_is_integrated_to_its_end(late):
+    """One pathway waits for 1e6 relaxation times of the others; explicit steps give up on the way."""
+    correlation, overlaps = np.array([1, 0.9, 0.8]), np.array([[1, 0.5, 0.2], [0.5, 1, 0.3], [0.2, 0.3, 1]])
+    race = competition(5, correlation, overlaps, 1e-12 * np.array([1, 1.2, 0.9]))
+    found = race([0.0, 5e6, late, np.inf])["strength"]
+
+    def rate(_, logs):
+        strength = np.exp(logs)
+        return 5 * strength**0.6 * (correlation - overlaps @ strength)
+
+    reference = solve_ivp(rate, (0, 5e6), np.log(1e-12 * np.array([1, 1.2, 0.9])), "BDF", rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(found[1], np.exp(reference.y[:, -1]), rtol=1e-5)
+    np.testing.assert_allclose(found[2:], [np.linalg.solve(overlaps, correlation)] * 2, rtol=1e-9)
+    np.testing.assert_allclose(found[2], [0.697, 0.388, 0.544], atol=1e-3)
+
+
+def test_late_times_of_species_and_vectors():
+    species = lotka_volterra([[1.0, 1.3], [1e6, 2e6]], [[0.02, 0.01], [1e-9, 1e-9]], capacity=2.0)
+    found = species([3e-6, 1e9, np.inf])["strength"]
+    np.testing.assert_allclose(found[1:], [species.end] * 2, rtol=1e-9)
+    np.testing.assert_allclose(found[0, 1], 1e-9 * np.exp([3.0, 6.0]), rtol=1e-10)  # the capacity is still far
+    world = similar_tasks(2, -0.2)
+    maps = vector_race(world.cross, world.overlaps, [1e-30, 2e-30, 1e-40])
+    np.testing.assert_allclose(world.overlaps @ maps(1e8)["map"], world.cross, atol=1e-7)
+    with pytest.raises(ArgumentError, match="`time` must be finite"):
+        maps(np.inf)
+
+
+def test_small_vectors_are_as_exact_as_large_ones():
+    """While all is small, every pathway grows by its own exponential."""
+    world = similar_tasks(2, -0.2)
+    start = np.array([1e-30, 2e-36, 1e-40])
+    size = np.linalg.norm(world.cross, axis=1)
+    found = np.linalg.norm(vector_race(world.cross, world.overlaps, start)(20.0)["map"], axis=-1)
+    np.testing.assert_allclose(found, start * np.exp(2 * size * 20.0), rtol=1e-8)
+
+
+def test_an_infinite_time_has_an_end_or_is_refused():
+    together = competition(2, [1.0, 1.0], np.ones((2, 2)), [0.1, 0.2])
+    with pytest.raises(ArgumentError, match="`time` must be finite where D is singular"):
+        together(np.inf)
+    apart = competition(2, [1.0, 1.0], np.eye(2), [0.1, 0.2])
+    np.testing.assert_allclose(apart(np.inf)["strength"], 1.0)
+    with pytest.raises(ArgumentError, match="`timescale` must be one positive number"):
+        competition(2, [1.0, 1.0], np.ones((2, 2)), [0.1, 0.2], timescale=0.0)
+    with pytest.raises(ArgumentError, match="`overlaps` must be a Gram matrix"):
+        vector_race(np.ones((2, 1)), np.array([[1.0, 2.0], [2.0, 1.0]]), [0.1, 0.1])
+
+
+def test_what_is_unfinished_inside_a_transformation_is_no_number(monkeypatch):
+    monkeypatch.setattr(sys.modules["festina.learning.flow"], "MOST_STEPS", 20)
+    race = competition(2.5, [1.0, 0.9], np.array([[1.0, 0.5], [0.5, 1.0]]), [1e-3, 2e-3])
+    traced = jax.jit(lambda time: race(time)["strength"])(np.array([1e-3, 1e3]))
+    assert np.all(np.isfinite(traced[0])) and np.all(np.isnan(traced[1]))
+    whole = race(np.array([1e-3, 1e3]))["strength"]  # outside, the implicit method takes over
+    np.testing.assert_allclose(whole[1], race(np.inf)["strength"], rtol=1e-9)
 
 
 def test_timescale_and_lanes():
@@ -167,7 +228,7 @@ def test_what_has_no_solution_is_refused():
         energy_share(3, [0.0, -0.6])
     with pytest.raises(ArgumentError, match="`strengths` must lie in the range of D"):
         end_state(np.array([1.0, -1.0]), np.ones((2, 2)))
-    with pytest.raises(ArgumentError, match="`time` must not be negative"):
+    with pytest.raises(ArgumentError, match="`time` must be finite, and not be negative"):
         lotka_volterra([1.0], [0.1])(-1.0)
 
 

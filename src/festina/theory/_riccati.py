@@ -33,6 +33,7 @@ Correlation = Float[Array | np.ndarray, "out in"]
 Scalar = Float[Array | np.ndarray, ""]
 Named = dict[str, Array | np.ndarray]
 Times = Float[Array, " time"]
+Rates = Float[Array, " rows"]
 Products = tuple[Float[Array, "*t out in"], Float[Array, "*t in in"], Float[Array, "*t out out"]]
 
 
@@ -94,26 +95,32 @@ def _products(modes: Modes, factor: Matrix) -> Products:
     return out @ into.T, into @ into.T, out @ out.T
 
 
-def _sorted_factor(factor: Matrix, weight: Float[Array, " rows"], floor: Float[Array, " rows"]) -> Matrix:
+def _sorted_factor(
+    factor: Matrix, weight: Rates, floor: Rates, growing: Shaped[Array, " rows"], most: Shaped[Array, ""]
+) -> tuple[Matrix, Shaped[Array, ""]]:
     """The same PPᵀ in hidden coordinates that the modes claim one by one, the weightiest mode first.
 
     Gram–Schmidt on the rows of P, always taking the row with the largest e^weight·|what is left of it|. A row
     of which less than ``floor`` is left is exhausted: its remaining entries are exact zeros, not noise that
-    could grow. Columns come back in reverse order: triangular solves then leave these zeros untouched.
+    could grow. So are all ``growing`` rows once they have claimed ``most`` directions, the rank of their block,
+    which the flow conserves. Columns come back in reverse order: triangular solves then leave these zeros untouched.
+    Also returned is how many directions growing rows have claimed.
     """
 
-    def claim(index: Array, carry: tuple[Matrix, Matrix]) -> tuple[Matrix, Matrix]:
-        left_over, claimed = carry
+    def claim(index: Array, carry: tuple[Matrix, Matrix, Array]) -> tuple[Matrix, Matrix, Array]:
+        left_over, claimed, count = carry
         length = jnp.linalg.norm(left_over, axis=1)
-        alive = length > floor
+        alive = (length > floor) & ~(growing & (count >= most))
         best = jnp.argmax(jnp.where(alive, weight + jnp.log(length), -jnp.inf))
         direction = jnp.where(alive[best], left_over[best] / length[best], 0.0)
         entries = jnp.where(alive, left_over @ direction, 0.0)
         left_over = left_over - entries[:, None] * direction[None, :]
-        return left_over, claimed.at[:, claimed.shape[1] - 1 - index].set(entries)
+        count = count + (alive[best] & growing[best]).astype(count.dtype)
+        return left_over, claimed.at[:, claimed.shape[1] - 1 - index].set(entries), count
 
     columns = min(factor.shape)
-    return lax.fori_loop(0, columns, claim, (factor, jnp.zeros_like(factor[:, :columns])))[1]
+    start = factor, jnp.zeros_like(factor[:, :columns]), jnp.asarray(0, most.dtype)
+    return lax.fori_loop(0, columns, claim, start)[1:]
 
 
 def _short_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, ""]) -> Matrix:
@@ -125,8 +132,8 @@ def _short_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, "
     return _times_inverse(jnp.exp(rates * gap)[:, None] * factor, lower)
 
 
-def long_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, ""]) -> Matrix:
-    """The same step when e^{ΛdT} may overflow.
+def long_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, ""], rank: Shaped[Array, ""]) -> Matrix:
+    """The same step when e^{ΛdT} may overflow; ``rank`` is that of the growing modes' block, from `initial_factor`.
 
     In sorted coordinates each column of √Φ P is dominated by the mode that claimed it. Dividing I + PᵀΦP by
     the size of its columns, in logarithms, leaves a well-conditioned matrix whatever the growth.
@@ -136,7 +143,7 @@ def long_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, ""]
     ratio = jnp.where(decay == 0, 1.0, -jnp.expm1(-decay) / jnp.where(decay == 0, 1.0, decay))
     weight = jnp.maximum(rates, 0.0) * gap + jnp.log(gap * ratio) / 2
     tiny = 4 * jnp.finfo(factor.dtype).eps * factor.shape[1] ** 0.5
-    factor = _sorted_factor(factor, weight, tiny * jnp.linalg.norm(factor, axis=1))
+    factor = _sorted_factor(factor, weight, tiny * jnp.linalg.norm(factor, axis=1), rates > 0, rank)[0]
     size = weight[:, None] + jnp.log(jnp.abs(factor))
     column = jnp.logaddexp(0.0, jax.nn.logsumexp(2 * size, axis=0)) / 2
     scaled = jnp.sign(factor) * jnp.exp(size - column[None, :])
@@ -165,28 +172,53 @@ def _times_inverse(matrix: Matrix, lower: Matrix) -> Matrix:
     return jnp.concatenate([left, right], axis=1)
 
 
-def initial_factor(modes: Modes, first: First, second: Second) -> Matrix:
-    """P at t = 0, with the directions in which no mode grows set apart exactly.
+def initial_factor(
+    modes: Modes, first: First, second: Second, correlation: Correlation
+) -> tuple[Matrix, Shaped[Array, ""]]:
+    """P at t = 0, with the directions in which no mode grows set apart exactly, and the rank of the growing part.
 
     If the growing part of the weights is singular, the flow ends at a saddle, which one rounding error would
-    leave; a part below rounding is therefore taken as zero.
+    leave; a part below rounding is therefore taken as zero. Where determinants say that it is singular, what is left
+    for the last direction is rounding whatever its size.
     """
     factor = _to_modes(modes, first, second)
     size = jnp.linalg.norm(_to_modes(modes, first, second, size=True), axis=1)
-    growing = jnp.where(modes.rates > 0, 0.0, -1e6)
-    return _sorted_factor(factor, growing, jnp.finfo(factor.dtype).eps * len(factor) * size)
+    growing = modes.rates > 0
+    most = factor.shape[1] - obstructed(first, second, correlation, jnp).astype(jnp.int32)
+    weight = jnp.where(growing, 0.0, -1e6)
+    return _sorted_factor(factor, weight, jnp.finfo(factor.dtype).eps * len(factor) * size, growing, most)
+
+
+def obstructed(first: First, second: Second, correlation: Correlation, library: Any) -> Any:
+    """Whether Ni = Nh = No, λ = 0, and the determinants of W₂W₁ and of S have opposite signs.
+
+    Then W₂ᵀ = W₁O with O orthogonal, and the growing part W₂ᵀU + W₁V = W₁V(VᵀOU + I) is singular, since an orthogonal
+    matrix of determinant −1 has the eigenvalue −1. ``library`` is NumPy, or its like in JAX.
+    """
+    matrices = first, second, correlation
+    count = len(first)
+    if any(np.shape(matrix) != (count, count) for matrix in matrices):
+        return library.asarray(False)
+    inward, outward = library.sum(first**2), library.sum(second**2)
+    level = abs(outward - inward) <= 1e-12 * (inward + outward)
+    signs, ranks = ([find(matrix) for matrix in matrices] for find in (
+        lambda matrix: library.linalg.slogdet(matrix)[0], library.linalg.matrix_rank,
+    ))  # fmt: skip
+    full = (ranks[0] == count) & (ranks[1] == count) & (ranks[2] == count)
+    return level & full & (signs[0] * signs[1] * signs[2] < 0)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(4,))
 def _exact(first: First, second: Second, correlation: Correlation, times: Times, steps: int) -> Products:
     """The products at sorted times (in units of τ), some times together where matrices are small."""
     modes = modes_of(first, second, correlation)
+    start, rank = initial_factor(modes, first, second, correlation)
     fastest = jnp.max(jnp.abs(modes.rates))
     together = jax.vmap(partial(_short_step, modes.rates), in_axes=(None, 0))
 
     def one_by_one(factor: Matrix, offsets: Times) -> Float[Array, "time rows columns"]:
         def advance(factor: Matrix, gap: Float[Array, ""]) -> tuple[Matrix, Matrix]:
-            factor = long_step(modes.rates, factor, gap)
+            factor = long_step(modes.rates, factor, gap, rank)
             return factor, factor
 
         return lax.scan(advance, factor, jnp.diff(offsets, prepend=0.0))[1]
@@ -196,7 +228,6 @@ def _exact(first: First, second: Second, correlation: Correlation, times: Times,
         factors = lax.cond(fastest * offsets[-1] <= SHORT, together, one_by_one, factor, offsets)
         return (factors[-1], chunk[-1]), jax.vmap(partial(_products, modes))(factors)
 
-    start = initial_factor(modes, first, second)
     size = max(1, min(len(times), COMPANY, CHUNK // max(start.size, 1)))
     chunks = jnp.pad(times, (0, -len(times) % size), mode="edge").reshape(-1, size)
     products = lax.scan(advance, (start, jnp.zeros_like(fastest)), chunks)[1]
@@ -281,7 +312,8 @@ def evaluate_limit(first: First, second: Second, correlation: Correlation, varia
     modes = modes_of(root * first, root * second, correlation)
     # Long enough to decide every race between rates that double precision can tell apart.
     forever = 1e12 / jnp.maximum(jnp.max(jnp.abs(modes.rates)), jnp.finfo(root.dtype).tiny ** 0.5)
-    factor = long_step(modes.rates, initial_factor(modes, root * first, root * second), forever)
+    start, rank = initial_factor(modes, root * first, root * second, correlation)
+    factor = long_step(modes.rates, start, forever, rank)
     return _named(_products(modes, factor), correlation, variance)
 
 

@@ -34,13 +34,14 @@ from festina.theory._riccati import (
     evaluate,
     evaluate_limit,
     imbalance_of,
+    obstructed,
     real,
 )
 
 OBSTRUCTED = (
     "The determinants of the initial map W₂W₁ and of the correlation have opposite signs in a square network "
-    "with λ = 0: the exact flow ends at a saddle and never learns the weakest mode. A simulation leaves that "
-    "saddle by rounding errors, at a time that means nothing."
+    "with λ = 0: the exact flow ends at a saddle and never learns the weakest mode, and this solution stays there. "
+    "A simulation leaves that saddle by rounding errors, at a time that means nothing."
 )
 
 
@@ -158,8 +159,4 @@ def determinant_obstruction(
     the flow cannot reach S, and the weakest mode stays unlearned.
     """
     one, two, three = (np.asarray(matrix, dtype=float) for matrix in (first, second, correlation))
-    if not one.shape == two.shape == three.shape or one.shape[0] != one.shape[1]:
-        return False
-    level = abs(np.sum(two**2) - np.sum(one**2)) <= 1e-12 * (np.sum(one**2) + np.sum(two**2))
-    opposed = np.prod([np.linalg.slogdet(matrix)[0] for matrix in (one, two, three)]) < 0
-    return bool(level and opposed and np.linalg.matrix_rank(two @ one) == len(one))
+    return bool(obstructed(one, two, three, np))

@@ -148,9 +148,13 @@ def stage_index(
     """How stage-like learning is: (t90 - t10)/t10, the duration of the transition over the wait before it.
 
     It goes to zero with the initial product at depth 2 and beyond; from zero, depth 1 has ln 9 / ln(10/9) ≈ 20.9.
+    Infinite if there is no wait, from a0 ≥ s/10λ. A product that does not pass 90 % on its way, because it begins
+    there or is stuck, has no such number and is refused (NaN inside a JAX transformation).
     """
     where = {"input_variance": input_variance, "timescale": timescale}
     early, late = (jnp.asarray(time_to_reach(depth, strength, initial, level, **where)) for level in (0.1, 0.9))
+    passes = is_traced(late) or bool(np.all((np.asarray(late) > 0) & np.isfinite(np.asarray(late))))
+    require(passes, "initial", "be below 90 % of s/λ and not be stuck at zero", initial)
     return (late - early) / early
 
 
@@ -187,12 +191,16 @@ def imbalanced(
 
         p = p0 (E + (p₊ + n0) φ) / (E + (p0 - p₋) φ),    n = ℓ²/4p,    a = (p - n) / 2.
 
+    With L = √(a0² + ℓ²/4) the difference is a = [a0E² + 2Eφ(a0R + sL) + 2φ²s(a0s + RL + ℓ²/4)] / [(E + (p₊ + n0) φ)
+    (E + (p0 - p₋) φ)], in which ℓ may be of any size.
     The sign of ℓ does not matter. ℓ = 0 is the balanced chain of depth 2; from any other ℓ the product crosses zero
     when it must, and large |ℓ| makes the course exponential (lazy) instead of sigmoidal (rich).
     Source: the lecture's imbalanced two-layer network, after Dominé et al. (2025), with the quotient worked out here.
     """
     modes = _arrays(strength, initial, imbalance, input_variance, timescale)
     _check(2.0, modes[0], modes[1], *modes[3:])
+    known = is_traced(modes[2]) or bool(np.all(np.isfinite(np.asarray(modes[2]))))
+    require(known, "imbalance", "be finite", imbalance)
     return ImbalancedChain(*modes)
 
 
@@ -208,8 +216,13 @@ def _unbalanced(
 
 
 def _riccati(time: Values, best: Values, initial: Values, half: Values) -> tuple[Values, Values]:
-    """(a, a - s) for initial ≥ 0, λ = τ = 1, half the imbalance; a = (p - n)/2 with pn = ℓ²/4."""
-    grows = best >= 0
+    """(a, a - s) for initial ≥ 0, λ = τ = 1, half the imbalance; a = (p - n)/2 with pn = ℓ²/4.
+
+    p and n are both of the size of ℓ, and so their difference is taken in symbols, except where the product falls to
+    the saddle and would be lost in it: s < -|ℓ|/2.
+    """
+    half = jnp.abs(half)
+    grows, wide = best >= 0, half > jnp.abs(best)
     length, root = _hypotenuse(initial, half), _hypotenuse(best, half)
     p_start, larger = initial + length, root + jnp.where(grows, best, -best)
     n_start = half * quotient(half, p_start)
@@ -220,13 +233,19 @@ def _riccati(time: Values, best: Values, initial: Values, half: Values) -> tuple
     decay, filled = jnp.exp(-2 * root * time), saturation(2 * root, time)
     above = decay + (plus + n_start) * filled
     below = decay + (minus + p_start) * filled
-    product = (p_start * quotient(above, below) - n_start * quotient(below, above)) / 2
+    reach, pull = root * filled, best * filled
+    crossed = decay * (initial * reach + pull * length) + pull * (
+        initial * pull + reach * length + half * filled * half
+    )
+    symbolic = quotient(quotient(initial * decay**2 + 2 * crossed, above), below)
+    falling = (p_start * quotient(above, below) - n_start * quotient(below, above)) / 2
+    product = jnp.where(grows | wide, symbolic, falling)
 
-    # p0 - p₊ and its share of p0, in the form that does not cancel.
+    # p0 - p₊ and n₊ - n0, each in the form that does not cancel.
     towards = (initial - best) * (1 + quotient(initial + best, length + root))
-    p_gap = jnp.where(grows, towards, p_start - plus)
-    share = quotient(n_start, larger)
-    n_gap = jnp.where(grows, towards * share, larger * (1 - share))
+    p_gap = jnp.where(grows | wide, towards, p_start - plus)
+    share = quotient(n_start, jnp.where(wide, plus, larger))
+    n_gap = jnp.where(grows | wide, towards * share, larger * (1 - share))
     distance = decay * (quotient(p_gap, below) + quotient(n_gap, above)) / 2
     return product, jnp.where((above == 0) | (below == 0), product - best, distance)
 
@@ -264,7 +283,8 @@ def _check(depth: float, strength: Array, initial: Array, input_variance: Array,
     for name, value in (("strength", strength), ("initial", initial)):
         require(is_traced(value) or bool(np.all(np.isfinite(np.asarray(value)))), name, "be finite", value)
     for name, value in (("input_variance", input_variance), ("timescale", timescale)):
-        require(is_traced(value) or bool(np.all(np.asarray(value) > 0)), name, "be positive", value)
+        positive = is_traced(value) or bool(np.all((np.asarray(value) > 0) & np.isfinite(np.asarray(value))))
+        require(positive, name, "be positive", value)
     if 1 < depth < 2 and not is_traced((strength, initial)):
         signs = np.sign(np.asarray(strength)) * np.sign(np.asarray(initial))
         must = "have the sign of `strength` if 1 < depth < 2, where zero is no rest point"

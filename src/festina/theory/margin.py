@@ -31,6 +31,9 @@ from festina.worlds.logic import CORNERS
 EXAMPLES = len(CORNERS)
 NEWTON_STEPS = 20
 NEGLIGIBLE = 1e-12
+DIGITS = 50.0  # e^{−50} of any clock is below its last digit
+LARGEST = 1e40  # of a start and of a margin: beyond, the error estimate of the integration overflows
+TOGETHER = 3e3  # relaxation times; beyond, the fastest run would slow down all others
 
 
 def strengths(separation: Any, examples: int = EXAMPLES) -> tuple[Any, Any]:
@@ -97,7 +100,9 @@ class Race(eqx.Module):
 
     def _grown(self, clock: np.ndarray) -> dict[str, np.ndarray]:
         fast, slow = strengths(self.separation)
-        nonlinear, linear = self.nonlinear * np.exp(2.0 * fast * clock), self.linear * np.exp(2.0 * slow * clock)
+        with np.errstate(divide="ignore"):  # in logarithms, since a kind that is absent would be 0·∞ after a long time
+            nonlinear = np.exp(np.log(self.nonlinear) + 2.0 * fast * clock)
+            linear = np.exp(np.log(self.linear) + 2.0 * slow * clock)
         grown = {"nonlinear": nonlinear, "linear": linear, "single_share": single_share(nonlinear, linear)}
         return {name: np.asarray(values) for name, values in grown.items()}
 
@@ -111,8 +116,9 @@ def race(nonlinear: Any, linear: Any, separation: Any) -> Race:
         separation: Δ ≥ 0.
     """
     arrays = [np.asarray(part, float) for part in (nonlinear, linear, _separation(separation))]
-    for name, start in zip(("nonlinear", "linear"), arrays, strict=False):
-        require(bool(np.all((start >= 0) & np.isfinite(start))), name, "be zero or positive", start)
+    for name, value in zip(("nonlinear", "linear", "separation"), arrays, strict=True):
+        must = f"be zero or positive, and at most {LARGEST:g}"
+        require(bool(np.all((value >= 0) & (value <= LARGEST))), name, must, value)
     runs = arrays[0] + arrays[1] * arrays[2] > 0
     require(bool(np.all(runs)), "linear", "be positive where `nonlinear` is zero, and so must Δ", linear)
     return Race(*np.broadcast_arrays(*arrays))
@@ -194,18 +200,51 @@ def _final_clock(log_sizes: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def _clock(time: np.ndarray, log_sizes: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """T(t) of τ dT/dt = 1 − Σ_k e^{ln A_k + r_k T}, for all runs at once, at any times."""
+    """T(t) of τ dT/dt = 1 − Σ_k e^{ln A_k + r_k T}, at any times, for all runs at once if one step suits them all."""
+    shape = time.shape + log_sizes.shape[1:]
+    log_sizes, rates = (kinds.reshape(2, -1) for kinds in (log_sizes, rates))
+    last = _final_clock(log_sizes, rates)
+    until, fastest = _settling(last, log_sizes, rates)
+    latest = min(float(np.max(until)), float(np.max(time, initial=0.0)))
+    together = float(np.max(fastest)) * latest < TOGETHER
+    parts = [slice(None)] if together else [slice(run, run + 1) for run in range(len(last))]
+    columns = [
+        _integrated_clock(np.minimum(time.ravel(), np.max(until[part])), last[part], log_sizes[:, part], rates[:, part])
+        for part in parts
+    ]
+    return np.concatenate(columns, axis=1).reshape(shape)
+
+
+def _settling(last: np.ndarray, log_sizes: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A time after which T is its end to all digits, and the fastest relaxation on the way.
+
+    E falls with T and is concave. From below the end it is above the chord from (0, E(0)) to (last, 0), and from above
+    the end it is below the tangent there: T comes to its end at least as fast as e^{−κt}, κ the slope of either.
+    """
+    slope = (rates * np.exp(log_sizes + rates * last)).sum(axis=0)
+    start = -np.expm1(np.logaddexp(*log_sizes))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        least = np.where(last > 0, np.minimum(start / last, slope), slope)
+        steepest = np.maximum(slope, (rates * np.exp(log_sizes)).sum(axis=0))
+    return DIGITS / least, np.where(last < 0, np.minimum(steepest, 1e300), slope)
+
+
+def _integrated_clock(time: np.ndarray, last: np.ndarray, log_sizes: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """The same for times and runs that one sequence of steps serves, times before runs."""
     from scipy.integrate import solve_ivp
 
-    last = _final_clock(log_sizes, rates)
+    highest = np.maximum(last, 0.0)  # between its start and its end; a step too long must not overflow
+    unit = 1.0 / np.max(rates, axis=0)  # strengths are as exact as T is in units of the fastest growth
 
     def rate(_: float, clock: np.ndarray) -> np.ndarray:
-        bounded = np.minimum(clock.reshape(last.shape), last)  # a step too long must not overflow
-        return 1.0 - np.exp(log_sizes + rates * bounded).sum(axis=0).reshape(-1)
+        return -np.expm1(np.logaddexp(*(log_sizes + rates * np.minimum(unit * clock, highest)))) / unit
 
-    rising, places = np.unique(np.append(time.ravel(), [0.0, 1.0]), return_inverse=True)  # one time is no interval
-    solved = solve_ivp(rate, rising[[0, -1]], np.zeros(last.size), "DOP853", rising, rtol=1e-11, atol=1e-13)
-    return solved.y.T[places[:-2]].reshape(*time.shape, *last.shape)
+    rising, places = np.unique(np.append(time, 0.0), return_inverse=True)
+    if len(rising) == 1:  # one time is no interval
+        return np.zeros((len(time), len(last)))
+    solved = solve_ivp(rate, rising[[0, -1]], np.zeros(len(last)), "DOP853", rising, rtol=1e-11, atol=1e-13)
+    require(solved.success, "time", "be one that the integration reaches", time)
+    return unit * solved.y.T[places[:-1]]
 
 
 def _separation(separation: Any) -> Any:

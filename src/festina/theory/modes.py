@@ -1,24 +1,29 @@
 """A deep linear network as independent chains, one for each mode of its world.
 
 With white inputs, Σxx = λ I, and the singular value decomposition Σyx = Σ_k s_k u_k v_kᵀ, weights that start
-decoupled (or small) learn each mode as a chain of scalars does: map(t) = Σ_k a_k(t) u_k v_kᵀ, with a_k the solution of
-`chain` for strength s_k. The strength a mode starts from is the part of the weights that grows. In a network of two
-layers that is a_k(0) = |W2ᵀu_k + W1v_k|²/4, of which u_kᵀW2W1v_k would be a poor estimate for small random weights.
+decoupled learn each mode as a chain of scalars does: map(t) = Σ_k a_k(t) u_k v_kᵀ, with a_k a solution for s_k.
 
-Source: Saxe, McClelland & Ganguli 2013, 2019; the initial strength is derived here.
+One layer does so from every start. In two layers mode k has the hidden vectors p = W1v_k and q = W2ᵀu_k, and if those
+of different modes are orthogonal, a = p·q follows `imbalanced` with the conserved ℓ = |p + q| |p − q|. Small random
+weights are nearly so in a wide hidden layer; how nearly, `festina.theory._coupling` measures. From three layers on,
+weights must be decoupled and balanced, W_{l+1}ᵀW_{l+1} = W_l W_lᵀ, and a follows `chain`.
+
+Source: Saxe, McClelland & Ganguli 2013, 2019; the law of two layers and the measure of coupling are derived here.
 """
 
+import warnings
 from typing import Any
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from festina.errors import ArgumentError, require
-from festina.theory.chain import Chain, chain
+from festina.errors import ArgumentError, FestinaWarning, require
+from festina.theory._coupling import LARGEST, NOTEWORTHY, deep_departure, hidden_vectors, uncoupled
+from festina.theory.chain import Chain, ImbalancedChain, chain, imbalanced
 
 WHITE = 1e-9
-DEGENERATE = 1e-8
+EXACT = 1e-8  # departure of three layers and more from decoupled and balanced weights, as a share of their size
 
 
 class Modes(eqx.Module):
@@ -27,23 +32,28 @@ class Modes(eqx.Module):
     left: Float[np.ndarray, "o modes"]
     right: Float[np.ndarray, "i modes"]
     strengths: Float[np.ndarray, " modes"]
-    chains: Chain
+    chains: Chain | ImbalancedChain
     floor: float
+    variance: float
+    rest: Float[np.ndarray, "o i"]  # what one layer begins with beside its modes, and forgets
+    doubt: float  # largest error of the map that was seen from such starts, as a share of max |Σyx|/λ; 0 if exact
 
     def __call__(self, time: Any) -> dict[str, Float[np.ndarray, "..."]]:
         """`strength` a_k(t) of every mode, `map` and `loss`, each with the shape of ``time`` before its own."""
         answer = self.chains(time)
         strength = np.asarray(answer["product"])
-        mapping = np.einsum("...k,ok,ik->...oi", strength, self.left, self.right)
-        loss = self.floor + np.asarray(answer["loss"]).sum(axis=-1)
+        kept = np.exp(-self.variance * np.asarray(time, float))[..., None, None] * self.rest
+        mapping = np.einsum("...k,ok,ik->...oi", strength, self.left, self.right) + kept
+        loss = self.floor + np.asarray(answer["loss"]).sum(axis=-1) + self.variance / 2 * (kept**2).sum(axis=(-2, -1))
         return {"strength": strength, "map": mapping, "loss": loss}
 
 
 def modes(world: Any, initial: Any) -> Modes:
     """The learning of a deep linear network, mode by mode.
 
-    Exact for weights that are decoupled (`DeepLinear.aligned`); for small random weights of one or two layers right
-    up to terms that vanish with their size.
+    Exact for one layer, for two whose modes share no hidden direction, and for more that are decoupled and balanced
+    (`DeepLinear.aligned`). Two layers of random weights are an approximation with a stated `doubt`, of which there is
+    a warning beyond 25 % and which is refused beyond 50 %, as are more than two layers that are not decoupled.
 
     Args:
         world: a world with white inputs.
@@ -54,12 +64,44 @@ def modes(world: Any, initial: Any) -> Modes:
     fits = (initial.sizes[0], initial.sizes[-1]) == (inputs, outputs)
     require(fits, "initial", f"map {inputs} inputs to {outputs} outputs, as the world does", initial.sizes)
     variance = _white_variance(np.asarray(moments.inputs, float))
-    left, strengths, right = singular_modes(np.asarray(moments.cross, float))
+    parts = singular_modes(np.asarray(moments.cross, float))
     weights = [np.asarray(weight, float) for weight in initial.weights]
-    left, right = _uncouple(left, strengths, right, weights)
-    floor = 0.5 * float(np.trace(np.asarray(moments.outputs))) - 0.5 * float(np.sum(strengths**2)) / variance
-    chains = chain(len(weights), strengths, _initial_strengths(left, right, weights), input_variance=variance)
-    return Modes(left, right, strengths, chains, floor)
+    finite = all(bool(np.all(np.isfinite(weight))) for weight in weights)
+    require(finite, "initial", "have finite weights", initial)
+    floor = 0.5 * float(np.trace(np.asarray(moments.outputs))) - 0.5 * float(np.sum(parts[1] ** 2)) / variance
+    if len(weights) == 2:
+        (left, strengths, right), doubt = uncoupled(parts, weights, variance)
+        _check_doubt(doubt)
+        inward, outward = hidden_vectors(left, right, weights)
+        size = np.linalg.norm(inward + outward, axis=0) * np.linalg.norm(inward - outward, axis=0)
+        chains = imbalanced(strengths, np.sum(inward * outward, axis=0), size, input_variance=variance)
+        return Modes(left, right, strengths, chains, floor, variance, np.zeros((outputs, inputs)), doubt)
+    (left, strengths, right), product, departure = deep_departure(parts, weights)
+    if len(weights) > 2 and departure > EXACT:
+        raise ArgumentError(
+            "Argument `initial` must be decoupled and balanced if it has more than two layers, but departs from it by "
+            f"{departure:.2g} of its size; start from `DeepLinear.aligned`, or use `fs.flow`."
+        )
+    start = np.einsum("ok,oi,ik->k", left, product, right)
+    rest = product - left * start @ right.T if len(weights) == 1 else np.zeros_like(product)
+    chains = chain(len(weights), strengths, start, input_variance=variance)
+    return Modes(left, right, strengths, chains, floor, variance, rest, 0.0)
+
+
+def _check_doubt(doubt: float) -> None:
+    if doubt > LARGEST:
+        raise ArgumentError(
+            "Argument `initial` must have modes that share few hidden directions, but theirs overlap so much that mode "
+            f"by mode the map may be off by {doubt:.0%} of its largest strength; take a wider hidden layer or smaller "
+            "weights, start from `DeepLinear.aligned`, or use `fs.flow`."
+        )
+    if doubt > NOTEWORTHY:
+        warnings.warn(
+            f"The modes of this start overlap in its hidden layer: mode by mode, the map may be off by {doubt:.0%} of "
+            "its largest strength. A wider hidden layer or smaller weights would bring it closer.",
+            FestinaWarning,
+            stacklevel=3,
+        )
 
 
 def singular_modes(
@@ -81,29 +123,3 @@ def _white_variance(inputs: Float[np.ndarray, "i i"]) -> float:
             "whiten the inputs, or use `fs.flow`."
         )
     return variance
-
-
-def _growing(left: Any, right: Any, weights: list[np.ndarray]) -> Float[np.ndarray, "hidden modes"]:
-    """The part of a two-layer network's weights that grows along each mode, (W2ᵀu + W1v)/2, as columns."""
-    first, second = weights
-    return (second.T @ left + first @ right) / 2.0
-
-
-def _initial_strengths(left: Any, right: Any, weights: list[np.ndarray]) -> Float[np.ndarray, " modes"]:
-    if len(weights) == 2:
-        return np.sum(_growing(left, right, weights) ** 2, axis=0)
-    product = np.linalg.multi_dot(weights[::-1]) if len(weights) > 1 else weights[0]
-    return np.einsum("ok,oi,ik->k", left, product, right)
-
-
-def _uncouple(left: Any, strengths: Any, right: Any, weights: list[np.ndarray]) -> tuple[Any, Any]:
-    """Among modes of equal strength, choose those that the initial weights do not couple."""
-    if len(weights) != 2:
-        return left, right
-    left, right = left.copy(), right.copy()
-    edges = np.flatnonzero(np.abs(np.diff(strengths)) > DEGENERATE * strengths[0]) + 1
-    for block in np.split(np.arange(len(strengths)), edges):
-        growing = _growing(left[:, block], right[:, block], weights)
-        _, turn = np.linalg.eigh(growing.T @ growing)
-        left[:, block], right[:, block] = left[:, block] @ turn, right[:, block] @ turn
-    return left, right

@@ -86,12 +86,17 @@ def time_to_reach(
     """When b1 b2 b3 = level · s: t = ∫ db2 / [wKM b1 b3 (s − b1 b2 b3)], b1 and b3 from the conservation laws.
 
     With equal numbers b0 in all layers and w = M⁻² this is t = (M²/K) ∫ db/[(b² + c0)(s − b(b² + c0)/M)] with
-    c0 = (M−1) b0² and b for b2. All three must be positive at the start.
+    c0 = (M−1) b0² and b for b2. All three must be positive at the start. Zero where the product begins at or beyond the
+    level. With s < 0 the smallest of b1, b2/√M and b3 must change its sign, which it does if it is alone in being the
+    smallest; the time is infinite if it is not, and for s = 0.
     """
     require(0 < level < 1, "level", "lie strictly between 0 and 1", level)
+    require(bool(np.isfinite(strength)), "strength", "be finite", strength)
     begin = tuple(float(layer) for layer in initial)
-    require(min(begin) > 0, "initial", "be positive", initial)
+    require(0 < min(begin) <= max(begin) < np.inf, "initial", "be positive", initial)
     rate = _pair_weight(domains, trained, pair_weight) * trained * domains
+    if strength <= 0:
+        return _time_through_zero(level, strength, (begin[0], begin[1] / domains**0.5, begin[2]), rate, domains)
 
     def outer(second: float) -> float:
         """b1 b3, both following b2: written so that nothing cancels near the start."""
@@ -111,6 +116,33 @@ def time_to_reach(
         return second / (rate * outer(second) * (strength - second * outer(second)))
 
     return quad(pace, np.log(begin[1]), last, epsabs=0.0, epsrel=1e-12, limit=500)[0]
+
+
+def _time_through_zero(level: float, strength: float, begin: Starts, rate: float, domains: int) -> float:
+    """The same for s ≤ 0, in c = (b1, b2/√M, b3), whose squares keep their differences.
+
+    With x the smallest of them and x² + α, x² + β the squares of the others, α ≤ β, the product is
+    u = √M x √(x² + α) √(x² + β) and t = ∫ dx √M / [wKM √(x² + α) √(x² + β) (u − s)] down to where u = level · s < 0. In
+    y = asinh(x/√α) the first root is gone, and with it the peak at x = 0 of a nearly balanced start.
+    """
+    small, middle, large = sorted(begin)
+    inner, outer = ((other - small) * (other + small) for other in (middle, large))
+    alone = inner > 8 * np.finfo(float).eps * small**2  # a smaller difference is rounding, not the start's
+    if strength == 0 or not alone:
+        return np.inf
+    root = inner**0.5
+
+    def product(x: float) -> float:
+        return domains**0.5 * x * float(np.hypot(x, root)) * float(np.hypot(x, outer**0.5))
+
+    def pace(y: float) -> float:
+        x = root * np.sinh(y)
+        return domains**0.5 / (rate * float(np.hypot(x, outer**0.5)) * (product(x) - strength))
+
+    lowest = -((-strength / domains**0.5) ** (1 / 3))  # |u| is at least √M|x|³
+    last = _root(lambda x: product(x) - level * strength, lowest, 0.0)
+    first, last = np.arcsinh(small / root), np.arcsinh(last / root)
+    return sum(quad(pace, *ends, epsabs=0.0, epsrel=1e-12, limit=500)[0] for ends in ((last, 0.0), (0.0, first)))
 
 
 def balanced(strength: Any, initial: Any, domains: int, trained: int, *, pair_weight: float | None = None) -> Chain:

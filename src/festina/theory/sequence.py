@@ -165,12 +165,12 @@ def _stage(factor: Factor, correlation: Float[Array, "out in"], offsets: Float[A
     """The factor (W₁ᵀ, W₂) at the offsets from the start of one task; they do not fall."""
     into, out = factor
     modes = _riccati.modes_of(into.T, out, correlation)
+    start, rank = _riccati.initial_factor(modes, into.T, out, correlation)
 
     def advance(inner: Array, gap: Float[Array, ""]) -> tuple[Array, Array]:
-        inner = _riccati.long_step(modes.rates, inner, gap)
+        inner = _riccati.long_step(modes.rates, inner, gap, rank)
         return inner, inner
 
-    start = _riccati.initial_factor(modes, into.T, out)
     steps = lax.scan(advance, start, jnp.diff(offsets, prepend=0.0))[1]
     hidden = into.shape[1] - start.shape[1]  # hidden directions that no mode can reach stay empty
     layers = jax.vmap(partial(_riccati.layers, modes))(steps)

@@ -15,19 +15,17 @@ Source: the race reduction of Saxe, Sodhani & Lewallen 2022; all that follows fr
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from scipy.optimize import nnls, root_scalar
 
 from festina.errors import require
-from festina.learning.flow import Tolerance, flow_process
 from festina.precision import is_traced, precise
+from festina.theory._course import course
 from festina.theory.chain import Chain, chain
 
 NEGLIGIBLE = 1e-12  # eigenvalues of D below this share of the largest one are rounding
@@ -45,12 +43,33 @@ class Competition(eqx.Module):
 
     @precise
     def __call__(self, time: Any) -> dict[str, Float[Any, "..."]]:
-        """`strength` π_m(t), of shape ``time.shape + lanes + (paths,)``; times ≥ 0, in any order."""
+        """`strength` π_m(t), of shape ``time.shape + lanes + (paths,)``; times ≥ 0, in any order.
+
+        t = ∞ is allowed where data alone decide the end, which is where D is positive definite or diagonal.
+        """
         if self.alone is not None:
             return {"strength": self.alone(time)["product"]}
         moments = (jnp.asarray(self.strengths), jnp.asarray(self.overlaps))
-        logs = _course(_LogRate(self.depth), jnp.log(self.initial), time, self.timescale, moments)
-        return {"strength": jnp.exp(logs)}
+
+        def logs(finite: Any) -> Any:
+            return course(_LogRate(self.depth), jnp.log(self.initial), finite, self.timescale, moments, self._fastest)
+
+        return {"strength": _with_end(time, lambda finite: jnp.exp(logs(finite)), self._end)}
+
+    def _fastest(self) -> float:
+        """About the fastest relaxation, that of the largest strength which a pathway has or would reach alone."""
+        own = np.einsum("...mm->...m", self.overlaps)
+        goal = np.divide(self.strengths, own, out=np.zeros_like(own), where=own > 0)
+        most = np.maximum(goal, self.initial) ** (2.0 - 2.0 / self.depth)
+        return float(np.max(own * most)) * (1.0 if math.isinf(self.depth) else self.depth)
+
+    def _end(self) -> np.ndarray:
+        paths = self.initial.shape[-1]
+        lanes = zip(self.strengths.reshape(-1, paths), self.overlaps.reshape(-1, paths, paths), strict=True)
+        ends = [end_state(*moments) for moments in lanes]
+        must = "be finite where D is singular and the start decides, as for views that co-occur (`co_occurring_end`)"
+        require(all(end.unique for end in ends), "time", must, math.inf)
+        return np.stack([end.strength for end in ends]).reshape(self.initial.shape)
 
 
 def competition(depth: Any, strengths: Any, overlaps: Any, initial: Any, timescale: Any = 1.0) -> Competition:
@@ -74,6 +93,8 @@ def competition(depth: Any, strengths: Any, overlaps: Any, initial: Any, timesca
     fits = strengths.shape == shape and overlaps.shape == (*shape, shape[-1])
     require(fits, "overlaps", "be a matrix of pathways for each row of `strengths` and `initial`", overlaps.shape)
     require(bool(np.all((initial > 0) & np.isfinite(initial))), "initial", "be positive", initial)
+    known = is_traced(timescale) or bool(np.all((np.asarray(timescale) > 0) & np.isfinite(timescale)))
+    require(known and np.ndim(timescale) == 0, "timescale", "be one positive number", timescale)
     _eigen(strengths, overlaps)
     diagonal = np.einsum("...mm->...m", overlaps)
     apart = bool(np.all(overlaps == diagonal[..., None] * np.eye(shape[-1])) and np.all(diagonal > 0))
@@ -144,25 +165,40 @@ class LotkaVolterra(eqx.Module):
 
     @precise
     def __call__(self, time: Any) -> dict[str, Float[Any, "..."]]:
-        """`strength` s_m(t), of shape ``time.shape + lanes + (paths,)``."""
+        """`strength` s_m(t), of shape ``time.shape + lanes + (paths,)``; t = ∞ is allowed."""
         begin, rates = jnp.asarray(self.initial), jnp.asarray(self.rates)
-        start = jnp.zeros(begin.shape[:-1])
-        clock = _course(_own_time_rate, start, time, 1.0, (begin, rates, jnp.asarray(self.capacity)))
-        begin, rates = (jnp.broadcast_to(part, clock.shape + part.shape[-1:]) for part in (begin, rates))
-        return {"strength": begin * jnp.exp(rates * clock[..., None])}
+        given = begin, rates / jnp.max(rates), jnp.max(rates), jnp.asarray(self.capacity)
+
+        def strength(finite: Any) -> Any:
+            clock = course(_own_time_rate, jnp.zeros(begin.shape[:-1]), finite, 1.0, given, self._fastest)
+            logs, growth = (
+                jnp.broadcast_to(part, clock.shape + part.shape[-1:]) for part in (jnp.log(begin), given[1])
+            )
+            return jnp.exp(logs + growth * clock[..., None])
+
+        return {"strength": _with_end(time, strength, lambda: self.end)}
+
+    def _fastest(self) -> float:
+        filled = np.sum(np.asarray(self.initial, float) ** 2) / float(self.capacity)
+        return 2.0 * float(np.max(self.rates)) * max(1.0, float(filled))
 
     @property
     def end(self) -> np.ndarray:
-        """The strengths at the end: those along the course whose squares sum to the capacity (one lane)."""
+        """The strengths at the end: those along the course whose squares sum to the capacity."""
         begin, rates = np.asarray(self.initial, float), np.asarray(self.rates, float)
-        most = math.sqrt(float(self.capacity))
+        paths = begin.shape[-1]
+        lanes = zip(begin.reshape(-1, paths), rates.reshape(-1, paths), strict=True)
+        return np.stack([self._end_of(*lane) for lane in lanes]).reshape(begin.shape)
+
+    def _end_of(self, begin: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        logs, most = np.log(begin), math.log(float(self.capacity)) / 2.0
         # where each has less than its share of the capacity, and where one has all
-        low, high = (float(np.min(np.log(goal / begin) / rates)) for goal in (0.5 * most / len(begin), most))
+        low, high = (float(np.min((goal - logs) / rates)) for goal in (most - math.log(2.0 * len(begin)), most))
 
         def excess(clock: float) -> float:
-            return float(np.sum((begin * np.exp(rates * clock)) ** 2)) - most**2
+            return float(np.logaddexp.reduce(2.0 * (logs + rates * clock))) - 2.0 * most
 
-        return begin * np.exp(rates * _zero(excess, low, high))
+        return np.exp(logs + rates * _zero(excess, low, high))
 
 
 def lotka_volterra(rates: Any, initial: Any, capacity: Any = 1.0) -> LotkaVolterra:
@@ -174,8 +210,9 @@ def lotka_volterra(rates: Any, initial: Any, capacity: Any = 1.0) -> LotkaVolter
     """
     growth, begin = np.asarray(rates, float), np.asarray(initial, float)
     require(growth.shape == begin.shape, "rates", f"have the shape {begin.shape} of `initial`", growth.shape)
-    require(bool(np.all(growth > 0) and np.all(begin > 0)), "initial", "be positive, as the rates", initial)
-    require(float(capacity) > 0, "capacity", "be positive", capacity)
+    positive = np.all((growth > 0) & np.isfinite(growth)) and np.all((begin > 0) & np.isfinite(begin))
+    require(bool(positive) and begin.ndim > 0, "initial", "be positive, as the rates", initial)
+    require(0 < float(capacity) < math.inf, "capacity", "be positive", capacity)
     return LotkaVolterra(growth, begin, capacity)
 
 
@@ -189,11 +226,15 @@ class VectorRace(eqx.Module):
     @precise
     def __call__(self, time: Any) -> dict[str, Float[Any, "..."]]:
         """`map` m_p(t), of shape ``time.shape + lanes + (paths, outputs)``."""
-        cross, root = jnp.asarray(self.cross), jnp.sqrt(jnp.asarray(self.initial))
+        cross, begin, gram = jnp.asarray(self.cross), jnp.asarray(self.initial), jnp.asarray(self.overlaps)
         size = jnp.linalg.norm(cross, axis=-1, keepdims=True)
-        start = (root, root[..., None] * cross / jnp.where(size > 0, size, 1.0))
-        weight, vector = _course(_vector_rate, start, time, 1.0, (cross, jnp.asarray(self.overlaps)))
-        return {"map": weight[..., None] * vector}
+        grows = begin > 0  # each in units of its start, so that small ones are as exact as large ones
+        start = (jnp.where(grows, 1.0, 0.0), jnp.where(grows[..., None], cross / jnp.where(size > 0, size, 1.0), 0.0))
+        weight, vector = course(_vector_rate, start, time, 1.0, (cross, gram, begin), self._fastest)
+        return {"map": jnp.broadcast_to(begin, weight.shape)[..., None] * weight[..., None] * vector}
+
+    def _fastest(self) -> float:
+        return 2.0 * float(np.max(np.linalg.norm(self.cross, axis=-1)) + np.max(self.overlaps) * np.max(self.initial))
 
 
 def vector_race(cross: Any, overlaps: Any, initial: Any) -> VectorRace:
@@ -213,7 +254,9 @@ def vector_race(cross: Any, overlaps: Any, initial: Any) -> VectorRace:
     moments, gram, begin = (np.asarray(values, float) for values in (cross, overlaps, initial))
     fits = moments.shape[:-1] == begin.shape and gram.shape == (begin.shape[-1],) * 2
     require(fits, "cross", "have a vector for each pathway of `initial` and of `overlaps`", moments.shape)
-    require(bool(np.all(begin >= 0)), "initial", "not be negative", initial)
+    require(bool(np.all((begin >= 0) & np.isfinite(begin))), "initial", "be finite, and not be negative", initial)
+    require(bool(np.all(np.isfinite(moments))), "cross", "be finite", cross)
+    _eigen(np.zeros(len(gram)), gram)
     return VectorRace(moments, gram, begin)
 
 
@@ -267,6 +310,18 @@ def _eigen(strengths: np.ndarray, overlaps: np.ndarray) -> tuple[np.ndarray, np.
     return values, vectors, kept
 
 
+def _with_end(time: Any, finite: Callable[[Any], Any], end: Callable[[], Any]) -> Any:
+    """A course at finite times, and its end at infinite ones."""
+    if is_traced(time):
+        return finite(time)
+    endless = np.asarray(np.asarray(time, float) == np.inf)
+    if not endless.any():
+        return finite(time)
+    last = np.asarray(end())
+    early = np.asarray(finite(np.where(endless, 0.0, time)))
+    return np.where(endless.reshape(endless.shape + (1,) * last.ndim), last, early)
+
+
 def _zero(function: Callable[[float], float], low: float, high: float) -> float:
     return float(root_scalar(function, bracket=(low, high), xtol=1e-15, rtol=1e-14).root)
 
@@ -300,41 +355,13 @@ class _LogRate:
 
 
 def _own_time_rate(clock: Any, given: Any) -> Any:
-    initial, rates, capacity = given
-    return 1.0 - jnp.sum((initial * jnp.exp(rates * clock[..., None])) ** 2, axis=-1) / capacity
+    """Of the clock in units of the fastest growth, in which strengths are as exact as it is."""
+    initial, rates, fastest, capacity = given
+    logs = jnp.log(initial) + rates * clock[..., None]
+    return fastest * (1.0 - jnp.sum(jnp.exp(2.0 * logs), axis=-1) / capacity)
 
 
 def _vector_rate(parts: Any, moments: Any) -> Any:
-    (weight, vector), (cross, overlaps) = parts, moments
-    left = cross - jnp.einsum("pj,...j,...jo->...po", overlaps, weight, vector)
+    (weight, vector), (cross, overlaps, initial) = parts, moments
+    left = cross - jnp.einsum("pj,...j,...jo->...po", overlaps, initial * weight, vector)
     return jnp.sum(vector * left, axis=-1), weight[..., None] * left
-
-
-def _course(rate: Any, start: Any, time: Any, timescale: Any, given: Any) -> Any:
-    """The flow of ``rate`` from t = 0, at any times, with their shape before its own."""
-    if not is_traced(time):
-        require(bool(np.all(np.asarray(time, float) >= 0)), "time", "not be negative", time)
-    times = jnp.asarray(time, dtype=jnp.result_type(float))
-    order = jnp.argsort(times.reshape(-1))
-    rising = jnp.concatenate([jnp.zeros(1), times.reshape(-1)[order] / timescale])
-    found = _integrate(rate, start, rising, given)
-    back = jnp.argsort(order)
-    return jax.tree.map(lambda leaf: leaf[1:][back].reshape(times.shape + leaf.shape[1:]), found)
-
-
-@partial(jax.jit, static_argnums=0)
-def _integrate(rate: Any, start: Any, times: Float[Array, " n"], given: Any) -> Any:
-    process = flow_process(
-        lambda state, stage: rate(state, given),
-        start,
-        times,
-        lambda state: {"here": state.parameters},
-        tolerance=Tolerance(relative=1e-11, absolute=1e-13),
-    )
-
-    def to_next(state: Any, index: Any) -> Any:
-        state = process.advance(state, index)
-        return state, state.parameters
-
-    later = jax.lax.scan(to_next, process.initial, jnp.arange(1, times.shape[0]))[1]
-    return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), start, later)
