@@ -146,14 +146,28 @@ class Reduction:
             require(modes <= width, "initial", f"have at most {width} modes in node {node!r}, one a unit", modes)
 
     def __call__(self, time: Any) -> dict[str, np.ndarray]:
-        """`edges` B_e, `paths` B_p and the `loss` at any times ≥ 0, integrated to ten digits and more."""
+        """`edges` B_e, `paths` B_p and the `loss` at any times ≥ 0, integrated to ten digits and more.
+
+        Refused where the reduction does not apply, or has no start: what it would give is not the network's course.
+        """
+        self._check_start()
         times = np.asarray(time, dtype=float)
-        require(times.size > 0 and bool(np.all(times >= 0)), "time", "be numbers from 0 on", time)
+        sound = times.size > 0 and bool(np.all((times >= 0) & (times < np.inf)))
+        require(sound, "time", "be finite numbers from 0 on", time)
         order, back = np.unique(times, return_inverse=True)
         with double():
             edges, paths, losses = (np.asarray(part) for part in self._integrate(jnp.asarray(order)))
         reshape = lambda values: values[back.reshape(times.shape)]  # noqa: E731
         return {"edges": reshape(edges), "paths": reshape(paths), "loss": reshape(losses)}
+
+    def _check_start(self) -> None:
+        """A course needs moments that are diagonalisable, and a start that is decoupled."""
+        moments, start = self.conditions
+        require(moments.holds, "world", "have mutually diagonalisable moments for a course in modes", str(moments))
+        hint = "start from `reduction.starting(...)`, or integrate the network with `fs.flow`"
+        require(start.holds, "weights", f"be decoupled for a course in modes ({hint})", str(start))
+        given = bool(start.misses)
+        require(given, "weights", f"be given for a course in modes ({hint})", "left out")
 
     def loss(self, edges: Float[Any, "edges modes"]) -> Any:
         """½⟨|y|²⟩ + Σ_modes [½ Σ_{j,p} B_j D(j, p) B_p − Σ_p B_p S(p)]; never negative."""
@@ -207,6 +221,7 @@ class Reduction:
         It has where every path is alone (it shares no edge and D(j, p) = 0 for all others) and balanced (all its edges
         start equal in each mode): each path and mode is then a `chain` of its own length. LookupError says why not.
         """
+        self._check_start()
         self._check_separable()
         members, seen, floor = self.members, self._seen, self._floor
         chains = [
