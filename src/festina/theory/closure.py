@@ -199,5 +199,5 @@ def _coordinates(own: Float[np.ndarray, "a p o i"], shown: Float[np.ndarray, "b 
     vectors = np.concatenate(flat, axis=1)
     count, size = vectors.shape[1:]
     padded = np.pad(vectors, ((0, 0), (0, 0), (0, max(0, count - size))))
-    factor = np.linalg.qr(np.swapaxes(padded, 1, 2), mode="r")
+    factor = np.asarray(np.linalg.qr(np.swapaxes(padded, 1, 2), mode="r"))
     return np.roll(np.moveaxis(factor, 0, -1).swapaxes(0, 1), own.shape[1], axis=0)
