@@ -77,7 +77,7 @@ def festina_map(**fields: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def closed_map() -> tuple[np.ndarray, np.ndarray]:
-    """Both panels and all seeds as one call of the Gram closure, in NumPy: nothing to compile."""
+    """Both panels and all seeds as one call of the closure in NumPy: nothing to compile."""
     experiment = Regimes()
     config = experiment.configure("full")
     timescales, strengths, lengths = (np.tile(column, SEEDS) for column in np.transpose(CELLS))
@@ -167,7 +167,7 @@ WAYS = {
     "Wishart stream, float64": (drawn_map("wishart", "double"), 150),
     "population gradient, float64": (drawn_map("population", "double"), None),
     "exact closure, compiled, float64": (drawn_map("closure", "double"), 700),
-    "exact closure, Gram form in NumPy": (closed_map, 700),
+    "exact closure, in NumPy": (closed_map, 700),
 }
 """What is measured, and how many times faster it should be, compilation included."""
 

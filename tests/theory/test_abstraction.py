@@ -172,3 +172,18 @@ def test_reduced_scales_make_the_reduced_model_follow_the_full_one():
 
     one, other = (drive(build(full), {"seed": jnp.zeros(1)}).observed["gates"] for full in (True, False))
     np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"block_length": np.nan}, "`block_length` must be positive and finite"),
+        ({"step_size": 0.0}, "`step_size` must be positive"),
+        ({"normalization": -1.0}, "`normalization` must be finite"),
+        ({"scales": theory.Scales(-1.0, 1.0, 1.0)}, "`scales` must have positive timescales"),
+    ],
+)
+def test_blocks_and_timescales_that_are_none_are_refused(fields, message):
+    settings = {"scales": theory.Scales(1.0, 1.0, 1.0), "block_length": 1.0, "normalization": 0.5} | fields
+    with pytest.raises(ArgumentError, match=message):
+        theory.specialization_growth(**settings)

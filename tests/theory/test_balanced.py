@@ -349,6 +349,13 @@ def test_refusals():
         balanced(first, second, np.ones((5, 4)))
     with pytest.raises(ArgumentError, match=r"`second` must have shape \(outputs, hidden\) = \(5, 3\)"):
         balanced(first, second.T, correlation)
+    with pytest.raises(ArgumentError, match=r"`correlation` must have shape \(outputs, inputs\) = \(5, 3\)"):
+        balanced(first, second, correlation.T)
+    single = (weights.astype(np.float32) for weights in (first, second))
+    with pytest.raises(ArgumentError, match=r"allowed by `tolerance` = 1e-12 \(weights in single precision need"):
+        balanced(*single, correlation, tolerance=1e-12)
+    with pytest.raises(ArgumentError, match="`timescale` must be one number"):
+        balanced(first, second, correlation, np.ones(2))
     with pytest.raises(ArgumentError, match="`first` must be a matrix with rows and columns"):
         balanced(first[0], second, correlation)
     with pytest.raises(ArgumentError, match="`correlation` must be finite"):

@@ -464,3 +464,12 @@ class TestErrors:
                 chain(1.5, 1.0, initial)
         traced = jax.jit(lambda initial: chain(1.5, 1.0, initial)(1.0)["product"])
         assert np.all(np.isnan(traced(jnp.asarray([0.0, -0.1]))))
+
+
+def test_modes_that_do_not_fit_and_numbers_that_are_none_are_refused():
+    with pytest.raises(ArgumentError, match=r"`strength` must have one entry for each mode.*\(3,\), \(2,\)"):
+        chain(2, np.ones(3), np.ones(2))
+    with pytest.raises(ArgumentError, match="`input_variance` must be finite"):
+        chain(2, 1.0, 0.1, input_variance=np.inf)
+    with pytest.raises(ArgumentError, match="`imbalance` must be finite"):
+        imbalanced(1.0, 0.1, np.inf)

@@ -1,4 +1,4 @@
-"""The Gram closure: against literal weights, one network or many."""
+"""The closure of joint descent: against literal weights, one network or many."""
 
 import numpy as np
 import pytest
@@ -62,3 +62,40 @@ def test_only_whole_steps_and_matching_numbers(maps):
         fs.theory.closure(*maps, **SETTINGS)([0.005])
     with pytest.raises(ArgumentError, match="one set for all networks"):
         fs.theory.closure(np.stack([maps[0]] * 3), maps[1], **(SETTINGS | {"gate_timescale": np.ones(2)}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"teachers": np.ones((2, 6, 4))}, r"`teachers` must be \(4, 6\) matrices, as students are"),
+        ({"teachers": np.ones((4, 6))}, "`teachers` must be matrices, stacked"),
+        ({"teachers": np.zeros((2, 4, 6))}, "`teachers` must not be zero"),
+        ({"students": np.full((3, 4, 6), np.nan)}, "`students` must be finite"),
+        ({"block_length": np.nan}, "`block_length` must hold at least one step"),
+        ({"block_length": 0.004}, "`block_length` must hold at least one step"),
+        ({"block_length": np.ones((2, 2))}, "`block_length` must be one number, or one for each network"),
+        ({"weight_timescale": -1.0}, "`weight_timescale` must be positive"),
+        ({"gate_timescale": [0.1, 0.0]}, "`gate_timescale` must be positive"),
+        ({"gate_timescale": [0.1, 0.2], "block_length": [1.0, 2.0, 3.0]}, "one set for all networks"),
+        ({"nonnegativity": -0.1}, "`nonnegativity` must be finite and not negative"),
+        ({"normalization": np.inf}, "`normalization` must be finite and not negative"),
+        ({"step_size": 0.0}, "`step_size` must be positive"),
+        ({"loss_share": np.nan}, "`loss_share` must be positive"),
+        ({"gates": np.inf}, "`gates` must be one finite number"),
+    ],
+)
+def test_what_has_no_course_is_refused(maps, change, message):
+    with pytest.raises(ArgumentError, match=message):
+        fs.theory.closure(**({"students": maps[0], "teachers": maps[1]} | SETTINGS | change))
+
+
+@pytest.mark.parametrize("time", [[], np.nan, np.inf, -0.01, [0.0, np.nan], 1e12])
+def test_times_that_are_none_are_refused(maps, time):
+    with pytest.raises(ArgumentError, match="`time` must be whole numbers of steps"):
+        fs.theory.closure(*maps, **SETTINGS)(time)
+
+
+def test_one_block_may_last_for_ever(maps):
+    students, teachers = maps
+    found = fs.theory.closure(students, teachers, **(SETTINGS | {"block_length": np.inf}))([2.0])
+    np.testing.assert_allclose(found["gates"][0, 0], literal(students, teachers, 200, block=1000)[-1][1], atol=1e-12)

@@ -6,6 +6,7 @@ import pytest
 
 from festina.errors import ArgumentError
 from festina.theory.coding import analog, analog_at_zero, analog_onsets, planted
+from festina.theory.coding.prediction import check_kernel
 from festina.worlds.classes import random_classes, toy_classes
 
 TOY = toy_classes()
@@ -104,3 +105,51 @@ def test_what_cannot_be_is_refused():
         analog_at_zero(KERNEL, RANDOM.targets, VARIANCE, neurons=10)
     with pytest.raises(ArgumentError, match="inputs"):
         analog_at_zero(np.ones((20, 20)), RANDOM.targets, VARIANCE)
+
+
+def test_a_kernel_of_low_rank_is_solved():
+    """Directions that inputs do not have are never learned: their onset is zero, and their residual Y/T."""
+    inputs = np.random.default_rng(2).normal(size=(20, 1))
+    targets = np.random.default_rng(3).normal(size=(20, 3))
+    onsets = analog_onsets(inputs @ inputs.T, targets, VARIANCE)
+    assert np.all(np.isfinite(onsets)) and np.sum(onsets > 1e-6) == 1
+    found = analog(inputs @ inputs.T, targets, 0.1, VARIANCE)
+    np.testing.assert_allclose(found.mean + 0.1 * found.residual, targets, atol=1e-12)
+    off = np.eye(20) - inputs @ inputs.T / np.sum(inputs**2)
+    np.testing.assert_allclose(off @ found.residual, off @ targets / 0.1, atol=1e-10)
+
+
+CROOKED = KERNEL + np.triu(np.ones_like(KERNEL), 1)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "targets", "message"),
+    [
+        (CROOKED, RANDOM.targets, "`inputs` must be a symmetric kernel"),
+        (-KERNEL, RANDOM.targets, "`inputs` must have no negative eigenvalue"),
+        (KERNEL * np.nan, RANDOM.targets, "`inputs` must be finite"),
+        (KERNEL, np.inf * RANDOM.targets, "`targets` must be finite"),
+        (KERNEL, 0 * RANDOM.targets, "`targets` must not be zero"),
+    ],
+)
+def test_what_is_no_kernel_or_no_target_is_refused(inputs, targets, message):
+    with pytest.raises(ArgumentError, match=message):
+        analog(inputs, targets, 0.1, VARIANCE)
+    if "zero" not in message:
+        with pytest.raises(ArgumentError, match=message):
+            analog_at_zero(inputs, targets, VARIANCE)
+
+
+def test_numbers_that_are_none_are_refused():
+    for temperature in (np.nan, np.inf, -1.0):
+        with pytest.raises(ArgumentError, match="`temperature` must be positive and finite"):
+            analog(KERNEL, RANDOM.targets, temperature, VARIANCE)
+    with pytest.raises(ArgumentError, match="`neurons` must be at least 1"):
+        analog(KERNEL, RANDOM.targets, 0.1, VARIANCE, 0)
+    with pytest.raises(ArgumentError, match="`inputs` must be a square kernel"):
+        check_kernel(KERNEL[:, :5], RANDOM.targets)
+    for targets in (RANDOM.targets[:5], RANDOM.targets[:, 0]):
+        with pytest.raises(ArgumentError, match="`targets` must have a row for each"):
+            check_kernel(KERNEL, targets)
+    single = KERNEL.astype(np.float32)
+    np.testing.assert_allclose(check_kernel(single, RANDOM.targets)[0], KERNEL, rtol=1e-6)

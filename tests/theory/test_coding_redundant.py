@@ -145,3 +145,29 @@ def test_what_cannot_be_is_refused():
     world = orthogonal_classes((2, 2, 2, 2, 2))
     with pytest.raises(ArgumentError, match="rank"):
         redundant(world.counts, world.class_targets, 0.1, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ((2.5, 3), "`counts` must be whole numbers"),
+        ((np.inf, 3), "`counts` must be whole numbers"),
+        ((1e6, 3), "`counts` must be at most 10000 examples"),
+    ],
+)
+def test_examples_are_counted_in_whole_numbers_and_can_be_held(counts, message):
+    with pytest.raises(ArgumentError, match=message):
+        class_task(np.array(counts), np.array([[1.0], [-1.0]]), 0.1, 0.1, SIGMOIDAL)
+
+
+def test_targets_that_are_too_large_are_refused_and_not_waited_for(monkeypatch):
+    """The solution is followed down to where Newton's method no longer finds it, and the temperature is told."""
+    from festina.theory.coding import dual
+
+    builds = []
+    monkeypatch.setattr(dual, "_mode_box", lambda *given, real=dual._mode_box: builds.append(1) or real(*given))
+    with pytest.raises(ArgumentError, match=r"`temperature` must be [0-9.]+ or more for these targets"):
+        redundant((2, 2), np.array([[300.0], [-200.0]]), 1e-3, 0.1)
+    assert len(builds) < 3000
+    with pytest.raises(ArgumentError, match="grid of 500000 readouts"):
+        redundant((10, 10), np.array([[1e7], [-1e7]]), 1.0, 1e-3)

@@ -107,6 +107,37 @@ def test_degenerate_modes_are_kept_together():
     np.testing.assert_allclose(race(run["time"].values)["loss"], run["loss"].values, atol=1e-9)
 
 
+def test_a_race_without_a_start_has_no_course():
+    """Weights that are not decoupled have no numbers in modes: a flat loss would be a wrong answer."""
+    graph, world, _ = domains()
+    random = Gated.init(jax.random.key(0), graph, scale=0.1)
+    for race, message in (
+        (reduction(graph, world, random.weights), r"`weights` must be decoupled .*FAILS: .*of its norm"),
+        (reduction(graph, world), "`weights` must be given .*starting"),
+    ):
+        for course in (race, lambda time, race=race: race.closed_form()(time)):
+            with pytest.raises(ArgumentError, match=message):
+                course(1.0)
+    twisted = {name: values.copy() for name, values in world.targets.items()}
+    twisted["y0"][:4] += np.random.default_rng(0).normal(size=(4, 4)) * 0.1
+    crooked = reduction(graph, fs.worlds.GatedDataset(world.inputs, twisted, world.gates)).starting(0.1)
+    with pytest.raises(ArgumentError, match="`world` must have mutually diagonalisable moments"):
+        crooked(1.0)
+    with pytest.raises(ArgumentError, match="`time` must be finite numbers from 0 on"):
+        reduction(*xor_world()).starting(0.1)(np.inf)
+
+
+def test_worlds_without_a_correlation_are_refused():
+    graph = Graph.of("x -> h -> y", widths={"x": 2, "h": 3, "y": 1})
+    for inputs, targets in ((np.eye(2), np.zeros((2, 1))), (np.zeros((2, 2)), np.ones((2, 1)))):
+        with pytest.raises(ArgumentError, match="`world` must have a path that sees a correlation"):
+            reduction(graph, fs.worlds.GatedDataset({"x": inputs}, {"y": targets}))
+    world = fs.worlds.GatedDataset({"x": np.eye(2)}, {"y": np.ones((2, 1))})
+    for timescale in (np.nan, -1.0, np.inf):
+        with pytest.raises(ArgumentError, match="`timescale` must be"):
+            reduction(graph, world, timescale=timescale)
+
+
 @pytest.mark.full
 def test_lonely_balanced_paths_have_a_closed_form():
     """Two inputs on alternating samples with targets along different outputs: nothing is shared, nothing overlaps."""

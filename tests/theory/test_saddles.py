@@ -178,3 +178,17 @@ def test_partial_errors_find_no_rest_with_two_pathways_open():
 def test_unknown_pathways_are_refused():
     with pytest.raises(ArgumentError, match="`opened` must be among"):
         saddle(("up",))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"blank": 1.5}, "`blank` must be a share"),
+        ({"blank": np.nan}, "`blank` must be finite and not negative"),
+        ({"tutor_speed": -1.0}, "`tutor_speed` must be finite and not negative"),
+        ({"inverse_temperature": [1.0, np.inf]}, "`inverse_temperature` must be finite and not negative"),
+    ],
+)
+def test_tasks_that_are_none_are_refused(fields, message):
+    with pytest.raises(ArgumentError, match=message):
+        mean_field(**fields)

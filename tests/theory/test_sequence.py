@@ -139,6 +139,11 @@ def test_refusals():
         sequence(first, second, correlations, SWITCHES[::-1])
     with pytest.raises(ArgumentError, match=r"`correlations` must have shape \(tasks, outputs, inputs\)"):
         sequence(first, second, correlations[0], [])
+    with pytest.raises(ArgumentError, match=r"`correlations` must have shape .* = \(4, 3, 4\), but is \(4, 4, 3\)"):
+        sequence(first, second, correlations.swapaxes(1, 2), SWITCHES)
+    for name in ("timescale", "input_variance"):
+        with pytest.raises(ArgumentError, match=f"`{name}` must be one number"):
+            sequence(first, second, correlations, SWITCHES, **{name: np.ones(2)})
     with pytest.raises(ArgumentError, match="`second` must be balanced"):
         sequence(first, second + 0.1, correlations, SWITCHES)
     with pytest.raises(ArgumentError, match="`time` must be finite and not negative"):

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from festina.errors import require
@@ -184,6 +185,11 @@ def specialization_growth(
         step_size: dt.
         settle: how long to wait for the periodic orbit, in units of τ_w.
     """
+    require(0 < step_size < np.inf, "step_size", "be positive and finite", step_size)
+    require(0 < block_length < np.inf, "block_length", "be positive and finite", block_length)
+    timescales = (scales.weight_timescale, scales.gate_timescale)
+    require(all(0 < float(value) < np.inf for value in timescales), "scales", "have positive timescales", timescales)
+    require(0 <= normalization < np.inf, "normalization", "be finite and not negative", normalization)
     steps = round(block_length / step_size)
     require(steps >= 1, "block_length", f"hold at least one step of {step_size}", block_length)
     require(settle > 0, "settle", "be positive", settle)

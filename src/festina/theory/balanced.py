@@ -96,9 +96,9 @@ def balanced(
     first: Shaped[ArrayLike, "..."],
     second: Shaped[ArrayLike, "..."],
     correlation: Shaped[ArrayLike, "..."],
-    timescale: Shaped[ArrayLike, ""] = 1.0,
+    timescale: Shaped[ArrayLike, "..."] = 1.0,
     *,
-    input_variance: Shaped[ArrayLike, ""] = 1.0,
+    input_variance: Shaped[ArrayLike, "..."] = 1.0,
     tolerance: float = 1e-8,
     gradient_steps: int = 64,
 ) -> Balanced:
@@ -118,6 +118,7 @@ def balanced(
         for name, value in zip(("first", "second", "correlation"), arrays, strict=True):
             require(bool(np.all(np.isfinite(value))), name, "be finite", value)
         for name, value in zip(("timescale", "input_variance"), scalars, strict=True):
+            require(np.ndim(value) == 0, name, "be one number", value)
             require(bool(0 < value < np.inf), name, "be positive", float(value))
         _check_balance(np.asarray(arrays[0]), np.asarray(arrays[1]), tolerance)
         if determinant_obstruction(*arrays):
@@ -132,7 +133,7 @@ def _check_shapes(
     for name, size in zip(("first", "second", "correlation"), sizes, strict=True):
         require(len(size) == 2 and 0 not in size, name, "be a matrix with rows and columns", f"of shape {size}")
     expected = (sizes[2][0], sizes[0][0])
-    require(sizes[1] == expected, "second", f"have shape (outputs, hidden) = {expected}", sizes[1])
+    require(sizes[1][1] == expected[1], "second", f"have shape (outputs, hidden) = {expected}", sizes[1])
     expected = (sizes[1][0], sizes[0][1])
     require(sizes[2] == expected, "correlation", f"have shape (outputs, inputs) = {expected}", sizes[2])
 
@@ -146,7 +147,8 @@ def _check_balance(first: np.ndarray, second: np.ndarray, tolerance: float) -> N
     if worst > allowed:
         raise ArgumentError(
             "Argument `second` must be balanced with `first`, W₂ᵀW₂ − W₁W₁ᵀ = λI, but is off by "
-            f"{worst:.3g} at hidden units ({row}, {column}), where {allowed:.3g} is allowed."
+            f"{worst:.3g} at hidden units ({row}, {column}), where {allowed:.3g} is allowed by `tolerance` = "
+            f"{tolerance:g} (weights in single precision need 1e-5 or so)."
         )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from festina.errors import require
+from festina.errors import ArgumentError, require
 from festina.precision import is_traced, precise
 from festina.theory import _beta
 from festina.theory._product import Values, balanced, exponents, quotient, saturation, scaled_rate
@@ -259,7 +259,14 @@ def _hypotenuse(a: Values, b: Values) -> Values:
 def _arrays(*values: ArrayLike) -> tuple[Array, ...]:
     """All as real arrays of one shape."""
     arrays = [jnp.asarray(value, dtype=jnp.result_type(float)) for value in values]
-    shape = jnp.broadcast_shapes(*(array.shape for array in arrays))
+    shapes = [array.shape for array in arrays]
+    try:
+        shape = jnp.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ArgumentError(
+            "Argument `strength` must have one entry for each mode, as all others that are not one number, "
+            f"but together they are of shapes {', '.join(map(str, shapes))}."
+        ) from None
     return tuple(jnp.broadcast_to(array, shape) for array in arrays)
 
 
@@ -283,8 +290,8 @@ def _check(depth: float, strength: Array, initial: Array, input_variance: Array,
     for name, value in (("strength", strength), ("initial", initial)):
         require(is_traced(value) or bool(np.all(np.isfinite(np.asarray(value)))), name, "be finite", value)
     for name, value in (("input_variance", input_variance), ("timescale", timescale)):
-        positive = is_traced(value) or bool(np.all((np.asarray(value) > 0) & np.isfinite(np.asarray(value))))
-        require(positive, name, "be positive", value)
+        require(is_traced(value) or bool(np.all(np.asarray(value) > 0)), name, "be positive", value)
+        require(is_traced(value) or bool(np.all(np.isfinite(np.asarray(value)))), name, "be finite", value)
     if 1 < depth < 2 and not is_traced((strength, initial)):
         signs = np.sign(np.asarray(strength)) * np.sign(np.asarray(initial))
         must = "have the sign of `strength` if 1 < depth < 2, where zero is no rest point"

@@ -1,14 +1,15 @@
-"""Task abstractions learned from infinitely many inputs, exactly, by the Gram matrix of students and teachers.
+"""Task abstractions learned from infinitely many inputs, exactly, in the span of students and teachers.
 
-With the expected gradient a student only moves along W* − Σ c W. Everything that can be seen of a network then follows
-from the inner products of its P students and M teachers, a matrix S of size (P + M)². With e = (−c, 1_m), where 1_m
-selects the teacher that is shown, and a = κ(dt/τ_w)(c, 0), one Euler step is
+With the expected gradient a student only moves along the error E = W* − Σ c W, and so never leaves the span of the P
+initial students and the M teachers. In an orthonormal basis of that span each of them is P + M coordinates, and one
+Euler step is
 
-    L = ½κ eᵀSe,    c ← c + (dt/τ_c)(κ(Se)_p − ∂R/∂c),    S ← S + a(Se)ᵀ + (Se)aᵀ + (eᵀSe) aaᵀ.
+    L = ½κ|E|²,    c^p ← c^p + (dt/τ_c)(κ⟨W^p, E⟩ − ∂R/∂c^p),    W^p ← W^p + κ(dt/τ_w) c^p E.
 
 Its cost depends on neither the inputs nor the outputs. It is written in NumPy, for many networks at once, and so
 compiles nothing: a map of some hundred networks is there before XLA would have begun. (`festina.learning.closure` has
-the same closure in coordinates, compiled, for maps of many thousands.)
+the same closure compiled, for maps of many thousands. In terms of inner products alone, of which there are fewer, the
+loss would be a difference that loses its digits as it falls.)
 """
 
 from dataclasses import dataclass
@@ -19,15 +20,16 @@ from jaxtyping import Float
 
 from festina.errors import require
 
+MOST_STEPS = 1e9  # that anybody could wait for
+
 
 @dataclass(frozen=True)
 class Closure:
     """The exact course of n networks that learn from infinitely many inputs, as a function of time.
 
     Attributes:
-        students: ⟨W^p, W^q⟩ at t = 0.
-        crossed: ⟨W^p, W*m⟩ at t = 0.
-        teachers: ⟨W*m, W*k⟩.
+        students: coordinates of W^p at t = 0.
+        teachers: coordinates of W*m.
         gates: c at t = 0.
         weight_timescale: τ_w, of every network.
         gate_timescale: τ_c, of every network.
@@ -38,9 +40,8 @@ class Closure:
         loss_share: κ of L = ½κ|W* − Σ c W|².
     """
 
-    students: Float[np.ndarray, "p p n"]
-    crossed: Float[np.ndarray, "p m n"]
-    teachers: Float[np.ndarray, "m m n"]
+    students: Float[np.ndarray, "p k n"]
+    teachers: Float[np.ndarray, "m k n"]
     gates: Float[np.ndarray, "p n"]
     weight_timescale: Float[np.ndarray, " n"]
     gate_timescale: Float[np.ndarray, " n"]
@@ -53,64 +54,56 @@ class Closure:
     def __call__(self, time: Any) -> dict[str, np.ndarray]:
         """Loss, gates, components ⟨W*m, W^p⟩/|W*m| and norms |W^p| at whole numbers of steps, in any order."""
         times = np.atleast_1d(np.asarray(time, float))
-        steps = np.rint(times / self.step_size).astype(int)
-        last = int(steps.max())
-        whole = np.allclose(steps * self.step_size, times, rtol=0, atol=1e-6 * self.step_size) and steps.min() >= 0
-        require(bool(whole), "time", f"be whole numbers of steps of {self.step_size}, from 0 on", time)
-        wanted = set(steps.tolist())
-        seen: dict[int, dict[str, np.ndarray]] = {}
-        state = (self.students.copy(), self.crossed.copy(), self.gates.copy())
-        changes, shown = self._changes(last), self._shown(0)
+        known = times.size > 0 and bool(np.all((times >= 0) & (times < MOST_STEPS * self.step_size)))
+        steps = np.rint(times / self.step_size)
+        whole = known and np.allclose(steps * self.step_size, times, rtol=0, atol=1e-6 * self.step_size)
+        require(whole, "time", f"be whole numbers of steps of {self.step_size}, from 0 on", time)
+        last, wanted = int(steps.max()), set(steps.tolist())
+        seen: dict[float, dict[str, np.ndarray]] = {}
+        students, gates = self.students.copy(), self.gates.copy()
+        changes, target = self._changes(last), self._target(0)
         for step in range(last + 1):
             if step in changes:
-                shown = self._shown(step)
-            pulls = self._pulls(state, shown)
+                target = self._target(step)
+            error = target - np.einsum("pkn,pn->kn", students, gates)
             if step in wanted:
-                seen[step] = self._seen(state, pulls[2])
-            self._advance(state, *pulls)
+                seen[step] = self._seen(students, gates, error)
+            self._advance(students, gates, error)
         found = [seen[step] for step in steps.tolist()]
         return {name: np.stack([one[name] for one in found]) for name in found[0]}
 
-    def _shown(self, step: int) -> Float[np.ndarray, "m n"]:
-        """1 for the teacher of the current block and 0 for the others."""
-        block = np.floor((step + 0.5) / np.rint(self.block_length / self.step_size))
-        count = self.crossed.shape[1]
-        return (block % count == np.arange(count)[:, None]).astype(float)
+    @property
+    def _block_steps(self) -> Float[np.ndarray, " n"]:
+        return np.rint(self.block_length / self.step_size)
+
+    def _target(self, step: int) -> Float[np.ndarray, "k n"]:
+        """The teacher of the current block."""
+        block = np.floor((step + 0.5) / self._block_steps)
+        number = (block % len(self.teachers)).astype(int)
+        return np.take_along_axis(self.teachers, number[None, None], axis=0)[0]
 
     def _changes(self, last: int) -> set[int]:
         """The steps at which some network is shown another task."""
-        lengths = np.unique(np.rint(self.block_length / self.step_size).astype(int))
+        lengths = np.unique(self._block_steps[self._block_steps <= last]).astype(int)
         return {step for length in lengths.tolist() for step in range(0, last + 1, length)}
 
-    def _pulls(self, state: Any, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(Se)_p, (Se)_m and eᵀSe."""
-        students, crossed, gates = state
-        on_students = np.einsum("pmn,mn->pn", crossed, shown) - np.einsum("pqn,qn->pn", students, gates)
-        on_teachers = np.einsum("kmn,mn->kn", self.teachers, shown) - np.einsum("pmn,pn->mn", crossed, gates)
-        square = np.einsum("mn,mn->n", shown, on_teachers) - np.einsum("pn,pn->n", gates, on_students)
-        return on_students, on_teachers, square
-
-    def _advance(self, state: Any, on_students: np.ndarray, on_teachers: np.ndarray, square: np.ndarray) -> None:
+    def _advance(self, students: np.ndarray, gates: np.ndarray, error: np.ndarray) -> None:
         """One step, in place."""
-        students, crossed, gates = state
+        pulls = np.einsum("pkn,kn->pn", students, error)
         moved = (self.step_size * self.loss_share / self.weight_timescale) * gates
-        half = moved[:, None] * (on_students + 0.5 * square * moved)[None]
         bounds = 2.0 * self.normalization * (np.abs(gates).sum(axis=0) - 1.0) * np.sign(gates)
         bounds -= self.nonnegativity * (gates < 0)
-        students += half
-        students += half.swapaxes(0, 1)
-        crossed += moved[:, None] * on_teachers[None]
-        gates += self.step_size / self.gate_timescale * (self.loss_share * on_students - bounds)
+        students += moved[:, None] * error[None]
+        gates += self.step_size / self.gate_timescale * (self.loss_share * pulls - bounds)
 
-    def _seen(self, state: Any, square: np.ndarray) -> dict[str, np.ndarray]:
+    def _seen(self, students: np.ndarray, gates: np.ndarray, error: np.ndarray) -> dict[str, np.ndarray]:
         """What is recorded, with networks first."""
-        students, crossed, gates = state
-        lengths = np.sqrt(np.einsum("mmn->mn", self.teachers))
+        lengths = np.linalg.norm(self.teachers, axis=1)
         return {
-            "loss": 0.5 * self.loss_share * square,
+            "loss": 0.5 * self.loss_share * np.sum(error**2, axis=0),
             "gates": gates.T.copy(),
-            "components": np.moveaxis(crossed / lengths[None], -1, 0).swapaxes(1, 2).copy(),
-            "norms": np.sqrt(np.maximum(np.einsum("ppn->pn", students), 0.0)).T.copy(),
+            "components": np.einsum("mkn,pkn->nmp", self.teachers / lengths[:, None], students),
+            "norms": np.linalg.norm(students, axis=1).T,
         }
 
 
@@ -144,17 +137,67 @@ def closure(
         loss_share: κ of L = ½κ|W* − Σ c W|².
         gates: c at t = 0, of all paths.
     """
-    given = [weight_timescale, gate_timescale, nonnegativity, normalization, block_length]
-    numbers = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value, float)) for value in given))
-    flat = [
-        np.asarray(maps, float).reshape(-1, *np.shape(maps)[-3:-2], np.prod(np.shape(maps)[-2:]))
-        for maps in (students, teachers)
-    ]
-    counts = {len(numbers[0]), len(flat[0]), len(flat[1])} - {1}
+    maps = {"students": np.asarray(students, float), "teachers": np.asarray(teachers, float)}
+    for name, given in maps.items():
+        fits = given.ndim in (3, 4) and 0 not in given.shape
+        require(fits, name, "be matrices, stacked along one axis or two", f"of shape {given.shape}")
+        require(bool(np.all(np.isfinite(given))), name, "be finite everywhere", given)
+    size = maps["students"].shape[-2:]
+    fits = maps["teachers"].shape[-2:] == size
+    require(fits, "teachers", f"be {size} matrices, as students are", f"of shape {maps['teachers'].shape}")
+    own, shown = (given if given.ndim == 4 else given[None] for given in maps.values())
+    require(bool(np.all(np.any(shown != 0, axis=(-2, -1)))), "teachers", "not be zero: zero has no direction", "zero")
+    numbers = _numbers(
+        weight_timescale=weight_timescale,
+        gate_timescale=gate_timescale,
+        nonnegativity=nonnegativity,
+        normalization=normalization,
+        block_length=block_length,
+    )
+    _check_numbers(numbers, step_size, loss_share, gates)
+    counts = {len(own), len(shown), *(len(value) for value in numbers.values())} - {1}
     require(len(counts) <= 1, "students", "be one set for all networks, or one for each", sorted(counts))
     n = max(counts, default=1)
-    own, shown = (np.broadcast_to(maps, (n, *maps.shape[1:])) for maps in flat)
-    grams = [np.einsum("npx,nqx->pqn", one, other) for one, other in ((own, own), (own, shown), (shown, shown))]
+    coordinates = _coordinates(own, shown)
+    coordinates = np.broadcast_to(coordinates, (*coordinates.shape[:2], n)).copy()
     start = np.full((own.shape[1], n), float(gates))
-    settings = [np.broadcast_to(value, (n,)).copy() for value in numbers]
-    return Closure(grams[0], grams[1], grams[2], start, *settings, step_size=step_size, loss_share=loss_share)
+    settings = [np.broadcast_to(value, (n,)).copy() for value in numbers.values()]
+    place = own.shape[1]
+    return Closure(
+        coordinates[:place], coordinates[place:], start, *settings, step_size=step_size, loss_share=loss_share
+    )
+
+
+def _numbers(**given: Any) -> dict[str, Float[np.ndarray, " n"]]:
+    """Settings as one number for all networks, or one for each."""
+    numbers = {name: np.atleast_1d(np.asarray(value, float)) for name, value in given.items()}
+    for name, value in numbers.items():
+        require(value.ndim == 1 and value.size > 0, name, "be one number, or one for each network", value)
+    return numbers
+
+
+def _check_numbers(numbers: dict[str, np.ndarray], step_size: float, loss_share: float, gates: float) -> None:
+    require(0 < step_size < np.inf, "step_size", "be positive and finite", step_size)
+    require(0 < loss_share < np.inf, "loss_share", "be positive and finite", loss_share)
+    require(np.ndim(gates) == 0 and bool(np.isfinite(gates)), "gates", "be one finite number", gates)
+    for name in ("weight_timescale", "gate_timescale"):
+        require(bool(np.all(numbers[name] > 0)), name, "be positive", numbers[name])
+    for name in ("nonnegativity", "normalization"):
+        finite = np.isfinite(numbers[name]) & (numbers[name] >= 0)
+        require(bool(np.all(finite)), name, "be finite and not negative", numbers[name])
+    long = np.rint(numbers["block_length"] / step_size) >= 1
+    require(bool(np.all(long)), "block_length", f"hold at least one step of {step_size}", numbers["block_length"])
+
+
+def _coordinates(own: Float[np.ndarray, "a p o i"], shown: Float[np.ndarray, "b m o i"]) -> np.ndarray:
+    """Students and teachers in an orthonormal basis of their span, (P + M, P + M, networks): Rᵀ of a QR factorisation.
+
+    Teachers come first in the factorisation, so that their coordinates are few. Short vectors are filled up with zeros.
+    """
+    n = max(len(own), len(shown))
+    flat = [np.broadcast_to(maps, (n, *maps.shape[1:])).reshape(n, maps.shape[1], -1) for maps in (shown, own)]
+    vectors = np.concatenate(flat, axis=1)
+    count, size = vectors.shape[1:]
+    padded = np.pad(vectors, ((0, 0), (0, 0), (0, max(0, count - size))))
+    factor = np.asarray(np.linalg.qr(np.swapaxes(padded, 1, 2), mode="r"))
+    return np.roll(np.moveaxis(factor, 0, -1).swapaxes(0, 1), own.shape[1], axis=0)

@@ -29,6 +29,8 @@ from festina.worlds.gated import Patterns, node_slices
 
 Path = tuple[str, ...]
 
+UNSEEN = 1e-13  # a path sees nothing in directions with less than this share of its inputs' largest variance
+
 
 def path_name(path: Path) -> str:
     """``"x->h->y"``."""
@@ -40,14 +42,15 @@ class PathStatistics:
     """The moments seen by each path: ``cross[p]`` is Σyx(p), ``inputs[j, p]`` is Σx(j, p).
 
     Paths are numbered as in ``paths``; ``inputs`` holds the pairs that end in the same node, which alone interact.
-    ``energy`` is ½⟨|y|²⟩ of all outputs.
+    ``gates`` are those of each path in each of the ``patterns`` that the moments come from.
     """
 
     graph: Graph
     paths: tuple[Path, ...]
     cross: tuple[Float[np.ndarray, "_ _"], ...]
     inputs: dict[tuple[int, int], Float[np.ndarray, "_ _"]]
-    energy: float
+    patterns: Patterns
+    gates: tuple[Float[np.ndarray, " patterns"], ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,11 +61,43 @@ class PathStatistics:
         return [self._along(path, weights) for path in self.paths]
 
     def loss(self, weights: Mapping[str, Any]) -> float:
-        """½⟨|y|²⟩ − Σ_p tr(W_pᵀ Σyx(p)) + ½ Σ_{j,p} tr(W_j Σx(j, p) W_pᵀ)."""
-        maps = self.maps(weights)
-        linear = sum(np.sum(mapping * cross) for mapping, cross in zip(maps, self.cross, strict=True))
-        squares = sum(np.sum((maps[j] @ moment) * maps[p]) for (j, p), moment in self.inputs.items())
-        return float(self.energy - linear + 0.5 * squares)
+        """½⟨|y|²⟩ − Σ_p tr(W_pᵀ Σyx(p)) + ½ Σ_{j,p} tr(W_j Σx(j, p) W_pᵀ).
+
+        It is computed as ½ Σ_g |Y_g − Σ_p g_p X_g W_pᵀ|² + rest: where it is small, a difference of moments would lose
+        its digits, and its sign.
+        """
+        error = np.array(self.patterns.answers)
+        targets = node_slices(self.patterns.output_nodes)
+        for path, seen, mapping in zip(self.paths, self.seen, self.maps(weights), strict=True):
+            error[..., targets[path[-1]]] -= seen @ mapping.T
+        return float(0.5 * np.sum(error**2) + self.patterns.rest)
+
+    @property
+    def seen(self) -> list[Float[np.ndarray, "patterns n _"]]:
+        """g_p X_g of every path: its inputs in each pattern."""
+        sources = node_slices(self.patterns.input_nodes)
+        return [
+            gate[:, None, None] * self.patterns.rows[..., sources[path[0]]]
+            for path, gate in zip(self.paths, self.gates, strict=True)
+        ]
+
+    @property
+    def energy(self) -> float:
+        """½⟨|y|²⟩ of all outputs."""
+        return float(0.5 * np.sum(self.patterns.answers**2) + self.patterns.rest)
+
+    @property
+    def floor(self) -> float:
+        """The least loss there is if every path had a map of its own: what no weights can explain."""
+        left = float(self.patterns.rest)
+        for node, place in node_slices(self.patterns.output_nodes).items():
+            answers = self.patterns.answers[..., place].reshape(-1, place.stop - place.start)
+            rivals = [part for path, part in zip(self.paths, self.seen, strict=True) if path[-1] == node]
+            table = np.concatenate([_unit(part.reshape(len(answers), -1)) for part in rivals], axis=1)
+            basis, sizes, _ = np.linalg.svd(table, full_matrices=False)
+            basis = basis[:, sizes**2 > UNSEEN]
+            left += 0.5 * float(np.sum((answers - basis @ (basis.T @ answers)) ** 2))
+        return left
 
     def descent(self, weights: Mapping[str, Any]) -> dict[str, Float[np.ndarray, "_ _"]]:
         """τ Ẇ_e of every edge, path by path."""
@@ -78,6 +113,11 @@ class PathStatistics:
 
     def _along(self, nodes: Path, weights: Mapping[str, Any]) -> Float[np.ndarray, "_ _"]:
         return _product(nodes, weights, self.graph.widths[nodes[0]])
+
+
+def _unit(matrix: Float[np.ndarray, "_ _"]) -> Float[np.ndarray, "_ _"]:
+    """A matrix with its largest singular value made one."""
+    return matrix / max(np.linalg.norm(matrix, 2), np.finfo(float).tiny)
 
 
 def _product(nodes: Path, weights: Mapping[str, Any], width: int) -> Float[np.ndarray, "_ _"]:
@@ -112,7 +152,7 @@ def path_statistics(graph: Graph, patterns: Patterns, most: int = 10_000) -> Pat
         for p, other in enumerate(paths)
         if one[-1] == other[-1]
     }
-    return PathStatistics(graph, paths, cross, inputs, float(patterns.energy))
+    return PathStatistics(graph, paths, cross, inputs, patterns, tuple(gates))
 
 
 def _path_gate(path: Path, patterns: Patterns) -> Float[np.ndarray, " patterns"]:

@@ -24,6 +24,7 @@ from festina.precision import double
 from festina.theory._descent import gradient_flow
 from festina.theory.chain import time_to_reach
 from festina.worlds.gated import GatedDataset
+from festina.worlds.world import check_finite
 
 RECORDS = 200
 AT_REST, DOUBLINGS = 1e-3, 13  # a race is over if nothing changes by more than this in most of its time
@@ -130,7 +131,8 @@ def race(
         require(fits, f"candidates[{name!r}]", f"be {len(inputs)} numbers, one a sample", gate)
         require(bool(np.any(gate)), f"candidates[{name!r}]", "be on for some sample", gate)
     spectra = {name: _spectrum(gate, inputs, targets) for name, gate in gates.items()}
-    require(0 < timescale < np.inf, "timescale", "be positive", timescale)
+    require(np.ndim(timescale) == 0, "timescale", "be one number", timescale)
+    require(0 < timescale < np.inf, "timescale", "be positive and finite", timescale)
     require(until is None or 0 < until < np.inf, "until", "be positive and finite", until)
     first = _until(spectra, depth, initial, timescale) if until is None else until
     with double():
@@ -158,7 +160,7 @@ def _matrices(world: Any) -> tuple[Float[np.ndarray, "n i"], Float[np.ndarray, "
         require(part is not None and not isinstance(part, Mapping), "world", f"have {name}, one sample a row", world)
         values = np.asarray(part, float)
         require(values.ndim == 2, name, "have one sample a row", f"of shape {values.shape}")
-        require(bool(np.all(np.isfinite(values))), name, "be finite", "not")
+        check_finite(name, values)
         arrays.append(values)
     return arrays[0], arrays[1]
 

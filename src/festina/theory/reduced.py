@@ -10,6 +10,7 @@ Source: A. M. Saxe, S. Sodhani, S. Lewallen, "The neural race reduction: dynamic
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,10 +19,10 @@ from jaxtyping import Array, Float
 
 from festina.errors import ArgumentError, require
 from festina.networks.graph import Graph
-from festina.precision import double
+from festina.precision import double, with_slope_of
 from festina.theory._descent import gradient_flow
 from festina.theory.chain import chain
-from festina.theory.paths import PathStatistics
+from festina.theory.paths import UNSEEN, PathStatistics
 
 HOLDS = 1e-8  # a condition holds if it fails by less than this share of a matrix's norm
 
@@ -145,20 +146,63 @@ class Reduction:
             require(modes <= width, "initial", f"have at most {width} modes in node {node!r}, one a unit", modes)
 
     def __call__(self, time: Any) -> dict[str, np.ndarray]:
-        """`edges` B_e, `paths` B_p and the `loss` at any times ≥ 0, integrated to ten digits and more."""
+        """`edges` B_e, `paths` B_p and the `loss` at any times ≥ 0, integrated to ten digits and more.
+
+        Refused where the reduction does not apply, or has no start: what it would give is not the network's course.
+        """
+        self._check_start()
         times = np.asarray(time, dtype=float)
-        require(times.size > 0 and bool(np.all(times >= 0)), "time", "be numbers from 0 on", time)
+        sound = times.size > 0 and bool(np.all((times >= 0) & (times < np.inf)))
+        require(sound, "time", "be finite numbers from 0 on", time)
         order, back = np.unique(times, return_inverse=True)
         with double():
             edges, paths, losses = (np.asarray(part) for part in self._integrate(jnp.asarray(order)))
         reshape = lambda values: values[back.reshape(times.shape)]  # noqa: E731
         return {"edges": reshape(edges), "paths": reshape(paths), "loss": reshape(losses)}
 
+    def _check_start(self) -> None:
+        """A course needs moments that are diagonalisable, and a start that is decoupled."""
+        moments, start = self.conditions
+        require(moments.holds, "world", "have mutually diagonalisable moments for a course in modes", str(moments))
+        hint = "start from `reduction.starting(...)`, or integrate the network with `fs.flow`"
+        require(start.holds, "weights", f"be decoupled for a course in modes ({hint})", str(start))
+        given = bool(start.misses)
+        require(given, "weights", f"be given for a course in modes ({hint})", "left out")
+
     def loss(self, edges: Float[Any, "edges modes"]) -> Any:
-        """½⟨|y|²⟩ + Σ_modes [½ Σ_{j,p} B_j D(j, p) B_p − Σ_p B_p S(p)]."""
+        """½⟨|y|²⟩ + Σ_modes [½ Σ_{j,p} B_j D(j, p) B_p − Σ_p B_p S(p)]; never negative."""
         paths = self.products(edges)
-        squares = jnp.einsum("jm,jpm,pm->", paths, jnp.asarray(self.overlaps), paths)
-        return self.statistics.energy + 0.5 * squares - jnp.sum(paths * jnp.asarray(self.strengths))
+        fitted = jnp.einsum("jm,jpm,pm->", paths, jnp.asarray(self.overlaps), paths)
+        expanded = self.statistics.energy + 0.5 * fitted - jnp.sum(paths * jnp.asarray(self.strengths))
+        roots, wanted = self._completed
+        left = jnp.einsum("kpm,pm->km", roots, paths) - wanted
+        return with_slope_of(0.5 * jnp.sum(left**2) + self._floor, expanded)
+
+    @property
+    def _seen(self) -> np.ndarray:
+        """The modes in which a path has inputs, path by mode."""
+        own = np.einsum("ppm->pm", self.overlaps)
+        return own > UNSEEN * np.max(own, axis=1, keepdims=True, initial=0.0)
+
+    @cached_property
+    def _completed(self) -> tuple[Float[np.ndarray, "paths paths modes"], Float[np.ndarray, "paths modes"]]:
+        """R with RᵀR = D, and RB at the least loss, mode by mode: the loss is ½|RB − RB*|² and a floor."""
+        own, seen = np.einsum("ppm->pm", self.overlaps), self._seen
+        sizes = np.sqrt(np.where(seen, own, 1.0))
+        scale = np.where(seen, 1.0 / sizes, 0.0)
+        values, vectors = np.linalg.eigh(np.moveaxis(self.overlaps * scale[:, None] * scale[None], -1, 0))
+        kept = values > UNSEEN
+        root = np.sqrt(np.where(kept, values, 1.0))
+        vectors = np.where(kept[:, None], vectors, 0.0)
+        wanted = np.einsum("mpk,pm->mk", vectors, self.strengths * scale) / root
+        return np.einsum("mk,mpk,pm->kpm", root, vectors, np.where(seen, sizes, 0.0)), wanted.T
+
+    @cached_property
+    def _floor(self) -> float:
+        """The least loss; where moments are not diagonalisable, that of the race, which is not the network's."""
+        if self.conditions[0].holds:
+            return self.statistics.floor
+        return max(0.0, self.statistics.energy - 0.5 * float(np.sum(self._completed[1] ** 2)))
 
     def products(self, edges: Float[Any, "edges modes"]) -> Float[Array, "paths modes"]:
         """B_p, the product of the edges along each path."""
@@ -177,8 +221,9 @@ class Reduction:
         It has where every path is alone (it shares no edge and D(j, p) = 0 for all others) and balanced (all its edges
         start equal in each mode): each path and mode is then a `chain` of its own length. LookupError says why not.
         """
+        self._check_start()
         self._check_separable()
-        members = self.members
+        members, seen, floor = self.members, self._seen, self._floor
         chains = [
             chain(
                 len(member),
@@ -191,12 +236,10 @@ class Reduction:
         ]
 
         def solution(time: Any) -> dict[str, np.ndarray]:
-            paths = np.stack([np.asarray(one(time)["product"]) for one in chains], axis=-2)
-            squares = np.einsum("...pm,ppm->...", paths**2, self.overlaps)
-            return {
-                "paths": paths,
-                "loss": self.statistics.energy + 0.5 * squares - np.sum(paths * self.strengths, axis=(-2, -1)),
-            }
+            answers = [one(time) for one in chains]
+            paths, losses = (np.stack([answer[name] for answer in answers], axis=-2) for name in ("product", "loss"))
+            # a path that sees nothing in a mode explains nothing there
+            return {"paths": paths, "loss": np.sum(np.where(seen, losses, 0.0), axis=(-2, -1)) + floor}
 
         return solution
 

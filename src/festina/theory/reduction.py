@@ -27,6 +27,7 @@ from festina.theory._bases import Block, diagonal, joint_bases, off_diagonal
 from festina.theory.paths import PathStatistics, path_statistics
 from festina.theory.reduced import HOLDS, Condition, Reduction
 from festina.worlds.gated import GatedDataset, Patterns
+from festina.worlds.world import check_finite
 
 
 def reduction(
@@ -41,14 +42,17 @@ def reduction(
         graph: the architecture, with at most some thousand paths.
         world: a `GatedDataset`, or the moments of its gate patterns.
         weights: initial weights by the name of the edge, such as ``Gated.weights``. Without them, or where they are not
-            decoupled, the reduction starts from zero, where nothing moves: see `Reduction.starting`.
+            decoupled, the reduction has strengths and conditions but no course: see `Reduction.starting`.
         timescale: τ.
     """
     require(
         isinstance(world, GatedDataset | Patterns), "world", "be a GatedDataset or its Patterns", type(world).__name__
     )
-    require(0 < timescale < np.inf, "timescale", "be positive", timescale)
+    require(np.ndim(timescale) == 0, "timescale", "be one number", timescale)
+    require(0 < timescale < np.inf, "timescale", "be positive and finite", timescale)
     statistics = path_statistics(graph, world if isinstance(world, Patterns) else world.patterns)
+    learnable = any(np.any(cross) for cross in statistics.cross)
+    require(learnable, "world", "have a path that sees a correlation of its input with a target", "one without any")
     moments = _moments(statistics)
     edges = {} if weights is None else _edge_blocks(graph, weights)
     diagonalisable, decoupled = {}, {}
@@ -150,10 +154,10 @@ def _edge_blocks(graph: Graph, weights: Mapping[str, Any]) -> dict[str, Block]:
     for source, target in graph.edges:
         name, shape = edge_name(source, target), (graph.widths[target], graph.widths[source])
         require(name in weights, "weights", f"hold a matrix for the edge {name}", sorted(weights))
-        matrix = np.asarray(weights[name])
+        matrix = np.asarray(weights[name], float)
         require(matrix.shape == shape, f"weights[{name!r}]", f"be of shape {shape}", matrix.shape)
-        require(bool(np.all(np.isfinite(matrix))), f"weights[{name!r}]", "be finite", "not")
-    return {edge_name(s, t): (t, s, np.asarray(weights[edge_name(s, t)])) for s, t in graph.edges}
+        check_finite(f"weights[{name!r}]", matrix)
+    return {edge_name(s, t): (t, s, np.asarray(weights[edge_name(s, t)], float)) for s, t in graph.edges}
 
 
 def _sizes(graph: Graph, blocks: Mapping[str, Block]) -> dict[str, int]:

@@ -75,8 +75,18 @@ def mean_field(
         blank: share of trials with nothing to see.
         inverse_temperature: β.
     """
-    fields = [np.asarray(value, dtype=float) for value in (crosstalk, tutor_speed, blank, inverse_temperature)]
-    return MeanField(*np.broadcast_arrays(*fields))
+    given = {
+        "crosstalk": crosstalk,
+        "tutor_speed": tutor_speed,
+        "blank": blank,
+        "inverse_temperature": inverse_temperature,
+    }
+    fields = {name: np.asarray(value, dtype=float) for name, value in given.items()}
+    for name, value in fields.items():
+        sound = bool(np.all(np.isfinite(value) & (value >= 0)))
+        require(sound, name, "be finite and not negative", given[name])
+    require(bool(np.all(fields["blank"] <= 1)), "blank", "be a share, from 0 to 1", blank)
+    return MeanField(*np.broadcast_arrays(*fields.values()))
 
 
 @precise
@@ -95,7 +105,8 @@ def expected_course(
     Gives `tutor` and `executor` at the start and after each session, and `right`, P(right) for the stimuli left,
     none and right averaged over the session (at the start, what it is there).
     """
-    require(trials % stride == 0, "stride", f"divide the {trials} trials of a session", stride)
+    require(sessions >= 1 and trials >= 1, "sessions", "be at least one, of at least one trial", (sessions, trials))
+    require(stride >= 1 and trials % stride == 0, "stride", f"divide the {trials} trials of a session", stride)
     return _courses(field, tutor, executor, rate * stride, sessions, trials // stride)
 
 

@@ -96,6 +96,12 @@ def sequence(
     one, two, tasks, times, clock, variance = map(convert, given)
     shape = np.shape(tasks)
     require(len(shape) == 3 and shape[0] > 0, "correlations", "have shape (tasks, outputs, inputs)", shape)
+    if np.ndim(one) == np.ndim(two) == 2:  # else `balanced` says what is wrong with them
+        expected = (np.shape(two)[0], np.shape(one)[1])
+        fits = shape[1:] == expected or np.shape(two)[1] != np.shape(one)[0]
+        require(fits, "correlations", f"have shape (tasks, outputs, inputs) = {(shape[0], *expected)}", shape)
+    for name, value in (("timescale", clock), ("input_variance", variance)):
+        require(np.ndim(value) == 0, name, "be one number", value)
     require(np.shape(times) == (shape[0] - 1,), "switches", f"have {shape[0] - 1} entries", np.shape(times))
     if not traced:
         rising = np.all(np.diff(np.concatenate([[0.0], times])) >= 0) and np.all(np.isfinite(times))

@@ -10,19 +10,74 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from festina.precision import precise, with_slope_of
+
+
+class Root(eqx.Module):
+    """Pairs (x, y) that have the moments of a world: share · Σ x xᵀ = Σxx, share · Σ y xᵀ = Σyx.
+
+    A loss is computed from what is left of their targets. The moments themselves say the same, but as a difference of
+    numbers of the size of ½⟨|y|²⟩, which has no digits left where a network has learned.
+
+    Attributes:
+        inputs: one pair a row.
+        targets: one pair a row.
+        share: the weight of each pair.
+        rest: ½⟨|y|²⟩ less what these targets have of it, the part that no linear map explains whatever it is.
+    """
+
+    inputs: Float[Any, "*batch n i"]
+    targets: Float[Any, "*batch n o"]
+    share: Any = 1.0
+    rest: Any = 0.0
+
+    def loss(self, mapping: Float[Any, "o i"]) -> Float[Array, ""]:
+        """½ share Σ |y − W x|² + rest: a sum of squares, so never negative."""
+        error = self.targets - self.inputs @ mapping.T
+        return 0.5 * self.share * jnp.sum(error**2) + self.rest
+
 
 class Moments(eqx.Module):
-    """Second moments Σxx = ⟨x xᵀ⟩, Σyx = ⟨y xᵀ⟩, Σyy = ⟨y yᵀ⟩: all that a linear network sees."""
+    """Second moments Σxx = ⟨x xᵀ⟩, Σyx = ⟨y xᵀ⟩, Σyy = ⟨y yᵀ⟩: all that a linear network sees.
+
+    ``root`` is what they were made of, where that is known. Without it a loss is known up to the rounding errors of
+    the moments, some 1e-16 of ½ tr Σyy.
+    """
 
     inputs: Float[Any, "*batch i i"]
     cross: Float[Any, "*batch o i"]
     outputs: Float[Any, "*batch o o"]
+    root: Root | None = None
 
+    @precise
     def loss(self, network: Any) -> Float[Array, ""]:
-        """½⟨|y − W x|²⟩ = ½ tr Σyy − tr(W Σyxᵀ) + ½ tr(W Σxx Wᵀ), with W = ``network.map``."""
-        mapping = network.map
+        """½⟨|y − W x|²⟩ = ½ tr Σyy − tr(W Σyxᵀ) + ½ tr(W Σxx Wᵀ), with W = ``network.map``.
+
+        Its value comes from the residual, which keeps its digits; its slope from the moments, which do not grow with
+        the number of samples.
+        """
+        mapping = jnp.asarray(network.map)
         fitted = jnp.sum(mapping * (mapping @ self.inputs))
-        return 0.5 * jnp.trace(self.outputs) - jnp.sum(mapping * self.cross) + 0.5 * fitted
+        expanded = 0.5 * jnp.trace(self.outputs) - jnp.sum(mapping * self.cross) + 0.5 * fitted
+        root = _root_of(self) if self.root is None else self.root
+        return with_slope_of(root.loss(mapping), expanded)
+
+
+def _root_of(moments: Moments) -> Root:
+    """Pairs with given moments: x = √λ v for the eigenvalues and eigenvectors of Σxx, and y = Σyx v/√λ.
+
+    A rest that is smaller than the rounding error of the moments is none.
+    """
+    values, vectors = jnp.linalg.eigh(jnp.asarray(moments.inputs))
+    grain = len(values) * jnp.finfo(values.dtype).eps
+    seen = values > grain * jnp.max(values)
+    sizes = jnp.sqrt(jnp.where(seen, values, 1.0))
+    targets = (moments.cross @ (vectors * jnp.where(seen, 1.0 / sizes, 0.0)[None])).T
+    energy = 0.5 * jnp.trace(moments.outputs)
+    rest = energy - 0.5 * jnp.sum(targets**2)
+    return Root(
+        jnp.where(seen, sizes, 0.0)[:, None] * vectors.T, targets, 1.0, jnp.where(rest > grain * energy, rest, 0.0)
+    )
 
 
 class Samples(eqx.Module):
@@ -31,6 +86,7 @@ class Samples(eqx.Module):
     inputs: Float[Any, "*batch n i"]
     targets: Float[Any, "*batch n o"]
 
+    @precise
     def loss(self, network: Any) -> Float[Array, ""]:
         """½ mean |y − f(x)|² over the samples."""
         error = self.targets - jax.vmap(network)(self.inputs)
@@ -44,4 +100,5 @@ class Samples(eqx.Module):
             inputs=self.inputs.T @ self.inputs / count,
             cross=self.targets.T @ self.inputs / count,
             outputs=self.targets.T @ self.targets / count,
+            root=Root(self.inputs, self.targets, 1.0 / count),
         )

@@ -5,7 +5,7 @@ only; two exact and smaller pictures of a data set follow, `GatedDataset.condens
 `GatedDataset.patterns` (the moments themselves, for theory).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -64,21 +64,25 @@ class Patterns(eqx.Module):
     """The second moments of each gate pattern g, ⟨· 1[g]⟩: all that a gated linear network sees.
 
     Nodes stand one after the other in the moments, in the order of ``input_nodes`` and ``output_nodes``, which hold
-    their names and widths. A pattern's moments carry the pattern's probability; ``energy`` is ½⟨|y|²⟩.
+    their names and widths. A pattern's moments carry the pattern's probability. ``rows`` and ``answers`` are pairs with
+    these moments, X_gᵀX_g = Σxx(g) and Y_gᵀX_g = Σyx(g), and ``rest`` is what ½⟨|y|²⟩ has beyond ½ Σ_g |Y_g|²: a loss
+    is computed from what is left of the answers, since a difference of moments has no digits left once it is small.
     """
 
     gates: dict[str, Float[Any, "patterns ..."]]
     inputs: Float[Any, "patterns i i"]
     cross: Float[Any, "patterns o i"]
-    energy: Any
+    rows: Float[Any, "patterns n i"]
+    answers: Float[Any, "patterns n o"]
+    rest: Any
     input_nodes: tuple[tuple[str, int], ...] = eqx.field(static=True)
     output_nodes: tuple[tuple[str, int], ...] = eqx.field(static=True)
 
     @precise
     def loss(self, network: Any) -> Float[Any, ""]:
-        """½⟨|y|²⟩ + Σ_g [½ tr(W_g Σxx(g) W_gᵀ) − tr(W_gᵀ Σyx(g))]."""
-        maps = self.maps(network)
-        return self.energy - jnp.sum(maps * self.cross) + 0.5 * jnp.sum(maps * (maps @ self.inputs))
+        """½ Σ_g |Y_g − X_g W_gᵀ|² + rest = ½⟨|y|²⟩ + Σ_g [½ tr(W_g Σxx(g) W_gᵀ) − tr(W_gᵀ Σyx(g))]."""
+        error = self.answers - self.rows @ jnp.swapaxes(self.maps(network), -1, -2)
+        return 0.5 * jnp.sum(error**2) + self.rest
 
     def maps(self, network: Any) -> Float[Array, "patterns o i"]:
         """W_g, the network's linear map in each pattern, by pushing the identity through it."""
@@ -172,45 +176,68 @@ class GatedDataset(eqx.Module):
         a pattern, the rows S Vᵀ with the targets Uᵀ √share · Y say all; what is left of the targets is a constant.
         Where no pattern repeats, these are the samples themselves.
         """
-        root = np.sqrt(np.asarray(self.share))[:, None]
-        inputs, targets = root * _joined(self.inputs), root * _joined(self.targets)
-        pattern = self.pattern
-        members = np.split(np.argsort(pattern, kind="stable"), np.cumsum(np.bincount(pattern))[:-1])
-        turned = [_turned(inputs[rows], targets[rows]) for rows in members]
-        first = np.concatenate([np.full(len(few), rows[0]) for rows, (few, _) in zip(members, turned, strict=True)])
-        kept = np.concatenate([target for _, target in turned])
+        members, turned = self._turned
+        first = np.concatenate([np.full(len(one.inputs), rows[0]) for rows, one in zip(members, turned, strict=True)])
         return GatedSamples(
-            _split(np.concatenate([few for few, _ in turned]), _widths(self.inputs)),
-            _split(kept, _widths(self.targets)),
+            _split(np.concatenate([one.inputs for one in turned]), _widths(self.inputs)),
+            _split(np.concatenate([one.targets for one in turned]), _widths(self.targets)),
             {name: np.asarray(gate)[first] for name, gate in self.gates.items()},
             np.ones(len(first)),
-            np.asarray(0.5 * (np.sum(targets**2) - np.sum(kept**2))),
+            np.asarray(sum(one.rest for one in turned)),
         )
 
     @property
     def patterns(self) -> Patterns:
         """The moments of each gate pattern."""
-        pattern, share = self.pattern, np.asarray(self.share)
-        member = np.eye(pattern.max() + 1)[pattern] * share[:, None]
-        first = np.unique(pattern, return_index=True)[1]
+        members, turned = self._turned
+        first, pattern = [rows[0] for rows in members], self.pattern
+        member = np.eye(len(members))[pattern] * np.asarray(self.share)[:, None]
         inputs, targets = _joined(self.inputs), _joined(self.targets)
+        most = max(len(one.inputs) for one in turned)
+        rows, answers = (
+            np.stack([np.pad(part, ((0, most - len(part)), (0, 0))) for part in parts])
+            for parts in ([one.inputs for one in turned], [one.targets for one in turned])
+        )
         return Patterns(
             {name: np.asarray(gate)[first] for name, gate in self.gates.items()},
+            # from the samples themselves, whose zeros stay zeros
             np.einsum("ng,na,nb->gab", member, inputs, inputs, optimize=True),
             np.einsum("ng,na,nb->gab", member, targets, inputs, optimize=True),
-            np.asarray(0.5 * np.sum(share[:, None] * targets**2)),
+            rows,
+            answers,
+            np.asarray(sum(one.rest for one in turned)),
             _widths(self.inputs),
             _widths(self.targets),
         )
 
+    @property
+    def _turned(self) -> tuple[list[np.ndarray], list["_Turned"]]:
+        """The numbers of the samples of each pattern, and these samples rotated."""
+        root = np.sqrt(np.asarray(self.share))[:, None]
+        inputs, targets = root * _joined(self.inputs), root * _joined(self.targets)
+        pattern = self.pattern
+        members = np.split(np.argsort(pattern, kind="stable"), np.cumsum(np.bincount(pattern))[:-1])
+        return members, [_turned(inputs[rows], targets[rows]) for rows in members]
 
-def _turned(inputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The samples of one pattern, rotated into as few rows as their inputs have dimensions."""
+
+class _Turned(NamedTuple):
+    """The samples of one pattern in as few rows as their inputs have dimensions, and what is left of the loss."""
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    rest: float
+
+
+def _turned(inputs: np.ndarray, targets: np.ndarray) -> _Turned:
+    """The samples of one pattern, rotated; what no map explains of the targets is what their projection leaves."""
     if len(inputs) == 1:
-        return inputs, targets
+        return _Turned(inputs, targets, 0.0)
     left, sizes, right = np.linalg.svd(inputs, full_matrices=False)
     kept = sizes > NEGLIGIBLE * max(sizes[0], np.finfo(float).tiny)
-    return sizes[kept, None] * right[kept], left[:, kept].T @ targets
+    answers = left[:, kept].T @ targets
+    return _Turned(
+        sizes[kept, None] * right[kept], answers, 0.5 * float(np.sum((targets - left[:, kept] @ answers) ** 2))
+    )
 
 
 def _widths(arrays: Named) -> tuple[tuple[str, int], ...]:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from festina.errors import require
 from festina.precision import detached, is_traced
-from festina.worlds.data import Moments, Samples
+from festina.worlds.data import Moments, Root, Samples
 from festina.worlds.wishart import second_moment_root
 
 
@@ -107,7 +107,9 @@ class Teacher(eqx.Module):
         """Σxx = I, Σyx = W*, Σyy = W* W*ᵀ + noise² I."""
         rows, columns = self.map.shape
         noise = self.noise**2 * np.eye(rows, dtype=self.map.dtype)
-        return Moments(np.eye(columns, dtype=self.map.dtype), self.map, self.map @ self.map.T + noise)
+        white = np.eye(columns, dtype=self.map.dtype)
+        root = Root(white, self.map.T, 1.0, 0.5 * rows * self.noise**2)
+        return Moments(white, self.map, self.map @ self.map.T + noise, root)
 
     def draw(self, key: Array, batch: int) -> Samples:
         mapping = jnp.asarray(self.map)
@@ -120,14 +122,19 @@ class Teacher(eqx.Module):
         """The moments of a batch, drawn from their own law without drawing the batch.
 
         Σxx = L Lᵀ/B as in `festina.worlds.wishart`. Given the inputs, the noise enters Σyx as noise · Z Lᵀ/B with Z
-        standard normal. Σyy is the teacher's share plus the noise's expected one, which no gradient sees.
+        standard normal: a batch of I inputs is as good as I pairs, the columns of L and of W* L + noise · Z. The noise
+        in the other B − I directions, which no gradient sees, has its expected size.
         """
         mapping = jnp.asarray(self.map)
         rows, columns = mapping.shape
         for_root, for_noise = jax.random.split(key)
-        root = second_moment_root(for_root, columns, batch, mapping.dtype)
-        inputs = root @ root.T / batch
-        noise = jax.random.normal(for_noise, (rows, columns), mapping.dtype) @ root.T / batch
-        cross = mapping @ inputs + self.noise * noise
-        outputs = mapping @ inputs @ mapping.T + self.noise**2 * jnp.eye(rows, dtype=mapping.dtype)
-        return Moments(inputs, cross, outputs)
+        factor = second_moment_root(for_root, columns, batch, mapping.dtype)
+        noise = self.noise * jax.random.normal(for_noise, (rows, columns), mapping.dtype)
+        targets = mapping @ factor + noise
+        rest = self.noise**2 * (batch - columns) / batch
+        return Moments(
+            factor @ factor.T / batch,
+            targets @ factor.T / batch,
+            targets @ targets.T / batch + rest * jnp.eye(rows, dtype=mapping.dtype),
+            Root(factor.T, targets.T, 1.0 / batch, 0.5 * rows * rest),
+        )

@@ -155,6 +155,7 @@ class Views(Experiment):
 
         worlds = gated_worlds(config)
         strengths, overlaps = (to_numpy(jax.vmap(part)(worlds)) for part in (_correlations, _overlaps))
+        shown = to_numpy(jax.vmap(_shown)(worlds))
         lanes = (len(config.together), len(config.initial), config.views)
         begin = np.broadcast_to(to_numpy(starts(config, key)), lanes)
         moments = (
@@ -167,8 +168,8 @@ class Views(Experiment):
 
         def curves(time: Any) -> dict[str, Any]:
             strength = np.stack([race(time)["strength"] for race in races], axis=1)
-            fitted = np.einsum("...m,...m->...", np.einsum("...mj,...j->...m", moments[1], strength), strength)
-            loss = 0.5 - np.sum(moments[0] * strength, axis=-1) + 0.5 * fitted
+            left = 1.0 - np.einsum("tnm,...tim->...tin", shown, strength)
+            loss = 0.5 * np.einsum("tn,...tin->...ti", to_numpy(worlds.probabilities), left**2)
             return {"strength": strength, "loss": loss, "separate_strength": separate(time)["strength"]}
 
         return curves
@@ -342,3 +343,7 @@ def _correlations(world: Any) -> Any:
 
 def _overlaps(world: Any) -> Any:
     return world.overlaps
+
+
+def _shown(world: Any) -> Any:
+    return world.inputs

@@ -16,6 +16,7 @@ EXAMPLE = "one example"
 GATINGS = (EXAMPLE, "half-planes", "classes", "always on")
 CHANCE = 0.5  # the loss of answering 0
 TINY = 1e-3  # strength of pathways that is as good as none
+ROUNDING = 1e-15  # a loss below this share of that one is none
 OCCUPIED = 0.156  # π₀/(Hσ²), an earlier estimate; the free growth of single units (`theory.margin.captured`) has .165
 
 
@@ -245,6 +246,7 @@ def _course(seen: list[tuple[Any, float, float]], initial: float, time: Any) -> 
     _, strengths, variances = (np.asarray(part) for part in zip(*seen, strict=True))
     answer = fs.theory.chain(2, strengths, np.full(len(seen), initial), input_variance=variances)(time)
     floor = CHANCE - 0.5 * np.sum(strengths**2 / variances)
+    floor = floor if floor > ROUNDING else 0.0
     return answer["product"], floor + np.sum(answer["loss"], axis=-1)
 
 

@@ -29,6 +29,7 @@ from festina.theory.coding.prediction import (
     Prediction,
     Predictor,
     check_common,
+    check_kernel,
     check_test_inputs,
     row_space,
 )
@@ -39,9 +40,10 @@ def onset_temperatures(
 ) -> Float[np.ndarray, " rank"]:
     """T_c = √(s · eig(Yᵀ K_0 Y)): below each of them one more direction is learned, in the limit of large P."""
     check_common(1.0, readout_variance)
-    basis = row_space(targets)
-    along = targets @ basis
-    return np.sqrt(readout_variance * np.linalg.eigvalsh(along.T @ inputs @ along))
+    inputs, targets = check_kernel(inputs, targets)
+    along = targets @ row_space(targets)
+    # a direction that inputs do not have is never learned: its temperature is zero, not the root of a rounding error
+    return np.sqrt(readout_variance * np.maximum(np.linalg.eigvalsh(along.T @ inputs @ along), 0.0))
 
 
 @dataclass(frozen=True)
@@ -108,13 +110,15 @@ def analog(
     """One hidden layer at a temperature T > 0, for any kernel of the inputs.
 
     Args:
-        inputs: K_0 = XXᵀ.
+        inputs: K_0 = XXᵀ, of any rank.
         targets: Y, one example a row.
         temperature: T.
         readout_variance: s.
-        neurons: N, for the correction of order P/N; infinite unless given.
+        neurons: N ≥ 1, for the correction of order P/N; infinite unless given.
     """
     check_common(temperature, readout_variance)
+    inputs, targets = check_kernel(inputs, targets)
+    require(neurons >= 1, "neurons", "be at least 1", neurons)
     values, vectors = np.linalg.eigh(inputs)
     values = np.maximum(values, 0.0)
     basis = row_space(targets)
@@ -131,7 +135,7 @@ def analog(
         shift @ covariance,
         covariance,
         covariance,
-        np.asarray(inputs, float),
+        inputs,
         temperature,
         Action(values, vectors.T @ targets, temperature, readout_variance, neurons),
         diagnostics={"gap": gap},
@@ -155,21 +159,23 @@ def analog_at_zero(
         neurons: N > P, for the correction of order P/N; infinite unless given.
     """
     check_common(1.0, readout_variance)
-    require(depth >= 1, "depth", "be at least 1", depth)
+    inputs, targets = check_kernel(inputs, targets)
+    require(depth >= 1 and int(depth) == depth, "depth", "be a whole number, at least 1", depth)
     require(neurons > len(targets), "neurons", f"be more than the {len(targets)} examples", neurons)
     require(np.linalg.cond(inputs) < 1e12, "inputs", "be of full rank, or targets cannot be reached", "singular")
     dual = np.linalg.solve(inputs, targets)
     strengths, vectors = np.linalg.eigh(targets.T @ dual)
+    depth = int(depth)
     room = (1.0 - len(targets) / neurons) * readout_variance
     sizes = np.array([_positive_root(depth, room, readout_variance**depth * max(each, 0.0)) for each in strengths])
-    kernels, covariance = [np.asarray(inputs, float)], np.empty(0)
+    kernels = [inputs]
     by_layer = [sizes ** (depth - layer + 1) / readout_variance ** (depth - layer) for layer in range(1, depth + 1)]
     for each in by_layer:
         kernels.append(kernels[-1] + targets @ ((vectors / each[None]) @ vectors.T) @ targets.T)
     covariance, first = ((vectors * each[None]) @ vectors.T for each in (by_layer[-1], by_layer[0]))
     residual = np.linalg.solve(first, dual.T).T
     return Analog(
-        tuple(kernels[1:]), residual, np.asarray(targets, float), covariance, first, kernels[0], 0.0,
+        tuple(kernels[1:]), residual, targets, covariance, first, kernels[0], 0.0,
         diagnostics={"gap": float(np.abs(sizes ** (depth + 1) - room * sizes**depth
                                          - readout_variance**depth * np.maximum(strengths, 0.0)).max())},
     )  # fmt: skip

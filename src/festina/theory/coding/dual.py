@@ -19,7 +19,7 @@ The model is that of A. van Meegen, H. Sompolinsky, "Coding schemes in neural ne
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -30,11 +30,15 @@ from festina.theory.coding.prediction import check_common, row_space
 from festina.theory.coding.units import Site, Unit
 
 SPACING = 0.6  # of the grid, in units of √s: densities of readouts are never narrower than √s
+COARSE, COARSE_TOLERANCE = 1.2, 1e-4  # on the way to the temperature: a sum on such a grid is right to 1e-6
 MARGIN = 8.5  # of the grid beyond all modes, in units of √s
-LARGEST_GRID = 4_000_000
+LARGEST_GRID = 500_000  # points
+MOST_EXAMPLES = 10_000
 TOLERANCE = 1e-10
 NEWTON_STEPS = 200
-COOLING = 0.85  # ratio of neighbouring temperatures on the way down from a warm one
+PATIENCE = 12  # Newton steps on the way to the temperature; if they are not enough, it was too far
+COOLING, SLOWEST = 0.85, 0.97  # ratio of neighbouring temperatures on the way down, where all goes well and at most
+SOLVED = 1e-6  # a mismatch that is larger, as a share of the targets, is no solution
 
 Cells = Callable[[np.ndarray, np.ndarray, tuple[int, ...]], np.ndarray]
 
@@ -91,7 +95,12 @@ def class_task(
     check_common(temperature, readout_variance)
     sizes, rows = np.asarray(counts, float), np.asarray(targets, float)
     require(sizes.ndim == 1 and bool(np.all(sizes >= 1)), "counts", "give every class an example", counts)
+    whole = bool(np.all(np.isfinite(sizes))) and bool(np.all(sizes == np.rint(sizes)))
+    require(whole, "counts", "be whole numbers of examples", counts)
+    allowed = f"be at most {MOST_EXAMPLES} examples in all, for a kernel of every two of them"
+    require(sizes.sum() <= MOST_EXAMPLES, "counts", allowed, f"{sizes.sum():.0f}")
     require(rows.ndim == 2 and len(rows) == len(sizes), "targets", f"have a row for {len(sizes)} classes", rows.shape)
+    require(bool(np.all(np.isfinite(rows))), "targets", "be finite everywhere", "NaN or infinite somewhere")
     basis = row_space(rows)
     require(basis.shape[1] <= 3, "targets", "have a rank of at most 3, for a grid of readouts", basis.shape[1])
     return Task(sizes, rows @ basis, basis, float(temperature), float(readout_variance), unit)
@@ -184,6 +193,7 @@ def neurons(
     box: tuple[np.ndarray, np.ndarray] | None = None,
     cells: Cells | None = None,
     shares: Float[np.ndarray, " cells"] | None = None,
+    spacing: float = SPACING,
 ) -> Neurons:
     """The density of readouts at a given residual.
 
@@ -193,8 +203,9 @@ def neurons(
         box: lowest and highest corner of the grid; what bounds the modes of a φ between 0 and 1, unless given.
         cells: the cell of each point, from points, heights log p and the shape of the grid; one cell unless given.
         shares: P_γ of each cell.
+        spacing: of the grid, in units of √s.
     """
-    readouts, shape, volume = _grid(task, *(_mode_box(task, residual) if box is None else box))
+    readouts, shape, volume = _grid(task, *(_mode_box(task, residual) if box is None else box), spacing)
     site = task.unit.site(readouts @ residual.T)
     log_masses = task._log_density(readouts, site) + np.log(volume)
     if cells is None or shares is None:
@@ -204,16 +215,21 @@ def neurons(
     return Neurons(task, residual, readouts, shape, log_masses, site, cell, portions)
 
 
-def minimise(build: Callable[[np.ndarray], Neurons], start: Float[np.ndarray, "classes rank"]) -> tuple[Neurons, float]:
+def minimise(
+    build: Callable[[np.ndarray], Neurons],
+    start: Float[np.ndarray, "classes rank"],
+    tolerance: float = TOLERANCE,
+    steps: int = NEWTON_STEPS,
+) -> tuple[Neurons, float]:
     """The minimum of F by Newton's method with steps cut back until F falls, and the largest mismatch left."""
     state = build(start)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(steps):
         gradient = (state.task.counts[:, None] * state.mismatch).reshape(-1)
-        if float(np.abs(state.mismatch).max()) < TOLERANCE:
+        if float(np.abs(state.mismatch).max()) < tolerance:
             break
         step = -np.linalg.solve(state.curvature, gradient).reshape(start.shape)
         slope = float(gradient @ step.reshape(-1))
-        for halving in range(40):
+        for halving in range(15):
             trial = build(state.residual + 0.5**halving * step)
             if trial.dual <= state.dual + 1e-4 * 0.5**halving * slope + 1e-9 * abs(state.dual):
                 break
@@ -231,13 +247,20 @@ def solve(task: Task, warm: float | None = None) -> tuple[Neurons, float]:
     hot = (
         max(4.0 * float(np.abs(task.targets).max()), task.temperature) if warm is None else max(warm, task.temperature)
     )
-    steps = 1 + int(np.ceil(np.log(hot / task.temperature) / -np.log(COOLING)))
-    state, gap = None, np.inf
-    for temperature in np.geomspace(hot, task.temperature, steps):
-        here = task.at(float(temperature))
-        start = here.targets / here.temperature if state is None else state.residual
-        state, gap = minimise(lambda residual, here=here: neurons(here, residual), start)
-    assert state is not None
+    residual, reached, ratio = task.targets / hot, np.inf, COOLING
+    tolerance = COARSE_TOLERANCE * float(np.abs(task.targets).max())
+    while reached > task.temperature:
+        trial = max(task.temperature, min(hot, reached * ratio))
+        state, gap = minimise(partial(neurons, task.at(trial), spacing=COARSE), residual, tolerance, PATIENCE)
+        if gap < tolerance:
+            residual, reached, ratio = state.residual, trial, max(COOLING, ratio**1.5)
+            continue
+        ratio = ratio**0.5
+        must = f"be {reached:.3g} or more for these targets: below, the solution could not be followed"
+        require(ratio < SLOWEST, "temperature", must, task.temperature)
+    state, gap = minimise(partial(neurons, task), residual)
+    solved = gap < SOLVED * float(np.abs(task.targets).max())
+    require(solved, "temperature", "be higher for these targets: the equations could not be solved", task.temperature)
     return state, gap
 
 
@@ -248,12 +271,15 @@ def _mode_box(task: Task, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return np.minimum(pulls, 0.0).sum(axis=0) - margin, np.maximum(pulls, 0.0).sum(axis=0) + margin
 
 
-def _grid(task: Task, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, tuple[int, ...], float]:
-    spacing = SPACING * np.sqrt(task.readout_variance)
-    axes = [
-        np.arange(np.floor(a / spacing), np.ceil(b / spacing) + 1) * spacing for a, b in zip(low, high, strict=True)
-    ]
-    shape = tuple(len(axis) for axis in axes)
-    require(int(np.prod(shape)) <= LARGEST_GRID, "readout_variance", f"allow a grid smaller than {shape}", spacing**2)
+def _grid(
+    task: Task, low: np.ndarray, high: np.ndarray, step: float = SPACING
+) -> tuple[np.ndarray, tuple[int, ...], float]:
+    spacing = step * np.sqrt(task.readout_variance)
+    ends = [(np.floor(a / spacing), np.ceil(b / spacing) + 1) for a, b in zip(low, high, strict=True)]
+    shape = tuple(int(last - first) for first, last in ends)
+    must = f"be so small, next to √readout_variance, that a grid of {LARGEST_GRID} readouts holds their density"
+    needed = float(np.prod([size * step / SPACING for size in shape]))
+    require(needed <= LARGEST_GRID, "targets", must, f"such that it takes {needed:.2g} points")
+    axes = [np.arange(*pair) * spacing for pair in ends]
     points = np.stack([part.reshape(-1) for part in np.meshgrid(*axes, indexing="ij")], axis=1)
     return points, shape, spacing ** len(axes)

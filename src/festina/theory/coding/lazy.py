@@ -15,16 +15,16 @@ from jaxtyping import Array, Float
 
 from festina import draws
 from festina.errors import require
-from festina.theory.coding.prediction import Prediction, Predictor, check_common, check_test_inputs
+from festina.theory.coding.prediction import Prediction, Predictor, check_common, check_kernel, check_test_inputs
 from festina.theory.coding.units import Unit
 
 
 def kernels(inputs: Float[np.ndarray, "n n"], unit: Unit, depth: int = 1) -> tuple[Float[np.ndarray, "n n"], ...]:
     """K_1 … K_L of the prior, from the kernel K_0 of the inputs."""
-    require(depth >= 1, "depth", "be at least 1", depth)
+    require(depth >= 1 and int(depth) == depth, "depth", "be a whole number, at least 1", depth)
     require(inputs.ndim == 2 and inputs.shape[0] == inputs.shape[1], "inputs", "be a square kernel", inputs.shape)
     layers = [np.asarray(inputs, float)]
-    for _ in range(depth):
+    for _ in range(int(depth)):
         variances = np.diag(layers[-1])
         layers.append(unit.kernel(variances[:, None], variances[None], layers[-1]))
     return tuple(layers[1:])
@@ -47,9 +47,10 @@ def lazy(
         depth: hidden layers L.
     """
     check_common(temperature, 1.0)
+    inputs, targets = check_kernel(inputs, targets)
     layers = kernels(inputs, unit, depth)
     residual = np.linalg.solve(layers[-1] + temperature * np.eye(len(targets)), targets)
-    return Lazy(layers, residual, layers[-1] @ residual, np.asarray(inputs, float), temperature, unit)
+    return Lazy(layers, residual, layers[-1] @ residual, inputs, temperature, unit)
 
 
 @dataclass(frozen=True)

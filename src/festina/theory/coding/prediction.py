@@ -1,7 +1,7 @@
 """What every theory of coding schemes hands out: kernels, codes, and the predictor with its variance."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -74,18 +74,46 @@ def row_space(targets: Float[np.ndarray, "rows outputs"]) -> Float[np.ndarray, "
     """An orthonormal basis of the directions in which targets lie; in all others readouts keep their prior."""
     _, sizes, rows = np.linalg.svd(targets, full_matrices=False)
     rank = int(np.sum(sizes > 1e-10 * max(sizes[0], 1e-300)))
-    require(rank >= 1, "targets", "not be zero", targets)
+    require(rank >= 1, "targets", "not be zero: there is nothing to learn", "zero everywhere")
     return rows[:rank].T
 
 
 def check_common(temperature: float, readout_variance: float, lowest: float = 0.0) -> None:
     """Refuse what no theory can do."""
-    allowed = "be positive" if lowest == 0.0 else f"be at least {lowest}"
-    require(temperature > 0.0 and temperature >= lowest, "temperature", allowed, temperature)
-    require(readout_variance > 0.0, "readout_variance", "be positive", readout_variance)
+    allowed = "be positive and finite" if lowest == 0.0 else f"be at least {lowest}, and finite"
+    require(0.0 < temperature < np.inf and temperature >= lowest, "temperature", allowed, temperature)
+    require(0.0 < readout_variance < np.inf, "readout_variance", "be positive and finite", readout_variance)
+
+
+def check_kernel(inputs: Any, targets: Any) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "n outputs"]]:
+    """K_0 and Y in double precision: a finite symmetric kernel without negative eigenvalues, and a row for each input.
+
+    What rounding has done to a kernel, in the precision it was given in, is undone.
+    """
+    given, rows = np.asarray(inputs), np.asarray(targets, float)
+    kernel = given.astype(float)
+    square = kernel.ndim == 2 and kernel.shape[0] == kernel.shape[1] and kernel.size > 0
+    require(square, "inputs", "be a square kernel", f"of shape {kernel.shape}")
+    require(bool(np.all(np.isfinite(kernel))), "inputs", "be finite everywhere", "NaN or infinite somewhere")
+    count = len(kernel)
+    grain = 10.0 * count * np.finfo(given.dtype if np.issubdtype(given.dtype, np.floating) else float).eps
+    size = float(np.abs(kernel).max())
+    gap = float(np.abs(kernel - kernel.T).max())
+    require(gap <= grain * size, "inputs", "be a symmetric kernel, K_0 = XXᵀ", f"off by {gap:.3g}")
+    kernel = 0.5 * (kernel + kernel.T)
+    least = float(np.linalg.eigvalsh(kernel)[0])
+    require(least >= -grain * count * size, "inputs", "have no negative eigenvalue, as XXᵀ", f"one of {least:.3g}")
+    fits = rows.ndim == 2 and len(rows) == count and rows.shape[1] >= 1
+    require(fits, "targets", f"have a row for each of {count} inputs", f"of shape {rows.shape}")
+    require(bool(np.all(np.isfinite(rows))), "targets", "be finite everywhere", "NaN or infinite somewhere")
+    return kernel, rows
 
 
 def check_test_inputs(cross: np.ndarray, diagonal: np.ndarray, neurons: float, examples: int) -> None:
-    require(cross.ndim == 2 and cross.shape[1] == examples, "cross", f"have {examples} columns", cross.shape)
-    require(diagonal.shape == cross.shape[:1], "diagonal", f"have {cross.shape[0]} entries", diagonal.shape)
+    shapes = np.shape(cross), np.shape(diagonal)
+    fits = len(shapes[0]) == 2 and shapes[0][1] == examples
+    require(fits, "cross", f"have a row for each input and {examples} columns", f"of shape {shapes[0]}")
+    require(shapes[1] == shapes[0][:1], "diagonal", f"have {shapes[0][0]} entries", f"of shape {shapes[1]}")
+    for name, values in (("cross", cross), ("diagonal", diagonal)):
+        require(bool(np.all(np.isfinite(values))), name, "be finite everywhere", "NaN or infinite somewhere")
     require(neurons >= 1, "neurons", "be at least 1", neurons)
