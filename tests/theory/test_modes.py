@@ -143,6 +143,7 @@ def test_starts_that_are_not_decoupled_are_refused():
         fs.theory.modes(TEACHER, DeepLinear((2.0 * np.asarray(first), second, third)))
 
 
+@pytest.mark.full
 def test_the_doubt_of_random_starts_holds():
     warned = 0
     for seed in range(12):

@@ -76,6 +76,7 @@ def test_a_stiff_race_is_integrated_to_its_end(late):
     np.testing.assert_allclose(found[2], [0.697, 0.388, 0.544], atol=1e-3)
 
 
+@pytest.mark.full
 def test_late_times_of_species_and_vectors():
     species = lotka_volterra([[1.0, 1.3], [1e6, 2e6]], [[0.02, 0.01], [1e-9, 1e-9]], capacity=2.0)
     found = species([3e-6, 1e9, np.inf])["strength"]
@@ -109,6 +110,7 @@ def test_an_infinite_time_has_an_end_or_is_refused():
         vector_race(np.ones((2, 1)), np.array([[1.0, 2.0], [2.0, 1.0]]), [0.1, 0.1])
 
 
+@pytest.mark.full
 def test_what_is_unfinished_inside_a_transformation_is_no_number(monkeypatch):
     monkeypatch.setattr(sys.modules["festina.learning.flow"], "MOST_STEPS", 20)
     race = competition(2.5, [1.0, 0.9], np.array([[1.0, 0.5], [0.5, 1.0]]), [1e-3, 2e-3])

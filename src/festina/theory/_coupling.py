@@ -8,9 +8,9 @@ and k, s_j ≥ s_k, with the cosine c between g_j and g_k, disturb each other in
     min(s_k, s_k |ln r_k|/4)                                  is a delay: r_k of |g_k|² is orthogonal to stronger modes,
     |QᵀQ off its blocks|                                      is there from the start, Q = all p and q.
 
-The largest of each kind are added. In 1042 random starts (2 to 5 inputs and outputs, 2 to 128 hidden
-units, weights from 1e-5 to 1) the error of the map was between .13 and 1.2 times this sum in 98 of 100, and never
-beyond twice the sum and .001; that is the `doubt`.
+The largest of each kind are added. This is an estimate and not a proof: in 1042 random starts (2 to 5 inputs and
+outputs, 2 to 128 hidden units, weights from 1e-5 to 1) the error of the map was between .13 and 1.2 times this sum in
+98 of 100, and never beyond twice the sum and .001, which is the `doubt`; in 531 others it was at most .41 of the doubt.
 """
 
 import numpy as np
