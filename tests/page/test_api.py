@@ -182,7 +182,7 @@ def test_a_map_is_refined_and_its_cells_are_the_runs(client):
         ({"fields": {"initial": [1, 2]}}, "initial", "number"),
         ({"fields": {"records": 10**9}}, "records", "less than or equal to 100000"),
         ({"fields": {"records": 1.5}}, "records", "integer"),
-        ({"fields": {"depth": ",".join(["2"] * 65)}}, "depth", "at most 64 values"),
+        ({"fields": {"depth": ",".join(map(str, range(1, 66)))}}, "depth", "at most 64 values"),
         ({"fields": {"depth": []}}, "depth", "at least 1"),
         ({"fields": {"initail": 1}}, "initail", "did you mean 'initial'"),
         ({"fields": {"x" * 5000: 1}}, "x" * 60, "unknown field"),
@@ -217,7 +217,7 @@ def test_bad_runs_are_refused(client, change, field):
 
 
 def test_too_much_memory_is_refused_with_the_numbers(client):
-    body = CHAIN | {"fields": {"records": 100_000, "depth": ",".join(["2"] * 8)}, "seeds": 50, "confirmed": True}
+    body = CHAIN | {"fields": {"records": 100_000, "depth": ",".join(map(str, range(1, 9)))}, "seeds": 50, "confirmed": True}
     assert "512 MB" in message(client.post("/api/runs", json=body), 422)["message"]
 
 

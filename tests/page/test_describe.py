@@ -114,4 +114,4 @@ def test_stored_thumbnails_are_normalised_and_few():
         for line in entry["lines"]:
             assert len(line) <= thumbnails.MOST_POINTS
             assert all(value is None or 0 <= value <= 1 for value in line)
-        assert sum(entry["status"][outcome] for outcome in thumbnails.MARKS) == len(find(name).claims)
+        assert sum(sum(found.values()) for found in entry["status"]["counts"].values()) == len(find(name).claims)
