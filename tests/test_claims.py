@@ -146,6 +146,7 @@ def verdict(kind: Any, outcome: Any) -> Verdict:
             "0 of 1 misprint confirmed, 1 not confirmed. 9 of 12 checks passed, 3 not passed.",
         ),
         ({("code", "undecided"): 2}, "0 of 2 numbers of authors' code reproduced, 2 undecided."),
+        ({("check", "needs the full budget"): 2}, "0 of 2 checks passed, 2 need the full budget."),
         ({("paper", "broken"): 1}, "0 of 1 claim of papers reproduced, 1 broken. Broken: c."),
     ],
 )

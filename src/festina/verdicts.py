@@ -137,6 +137,11 @@ def counts(verdicts: Iterable[Verdict]) -> dict[Kind, dict[Outcome, int]]:
     }
 
 
+def headline(verdicts: Sequence[Verdict]) -> str:
+    """What became of the papers' claims, which is what a reader asks first."""
+    return summary([verdict for verdict in verdicts if verdict.kind == "paper"]) if verdicts else summary(verdicts)
+
+
 def summary(verdicts: Sequence[Verdict]) -> str:
     """How many came out how, a clause for each kind; papers' claims come first, checks of the computation last.
 
@@ -155,10 +160,12 @@ def _clause(kind: Kind, found: dict[Outcome, int]) -> str:
     """`5 of 7 claims of papers reproduced, 1 qualitatively, 1 undecided`."""
     total = sum(found.values())
     noun = _COUNTED[kind][total != 1]
-    others = [
-        f"{count} {in_words(outcome, kind).removeprefix('reproduced ')}"
-        for outcome, count in found.items()
-        if outcome != "reproduced"
-    ]
+    others = [_counted(count, in_words(outcome, kind)) for outcome, count in found.items() if outcome != "reproduced"]
     held = f"{found.get('reproduced', 0)} of {total} {noun} {in_words('reproduced', kind)}"
     return ", ".join([held, *others])
+
+
+def _counted(count: int, word: str) -> str:
+    """`1 qualitatively`, `1 needs the full budget`, `2 need the full budget`."""
+    word = word.removeprefix("reproduced ")
+    return f"{count} {word if count == 1 else word.replace('needs', 'need', 1)}"

@@ -197,11 +197,14 @@ def test_a_result_brings_its_own_style_into_a_notebook(result: Any) -> None:
 
 
 def test_numbers_are_set_as_in_print(result: Any) -> None:
-    from festina.lab import report
+    from festina.lab import typesetting
 
-    assert report._numbers("< 1e-08") == "&lt; 10<sup>−8</sup>"
-    assert report._numbers("-7.3e+05 ± 2") == "−7.3 × 10<sup>5</sup> ± 2"
-    assert report._inline("`a_1` and a_1^(2−x) = 3") == "<code>a_1</code> and a<sub>1</sub><sup>2−x</sup>\u00a0=\u00a03"
+    assert typesetting.numbers("< 1e-08") == "&lt; 10<sup>−8</sup>"
+    assert typesetting.numbers("-7.3e+05 ± 2") == "−7.3 × 10<sup>5</sup> ± 2"
+    assert (
+        typesetting.inline("`a_1` and a_1^(2−x) = 3")
+        == "<code>a_1</code> and a<sub>1</sub><sup>2−x</sup>\u00a0=\u00a03"
+    )
 
 
 def test_failed_runs_and_notes_are_told(result: Any) -> None:

@@ -217,7 +217,11 @@ def test_bad_runs_are_refused(client, change, field):
 
 
 def test_too_much_memory_is_refused_with_the_numbers(client):
-    body = CHAIN | {"fields": {"records": 100_000, "depth": ",".join(map(str, range(1, 9)))}, "seeds": 50, "confirmed": True}
+    body = CHAIN | {
+        "fields": {"records": 100_000, "depth": ",".join(map(str, range(1, 9)))},
+        "seeds": 50,
+        "confirmed": True,
+    }
     assert "512 MB" in message(client.post("/api/runs", json=body), 422)["message"]
 
 

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from html import escape
 from inspect import cleandoc
 from pathlib import Path
-from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from festina._version import __version__
 from festina.lab.style import FORMATS, draw, figure_paths, is_drawn
 from festina.lab.tables import rerun_command, seeds_of, value_text
-from festina.verdicts import KINDS, MARKS, summary
+from festina.lab.typesetting import inline, numbers
+from festina.verdicts import KINDS, MARKS, counts, headline, summary
 from festina.wording import duration
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from festina.verdicts import Verdict
 
 LARGEST_SVG = 400_000  # bytes; beyond it a picture of pixels is smaller and quicker to show
-SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]?\d+)\b")
 STYLE_SHEET = Path(__file__).with_name("report.css")
 
 
@@ -87,7 +86,7 @@ def report_page(entries: Sequence[Entry], title: str, further: Sequence[Section]
 <header>
 <p class="kicker">festina {escape(__version__)} · {_moment(datetime.now(UTC).isoformat())}</p>
 <h1>{escape(title)}</h1>
-<p class="lead">{escape(totals(entries))}</p>
+{_lead(entries)}
 {_contents(entries, further)}
 </header>
 {sections}
@@ -99,12 +98,35 @@ def report_page(entries: Sequence[Entry], title: str, further: Sequence[Section]
 
 
 def totals(entries: Sequence[Entry]) -> str:
-    """The whole report in a sentence or two."""
-    ran = [entry for entry in entries if entry.result is not None]
-    failed = len(entries) - len(ran)
-    noun = "experiment" if len(ran) == 1 else "experiments"
-    lost = f" {failed} more could not be run." if failed else ""
-    return f"{len(ran)} {noun} ran.{lost} {summary([verdict for entry in ran for verdict in entry.verdicts])}"
+    """The whole report in a few sentences, one for each kind of claim."""
+    return f"{_ran(entries)} {summary(_verdicts(entries))}"
+
+
+def _lead(entries: Sequence[Entry]) -> str:
+    """The papers' claims in a sentence, and a table of all kinds."""
+    found = counts(_verdicts(entries))
+    outcomes = [outcome for outcome in MARKS if any(outcome in row for row in found.values())]
+    head = "".join(f'<th title="{outcome}">{MARKS[outcome]}</th>' for outcome in outcomes)
+    rows = "".join(
+        f"<tr><td><em>{kind}</em>: {escape(KINDS[kind])}</td>"
+        + "".join(f'<td class="number">{row.get(outcome, "")}</td>' for outcome in outcomes)
+        + "</tr>"
+        for kind, row in found.items()
+    )
+    table = f"<table><thead><tr><th>Whose statement</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    said = f"{_ran(entries)} {headline(_verdicts(entries))}"
+    return f'<p class="lead">{escape(said)}</p>{table if len(found) > 1 else ""}'
+
+
+def _ran(entries: Sequence[Entry]) -> str:
+    """How many experiments ran, and how many could not."""
+    ran = sum(entry.result is not None for entry in entries)
+    lost = f" {len(entries) - ran} more could not be run." if ran < len(entries) else ""
+    return f"{ran} {'experiment' if ran == 1 else 'experiments'} ran.{lost}"
+
+
+def _verdicts(entries: Sequence[Entry]) -> list[Verdict]:
+    return [verdict for entry in entries for verdict in entry.verdicts]
 
 
 def _section(entry: Entry) -> str:
@@ -116,7 +138,7 @@ def _section(entry: Entry) -> str:
 
 
 def _further_section(section: Section) -> str:
-    heading = f'<p class="kicker">{escape(section.name)}</p><h2 class="summary">{_inline(section.summary)}</h2>'
+    heading = f'<p class="kicker">{escape(section.name)}</p><h2 class="summary">{inline(section.summary)}</h2>'
     return f'<section id="{_anchor(section.name)}">{heading}{section.body}</section>'
 
 
@@ -141,7 +163,7 @@ def _heading(experiment: Experiment, level: str) -> str:
     sources = " · ".join(escape(source.short) for source in experiment.sources)
     return (
         f'<p class="kicker">{escape(experiment.name)}{" · " if sources else ""}{sources}</p>'
-        f'<{level} class="summary">{_inline(experiment.summary())}</{level}>'
+        f'<{level} class="summary">{inline(experiment.summary())}</{level}>'
     )
 
 
@@ -149,37 +171,7 @@ def _explanation(experiment: Experiment) -> str:
     """The docstring below its first line: paragraphs, and indented blocks as set equations."""
     text = cleandoc(type(experiment).__doc__ or "")
     blocks = re.split(r"\n\s*\n", text)[1:] if "\n" in text else []
-    return "".join(_block(block) for block in blocks if block.strip())
-
-
-def _block(block: str) -> str:
-    if all(line.startswith("   ") for line in block.split("\n")):
-        return f'<p class="equation">{_formulas(escape(dedent(block)))}</p>'
-    introduction, *items = re.split(r"^\s*[-*] ", block, flags=re.MULTILINE)
-    text = f"<p>{_inline(' '.join(introduction.split()))}</p>" if introduction.strip() else ""
-    points = "".join(f"<li>{_inline(' '.join(item.split()))}</li>" for item in items)
-    return text + (f"<ul>{points}</ul>" if points else "")
-
-
-def _inline(text: str) -> str:
-    """Text with its `code` marked and its formulas set."""
-    marked = r"``(?P<double>.+?)``|`(?P<single>.+?)`|(?P<plain>[^`]+|`)"
-    return "".join(
-        _formulas(found["plain"]) if found["plain"] else f"<code>{found['double'] or found['single']}</code>"
-        for found in re.finditer(marked, escape(text))
-    )
-
-
-def _formulas(text: str) -> str:
-    """Raise a^2 and a^(2−2/D), lower w_1 and w_{l+1}, and keep equations from breaking at their signs."""
-    text = re.sub(r"\^(?:\(([^()]*)\)|\{([^{}]*)\}|(−?\w+))", lambda found: f"<sup>{_first(found)}</sup>", text)
-    text = re.sub(r"(?<=\b[^\W\d_])_(?:\{([^{}]*)\}|(\w{1,3})\b)", lambda found: f"<sub>{_first(found)}</sub>", text)
-    return re.sub(r"(?<=\s)−(?=\S)", "−\u2060", text.replace(" = ", "\u00a0=\u00a0"))
-
-
-def _first(found: re.Match[str]) -> str:
-    """The group of a match that took part in it."""
-    return next(group for group in found.groups() if group is not None)
+    return "".join(paragraph(block) for block in blocks if block.strip())
 
 
 def _figure(result: Result) -> str:
@@ -229,16 +221,16 @@ def _verdicts_table(verdicts: Sequence[Verdict]) -> str:
 
 
 def _claim(verdict: Verdict) -> str:
-    remark = f'<span class="aside">{_inline(verdict.remark)}</span>' if verdict.remark else ""
+    remark = f'<span class="aside">{inline(verdict.remark)}</span>' if verdict.remark else ""
     statement = (
-        f'{_inline(verdict.statement)}<span class="aside">{escape(verdict.source)} · '
+        f'{inline(verdict.statement)}<span class="aside">{escape(verdict.source)} · '
         f"<code>{escape(verdict.claim)}</code></span>"
     )
     mark = f'<span class="mark" aria-hidden="true">{MARKS[verdict.outcome]}</span>'
-    measured = f"{_numbers(verdict.measurement)}{_range(verdict)}"
+    measured = f"{numbers(verdict.measurement)}{_range(verdict)}"
     return (
         f"<tr><td>{statement}</td><td>{verdict.kind}</td>"
-        f'<td class="number">{_numbers(verdict.expectation)}</td><td class="number">{measured}</td>'
+        f'<td class="number">{numbers(verdict.expectation)}</td><td class="number">{measured}</td>'
         f'<td class="verdict {verdict.outcome.replace(" ", "-")}">{mark} {escape(verdict.word)}{remark}</td></tr>'
     )
 
@@ -247,18 +239,7 @@ def _range(verdict: Verdict) -> str:
     if not verdict.spread or verdict.worst is None:
         return ""
     low, high = verdict.worst
-    return f'<span class="aside">{_numbers(f"{low:.2g} … {high:.2g}")}</span>'
-
-
-def _numbers(text: str) -> str:
-    """Escaped text with 1e-08 set as a power of ten, and hyphens before digits as minus signs."""
-
-    def power(found: re.Match[str]) -> str:
-        exponent = str(int(found[2])).replace("-", "−")
-        mantissa = "" if found[1] == "1" else f"{found[1]} × "
-        return f"{mantissa}10<sup>{exponent}</sup>"
-
-    return re.sub(r"(?<![\w.])-(?=\d)", "−", SCIENTIFIC.sub(power, escape(text)))
+    return f'<span class="aside">{numbers(f"{low:.2g} … {high:.2g}")}</span>'
 
 
 def _notes(result: Result) -> str:
@@ -304,16 +285,16 @@ def _contents(entries: Sequence[Entry], further: Sequence[Section]) -> str:
     """What the report holds, with a mark for each claim; a single experiment needs no such list."""
     if len(entries) + len(further) < 2:
         return ""
-    rows = "".join([*map(_content, entries), *(_row(part.name, _inline(part.summary), "") for part in further)])
+    rows = "".join([*map(_content, entries), *(_row(part.name, inline(part.summary), "") for part in further)])
     legend = " · ".join(f"{mark} {outcome}" for outcome, mark in MARKS.items())
     return f'<table class="contents"><tbody>{rows}</tbody></table><p class="small">{legend}</p>'
 
 
 def _content(entry: Entry) -> str:
-    summary = _inline(entry.experiment.summary()) if entry.experiment else ""
+    summary = inline(entry.experiment.summary()) if entry.experiment else ""
     outcomes = [verdict.outcome for verdict in entry.verdicts]
-    counts = [f"{mark} {outcomes.count(outcome)}" for outcome, mark in MARKS.items() if outcome in outcomes]
-    marks = "failed" if entry.result is None else "&ensp;".join(counts)
+    found = [f"{mark} {outcomes.count(outcome)}" for outcome, mark in MARKS.items() if outcome in outcomes]
+    marks = "failed" if entry.result is None else "&ensp;".join(found)
     return _row(entry.name, summary, marks)
 
 
