@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from festina._version import __version__
 from festina.lab.style import FORMATS, draw, figure_paths, is_drawn
 from festina.lab.tables import rerun_command, seeds_of, value_text
-from festina.lab.typesetting import inline, numbers
+from festina.lab.typesetting import inline, numbers, paragraph
 from festina.verdicts import KINDS, MARKS, counts, headline, summary
 from festina.wording import duration
 
