@@ -49,6 +49,7 @@ def test_every_selection_is_what_it_would_be_in_memory(swept):
     assert rest.isel(unit=0, time=slice(0, 11)).notnull().all()
 
 
+@pytest.mark.full
 def test_values_are_those_of_single_runs(swept):
     alone = fs.run(Toy(), units=3, speed=3.0, records=20, first_seed=1, seeds=1, spread=0.1)
     here = swept["level"].sel(units=3, speed=3.0, records=20, seed=1)

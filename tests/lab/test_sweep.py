@@ -348,6 +348,7 @@ def test_a_missing_group_is_computed_again(tmp_path, healthy):
         assert_same(fs.sweep(Toy(), store=tmp_path, **SMALL), healthy)
 
 
+@pytest.mark.full
 def test_who_comes_while_others_work_computes_the_rest_and_waits(tmp_path, monkeypatch, healthy):
     """Another worker holds the first tile, which is not marked as done: it is left alone until that worker lets go."""
     folder = copy_of(healthy, tmp_path)

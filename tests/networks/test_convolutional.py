@@ -30,6 +30,7 @@ def literal(network, image):
     return np.maximum(narrow[:, :-1] @ hidden + narrow[:, -1], 0.0)
 
 
+@pytest.mark.full
 def test_features_are_those_of_the_layers_written_out(images):
     network = Convolutional.init(jax.random.key(1), 8, 7, classes=5, kernel=3, wide=20, narrow=9)
     features = np.asarray(network.features(images))

@@ -2,6 +2,7 @@
 
 import re
 import socket
+from math import inf
 from time import sleep
 
 import httpx
@@ -9,7 +10,7 @@ import pytest
 from serving import CHAIN, events, real_server
 
 from festina.cli import main
-from festina.learning import loop
+from festina.learning import loop, outlook
 from festina.page.app import Page
 from festina.page.jobs import Jobs
 from interrupting import SERVES, Command
@@ -31,6 +32,7 @@ def endless():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "_advance_journey", advance_at_first)
+        patch.setattr(outlook, "HOUR", inf)  # nobody foresees that they take for ever
         yield
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import festina as fs
 from references.facts import DWELLING, SADDLES
@@ -55,6 +56,7 @@ def test_the_loss_at_every_saddle_is_the_one_printed():
         assert abs(found - printed) < SADDLES.allowed
 
 
+@pytest.mark.full
 def test_learning_dwells_at_the_saddles():
     random = np.random.default_rng(3)
     start = Attention(*(1e-3 * random.standard_normal(shape) for shape in ((8,), (8, 4), (8, 4))))

@@ -91,6 +91,7 @@ def test_it_says_which_condition_fails_and_by_how_much():
     assert "FAILS: moments are mutually diagonalisable" in str(crooked)
 
 
+@pytest.mark.full
 def test_degenerate_modes_are_kept_together():
     """Two modes of one strength: the initial weights choose the basis within them, as the network does."""
     graph, world, bases = domains()

@@ -89,6 +89,7 @@ def test_slopes_are_those_of_the_moments(rng):
                 np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.full
 def test_a_run_ends_without_a_negative_loss(rng):
     """A loss that falls to rounding stays positive, and is that of the final weights."""
     inputs, goal = rng.normal(size=(20, 3)), rng.normal(size=(2, 3))
@@ -158,6 +159,7 @@ def test_what_no_network_explains_is_kept(rng):
     np.testing.assert_allclose(statistics.floor, best, rtol=1e-13)
 
 
+@pytest.mark.full
 def test_a_reduced_race_ends_in_a_loss_that_is_right(rng):
     """Two paths that overlap: the loss of the reduction is that of the weights it stands for, all the way down."""
     graph = Graph.of("x -> h -> y", "z -> g -> y", widths={"x": 2, "z": 2, "h": 2, "g": 2, "y": 2})
