@@ -120,7 +120,8 @@ def test_a_client_that_comes_back_in_time_keeps_the_run(client, jobs, monkeypatc
     path = begun(client)
     wait_for(lambda: over)
     with client.stream("GET", f"{path}/events") as response:
-        next(response.iter_lines())
+        lines = response.iter_lines()  # which closes the stream when it is dropped
+        next(lines)
         cancel_if_alone(*over[0])
         assert jobs.counts[0] == 1
     client.delete(path)
