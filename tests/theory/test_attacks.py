@@ -1,0 +1,68 @@
+"""Every exact solution against an independent integration, over parameters drawn at random."""
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theory.attacks import ATTACKS, Attack
+
+# Each example costs less than a tenth of a second, and compiling little.
+QUICK = (
+    "`chain`, depth 1",
+    "`chain`, depth 2",
+    "`chain`, depth 3",
+    "`chain`, infinite depth",
+    "`imbalanced`",
+    "`modes`, two decoupled layers",
+    "`views.co_occurring_end`",
+    "`margin.race`",
+    "`margin.xor`",
+    "`routing.reduction`",
+    "`routing.time_to_reach`",
+    "`routing.race_outcome`",
+    "`closure`",
+)
+SEEDS = st.integers(0, 2**32 - 1)
+COSTLY = ("`reduction` of exclusive-or",)  # compiled anew for every start
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_compilation():
+    """Most of this file's time is XLA compiling small programs; unoptimised, they compute the same."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+def check(attack: Attack, seed: int) -> None:
+    assert attack.error(np.random.default_rng(seed)) <= attack.allowed  # and not NaN
+
+
+@pytest.mark.parametrize("attack", [it for it in ATTACKS if it.solution in QUICK], ids=lambda it: it.solution)
+@settings(max_examples=5, deadline=None, derandomize=True)
+@given(seed=SEEDS)
+def test_solutions_that_cost_little_withstand_a_few_attacks(attack, seed):
+    check(attack, seed)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("attack", [it for it in ATTACKS if it.solution not in COSTLY], ids=lambda it: it.solution)
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(seed=SEEDS)
+def test_every_solution_withstands_many_attacks(attack, seed):
+    check(attack, seed)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("attack", [it for it in ATTACKS if it.solution in COSTLY], ids=lambda it: it.solution)
+@settings(max_examples=5, deadline=None, derandomize=True)
+@given(seed=SEEDS)
+def test_solutions_that_cost_much_withstand_a_few_attacks(attack, seed):
+    check(attack, seed)
+
+
+def test_every_solution_has_one_name():
+    names = [it.solution for it in ATTACKS]
+    assert len(set(names)) == len(names) and {*QUICK, *COSTLY} <= set(names)
