@@ -11,6 +11,7 @@ import numpy as np
 
 from theory import attacks_on_linear as linear
 from theory import attacks_on_races as races
+from theory import attacks_on_steps as steps
 
 
 @dataclass(frozen=True)
@@ -40,15 +41,16 @@ BALANCED = (
 
 ATTACKS = (
     Attack(
-        "`chain`, depth 1", "the flow of its weight", f"{SCALES}; starts up to 10, some at rest or at zero",
-        1e-11, "of the larger of start and end", linear.single_weight,
+        "`chain`, depth 1", "the flow of its weight",
+        f"{SCALES}; normal starts of standard deviation .001 to 5, some at rest or at zero",
+        2e-12, "of the larger of start and end", linear.single_weight,
     ),
-    Attack("`chain`, depth 1.5", FLOW, DEEP.format(".001", ""), 1e-10, "relative", linear.deep_chain(1.5)),
-    Attack("`chain`, depth 2", FLOW, DEEP.format(".001", WRONG), 1e-10, "relative", linear.deep_chain(2.0)),
-    Attack("`chain`, depth 3", FLOW, DEEP.format(".001", WRONG), 1e-10, "relative", linear.deep_chain(3.0)),
-    Attack("`chain`, depth 5", FLOW, DEEP.format(".001", WRONG), 1e-10, "relative", linear.deep_chain(5.0)),
+    Attack("`chain`, depth 1.5", FLOW, DEEP.format(".001", ""), 3e-11, "relative", linear.deep_chain(1.5)),
+    Attack("`chain`, depth 2", FLOW, DEEP.format(".001", WRONG), 3e-11, "relative", linear.deep_chain(2.0)),
+    Attack("`chain`, depth 3", FLOW, DEEP.format(".001", WRONG), 3e-11, "relative", linear.deep_chain(3.0)),
+    Attack("`chain`, depth 5", FLOW, DEEP.format(".001", WRONG), 3e-11, "relative", linear.deep_chain(5.0)),
     Attack(
-        "`chain`, infinite depth", FLOW, DEEP.format(".01", WRONG), 1e-10, "relative", linear.deep_chain(float("inf"))
+        "`chain`, infinite depth", FLOW, DEEP.format(".01", WRONG), 3e-11, "relative", linear.deep_chain(float("inf"))
     ),
     Attack(
         "`time_to_reach`, depths 2 to 5", "the product at that time, by the same flow",
@@ -66,32 +68,32 @@ ATTACKS = (
     ),
     Attack(
         "`sequence`", "the flow of both matrices through three tasks", f"{BALANCED}; some tasks of no duration",
-        1e-11, "of the largest entry of the map and of each Gram matrix", linear.tasks_in_turn,
+        5e-12, "of the largest entry of the map and of each Gram matrix", linear.tasks_in_turn,
     ),
     Attack(
         "`modes`, two decoupled layers", "the flow of both matrices",
-        "sizes 3, 6, 4; strengths of .1 to 3, some equal; weights up to about 2, of any sign and not parallel",
-        1e-11, "of the largest strength", linear.decoupled_layers,
+        "sizes 3, 6, 4; strengths of .1 to 3, some equal; normal weights of deviation .01 to 1, most not parallel",
+        5e-12, "of the largest strength", linear.decoupled_layers,
     ),
     Attack(
         "`views.competition`", "the flow of the strengths' logarithms",
         "three pathways, depths 2, 3 and ∞; random Gram matrices, some singular; starts of .001 to 1",
-        1e-10, "relative", races.competition,
+        3e-11, "relative", races.competition,
     ),
     Attack(
         "`views.lotka_volterra`", "the flow of the strengths' logarithms",
         "three species; rates of .1 to 3, some equal; starts of .0001 to 2; capacities of .1 to 10",
-        1e-10, "relative", races.species,
+        2e-10, "relative", races.species,
     ),
     Attack(
         "`views.vector_race`", "the flow of all weights",
         "three pathways, random gates and targets; starts of .0001 to .5, some with a pathway absent",
-        1e-10, "of the largest entry", races.vectors,
+        5e-11, "of the largest entry", races.vectors,
     ),
     Attack(
         "`views.co_occurring_end`", "the flow of the strengths' logarithms until it rests",
         "three views, depths 2 to 4; amplitudes of .3 to 2, starts of .001 to 1",
-        1e-12, "relative", races.end_of_co_occurring_views,
+        5e-13, "relative", races.end_of_co_occurring_views,
     ),
     Attack(
         "`margin.race`", "the flow of all weights of six gated units",
@@ -114,16 +116,26 @@ ATTACKS = (
     Attack(
         "`routing.time_to_reach`", "the product at that time, by the same flow",
         "1 to 7 domains; strengths of .3 to 5, levels of .1 to .95, starts of .05 to 1, some equal",
-        1e-12, "of the level", races.routing_time,
+        5e-13, "of the level", races.routing_time,
     ),
     Attack(
         "`routing.race_outcome`", "the flow of both pathways until it rests",
         "1 to 5 domains; strengths of .3 to 3, starts of .01 to .4 of the strength",
-        1e-12, "of the strength", races.shared_against_private,
+        5e-13, "of the strength", races.shared_against_private,
+    ),
+    Attack(
+        "`rectified.always_on`", "the flow of both matrices in a world with contexts",
+        "4 objects, 2 to 4 contexts of scale .3 to 3; strengths of .3 to 3, starts of .001 to .3",
+        5e-12, "of the loss at the start", races.path_that_is_always_on,
+    ),
+    Attack(
+        "`saddles.expected_course`", "80 literal steps, stimulus by stimulus and choice by choice",
+        "both kinds of error; weights of .001 to 1, β of .3 to 20, any share of blanks, some with a tutor at rest",
+        1e-14, "of the largest weight", steps.tutor_and_executor,
     ),
     Attack(
         "`closure`", "Euler steps of all matrices, 150 of them",
         "timescales of .1 to 3, blocks of 1 to 59 steps, with bounds on the gates and some without",
-        5e-14, "of the largest loss and gate", races.euler_steps,
+        2e-14, "of the largest loss and gate", steps.euler_steps,
     ),
 )  # fmt: skip

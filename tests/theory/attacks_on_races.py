@@ -189,30 +189,6 @@ def routing_time(random: np.random.Generator) -> float:
     return largest(reached / (level * strength) - 1)
 
 
-def euler_steps(random: np.random.Generator) -> float:
-    """Literal Euler steps on all matrices; gates and loss, in units of the largest of each."""
-    students, teachers = between(random, 0.01, 1) * random.normal(size=(3, 4, 5)), random.normal(size=(2, 4, 5)) / 3
-    weight_timescale, gate_timescale = between(random, 0.3, 3), between(random, 0.1, 3)
-    nonnegativity, normalization = (0.0, 0.0) if sometimes(random) else between(random, 0.1, 1, 2)
-    block, share, step_size = int(random.integers(1, 60)), between(random, 0.2, 1), 0.01
-    exact = fs.theory.closure(
-        students, teachers, weight_timescale=weight_timescale, gate_timescale=gate_timescale,
-        nonnegativity=nonnegativity, normalization=normalization, block_length=block * step_size,
-        step_size=step_size, loss_share=share,
-    )(step_size * np.arange(151))  # fmt: skip
-    gates, losses, courses = np.full(3, 0.5), [], []
-    for step in range(151):
-        error = teachers[(step // block) % 2] - np.einsum("p,poi->oi", gates, students)
-        losses.append(0.5 * share * np.sum(error**2))
-        courses.append(gates)
-        slope = 2 * normalization * (np.abs(gates).sum() - 1) * np.sign(gates) - nonnegativity * (gates < 0)
-        pull = share * np.einsum("poi,oi->p", students, error) - slope
-        students = students + step_size / weight_timescale * share * gates[:, None, None] * error
-        gates = gates + step_size / gate_timescale * pull
-    both = ((exact["loss"][:, 0], np.array(losses)), (exact["gates"][:, 0], np.array(courses)))
-    return max(largest(one - other, np.max(np.abs(other))) for one, other in both)
-
-
 def end_of_co_occurring_views(random: np.random.Generator) -> float:
     """Views that always co-occur, integrated until nothing moves."""
     depth, amplitudes = random.choice([2.0, 3.0, 4.0]), between(random, 0.3, 2, 3)
@@ -248,3 +224,32 @@ def shared_against_private(random: np.random.Generator) -> float:
     found = until_rest(rate, start, 3 * (gain * exact[0] ** (4 / 3) + exact[1] ** (4 / 3)))
     ends = np.array([found[:3].prod(), found[3:].prod()])
     return largest(np.array(exact) - ends, strength)
+
+
+def path_that_is_always_on(random: np.random.Generator) -> float:
+    """Both matrices of a linear network in a world with contexts, written out sample by sample; the loss."""
+    objects, contexts, scale = 4, int(random.integers(2, 5)), between(random, 0.3, 3)
+    strengths, initial = between(random, 0.3, 3, objects), between(random, 1e-3, 0.3)
+    over_objects = np.linalg.qr(np.column_stack([np.ones(objects), random.normal(size=(objects, objects - 1))]))[0]
+    features = over_objects * strengths @ orthonormal(random, 5, objects).T
+    item, context = (grid.ravel() for grid in np.indices((objects, contexts)))
+    inputs = np.concatenate([np.eye(objects)[item], scale * np.eye(contexts)[context]], axis=1)
+    blocks = np.concatenate([np.ones((len(item), 1)), np.eye(contexts)[context]], axis=1)  # common, and one for each
+    targets = np.einsum("nb,nf->nbf", blocks, features[item]).reshape(len(item), -1)
+    cross, squares = targets.T @ inputs / len(item), inputs.T @ inputs / len(item)
+    left, sizes, right = np.linalg.svd(cross, full_matrices=False)
+    kept = sizes > 1e-10 * sizes[0]
+    first, second = initial**0.5 * right[kept], initial**0.5 * left[:, kept]
+
+    def rate(flat: np.ndarray) -> np.ndarray:
+        one, two = flat[: first.size].reshape(first.shape), flat[first.size :].reshape(second.shape)
+        error = cross - two @ one @ squares
+        return np.concatenate([(two.T @ error).ravel(), (error @ one.T).ravel()])
+
+    times = instants(random, between(random, 0.3, 20))
+    modes = fs.theory.rectified.always_on(contexts, strengths, scale)
+    exact = modes(times, initial)["loss"] + fs.theory.rectified.residual_loss(contexts, strengths)
+    flat = integrate(rate, np.concatenate([first.ravel(), second.ravel()]), times, 4 * sizes[0])
+    ones, twos = flat[:, : first.size].reshape(-1, *first.shape), flat[:, first.size :].reshape(-1, *second.shape)
+    found = np.sum((targets - inputs @ (twos @ ones).swapaxes(1, 2)) ** 2, axis=(1, 2)) / 2 / len(item)
+    return largest(np.asarray(exact) - found, found[0])
