@@ -72,7 +72,8 @@ ATTACKS = (
     ),
     Attack(
         "`modes`, two decoupled layers", "the flow of both matrices",
-        "sizes 3, 6, 4; strengths of .1 to 3, some equal; normal weights of deviation .01 to 1, most not parallel",
+        "sizes 3, 6, 4; singular values of the map of .1 to 3, some equal; input variances of .3 to 3; normal weights "
+        "of standard deviation .01 to 1, most not parallel",
         5e-12, "of the largest strength", linear.decoupled_layers,
     ),
     Attack(

@@ -172,17 +172,17 @@ def tasks_in_turn(random: np.random.Generator) -> float:
 def decoupled_layers(random: np.random.Generator) -> float:
     """Two layers whose modes share no hidden direction, of any signs; hidden vectors need not be parallel."""
     left, right, frame = orthonormal(random, 4, 3), orthonormal(random, 3, 3), orthonormal(random, 6, 6)
-    strengths, floor = between(random, 0.1, 3, 3), between(random, 0.3, 3)
+    strengths, variance = between(random, 0.1, 3, 3), between(random, 0.3, 3)
     strengths[1:] = strengths[0] if sometimes(random) else strengths[1:]
     inward, outward, across = random.normal(size=(3, 3)) * between(random, 1e-2, 1, 3)[:, None]
     across = np.zeros(3) if sometimes(random) else across
     first = frame[:, :3] * inward @ right.T
     second = left @ (frame[:, :3] * outward + frame[:, 3:] * across).T
-    world = fs.worlds.Teacher(left * strengths @ right.T, floor)
-    cross, variance = np.asarray(world.moments.cross), float(world.moments.inputs[0, 0])
+    inputs, target = (3 * variance) ** 0.5 * orthonormal(random, 3, 3), left * strengths @ right.T
+    world = fs.worlds.Dataset(inputs, inputs @ target.T)
     times = instants(random, between(random, 0.1, 6))
     with warnings.catch_warnings():
         warnings.simplefilter("error", FestinaWarning)
         exact = fs.theory.modes(world, fs.networks.DeepLinear((first, second)))(times)["map"]
-    found = _products(_two_layers(first, second, cross, variance, times), first, second)["map"]
+    found = _products(_two_layers(first, second, variance * target, variance, times), first, second)["map"]
     return largest(exact - found, max(strengths))
