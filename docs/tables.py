@@ -1,6 +1,7 @@
 """Bring the tables of the README and of the documentation up to date: `python docs/tables.py [STORE]`.
 
-They are the table of experiments, the page of what did not reproduce, and the table of numbers that others printed.
+They are the table of experiments, the page of what did not reproduce, the table of numbers that others printed, and
+that of exact solutions against independent integrations.
 Given a folder of results, the measured values on the page of what did not reproduce are those that it holds or that are
 computed into it, at the quick budget; without one they stay as they are.
 """
@@ -38,6 +39,15 @@ def facts_table() -> str:
     )
 
 
+def attacks_table() -> str:
+    """One row for each exact solution that is held against an independent integration."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from theory.attacks import ATTACKS
+
+    head = ["| solution | against | over which parameters | largest error allowed |", "|---|---|---|---|"]
+    return "\n".join([*head, *(it.row() for it in ATTACKS)])
+
+
 def not_reproduced() -> str:
     """Every claim with a reason why it may not be reproduced, under its experiment, with what was measured."""
     known = json.loads(VERDICTS.read_text(encoding="utf-8")) if VERDICTS.exists() else {}
@@ -72,7 +82,12 @@ def _judged(experiment: Experiment, store: Path) -> dict[str, Any]:
     return {it.claim: {"measured": it.measurement, "outcome": it.word} for it in verdicts if it.claim in reasons}
 
 
-TABLES = {"experiments": experiments_table, "facts": facts_table, "not reproduced": not_reproduced}
+TABLES = {
+    "experiments": experiments_table,
+    "facts": facts_table,
+    "attacks": attacks_table,
+    "not reproduced": not_reproduced,
+}
 
 
 def updated(text: str) -> str:
