@@ -22,7 +22,7 @@ from festina.wording import duration
 if TYPE_CHECKING:
     from festina.experiment import Experiment, Result
     from festina.lab.reproduce import Entry
-    from festina.verdicts import Verdict
+    from festina.verdicts import Outcome, Verdict
 
 LARGEST_SVG = 400_000  # bytes; beyond it a picture of pixels is smaller and quicker to show
 STYLE_SHEET = Path(__file__).with_name("report.css")
@@ -105,7 +105,7 @@ def totals(entries: Sequence[Entry]) -> str:
 def _lead(entries: Sequence[Entry]) -> str:
     """The papers' claims in a sentence, and a table of all kinds."""
     found = counts(_verdicts(entries))
-    outcomes = [outcome for outcome in MARKS if any(outcome in row for row in found.values())]
+    outcomes: list[Outcome] = [outcome for outcome in MARKS if any(row.get(outcome) for row in found.values())]
     head = "".join(f'<th title="{outcome}">{MARKS[outcome]}</th>' for outcome in outcomes)
     rows = "".join(
         f"<tr><td><em>{kind}</em>: {escape(KINDS[kind])}</td>"
