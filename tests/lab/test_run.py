@@ -102,6 +102,8 @@ def test_failed_runs_are_kept_with_their_reason():
         ({"speed": "fast"}, ArgumentError, "`speed` must be a valid number"),
         ({"sped": 1.0}, UnknownName, "unknown field of toy/decay 'sped'; did you mean 'speed'"),
         ({"seeds": 0}, ArgumentError, "`seeds` must be at least 1, but is 0"),
+        ({"seeds": [3]}, ArgumentError, r"`seeds` must be a whole number, but is \[3\]"),
+        ({"first_seed": 0.5}, ArgumentError, "`first_seed` must be a whole number, but is 0.5"),
         ({"budget": "huge"}, ArgumentError, "`budget` must be 'quick' or 'full', but is 'huge'"),
     ],
 )

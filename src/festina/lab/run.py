@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from festina.errors import ArgumentError, Interrupted, StoreError, require
@@ -41,6 +42,8 @@ def run(
     experiment = as_experiment(experiment)
     require(budget in ("quick", "full"), "budget", "be 'quick' or 'full'", budget)
     count = experiment.seeds_at(budget) if seeds is None else seeds
+    for name, number in (("seeds", count), ("first_seed", first_seed)):
+        require(isinstance(number, int | np.integer), name, "be a whole number", number)
     require(count >= 1, "seeds", "be at least 1", count)
     require(first_seed >= 0, "first_seed", "be zero or positive", first_seed)
     config = experiment.configure(budget, **fields)
