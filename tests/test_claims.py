@@ -15,7 +15,7 @@ from festina.claims import Claim, NotApplicable, Undecided
 from festina.cli import main
 from festina.lab import registry
 from festina.sources import LECTURE
-from festina.verdicts import KINDS, MARKS, Verdict, counts, summary
+from festina.verdicts import KINDS, MARKS, Verdict, counts, headline, summary
 from toy import Toy
 
 ONE = claims.near(1.0, 0.1)
@@ -155,6 +155,13 @@ def test_counts_are_by_kind(found, sentence):
     assert summary(verdicts) == sentence
     for kind, outcomes in counts(verdicts).items():
         assert outcomes == {outcome: found[kind, outcome] for outcome in MARKS if (kind, outcome) in found}
+
+
+def test_the_headline_is_the_papers_unless_there_is_none():
+    paper, theory = verdict("paper", "reproduced"), verdict("theory", "undecided")
+    assert headline([theory, paper]) == summary([paper])
+    assert headline([theory]) == summary([theory])
+    assert headline([]) == "No claims are made."
 
 
 def test_a_verdict_says_what_is_expected():

@@ -18,7 +18,12 @@ class Relation:
     holds: Callable[[Any], bool]
 
     def __str__(self) -> str:
-        return f"{self.says} {self.tolerance}" if self.tolerance.startswith("±") else self.says
+        return spelled(self.says, self.tolerance)
+
+
+def spelled(says: str, tolerance: str) -> str:
+    """What is expected, give or take what, as in `0.8165 ± 0.02`; a bound is its own sentence."""
+    return f"{says} {tolerance}" if tolerance.startswith("±") else says
 
 
 def below(bound: float) -> Relation:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from festina.relations import spelled
+
 Kind = Literal["paper", "code", "theory", "reference", "misprint", "check"]
 Outcome = Literal[
     "reproduced",
@@ -85,7 +87,7 @@ class Verdict:
     @property
     def expectation(self) -> str:
         """What is expected: `0.8165 ± 0.02` of the mean over all values, `< 1e-08` of each of them."""
-        return f"{self.expected} {self.tolerance}" if self.tolerance.startswith("±") else self.expected
+        return spelled(self.expected, self.tolerance)
 
     @property
     def measurement(self) -> str:
@@ -138,8 +140,8 @@ def counts(verdicts: Iterable[Verdict]) -> dict[Kind, dict[Outcome, int]]:
 
 
 def headline(verdicts: Sequence[Verdict]) -> str:
-    """What became of the papers' claims, which is what a reader asks first."""
-    return summary([verdict for verdict in verdicts if verdict.kind == "paper"]) if verdicts else summary(verdicts)
+    """What became of the papers' claims, which is what a reader asks first; of all, if none is a paper's."""
+    return summary([verdict for verdict in verdicts if verdict.kind == "paper"] or verdicts)
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:

@@ -1,13 +1,22 @@
 """What a claim that is undecided says that it needs."""
 
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log10
 from typing import Any
 
 
 def needs(config: Any, name: str, value: float) -> str:
     """`needs --until 340`: a value for a field, rounded up to two digits, or that the field does not go so far."""
-    digit = 10.0 ** (floor(log10(value)) - 1)
-    enough = ceil(value / digit - 1e-9) * digit
-    most = next((bound.le for bound in type(config).model_fields[name].metadata if hasattr(bound, "le")), enough)
+    enough, most = rounded_up(value), most_of(config, name)
     option = f"--{name.replace('_', '-')}"
     return f"needs {option} {enough:g}" + (f", but {most:g} is the most there is" if enough > most else "")
+
+
+def rounded_up(value: float) -> float:
+    """To two digits."""
+    digit = 10.0 ** (floor(log10(value)) - 1)
+    return ceil(value / digit - 1e-9) * digit
+
+
+def most_of(config: Any, name: str) -> float:
+    """The largest value that a field allows; infinite if it has no bound."""
+    return next((bound.le for bound in type(config).model_fields[name].metadata if hasattr(bound, "le")), inf)

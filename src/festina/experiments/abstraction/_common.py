@@ -177,11 +177,6 @@ def need_blocks(result: Any, count: int, what: str) -> None:
         raise Undecided(f"{what} needs {count} blocks: --until {count * _block_length(result.config):g}")
 
 
-def labelled(values: Any, *dims: str) -> Any:
-    """Values that say what they are of."""
-    return xr.DataArray(np.asarray(values), dims=dims)
-
-
 def by_block(result: Any, name: str = "loss") -> Any:
     """A variable at the last recording of each block, with dimensions (run, arm, block)."""
     return at_ends(result, result[name].transpose("run", "arm", "time").values)

@@ -5,7 +5,8 @@ from typing import Any
 import festina as fs
 from festina._lazy import np
 from festina.claims import NotApplicable, Undecided
-from festina.experiments.abstraction._common import block_edges, labelled, need_blocks
+from festina.experiments._labelled import labelled
+from festina.experiments.abstraction._common import block_edges, need_blocks
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS, gates_of_pairs
 
 TRAINED = 14  # blocks of single teachers after which students can be expected to know them

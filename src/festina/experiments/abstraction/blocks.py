@@ -13,7 +13,8 @@ from festina._lazy import jax, jnp, np, xr
 from festina.errors import ArgumentError
 from festina.experiment import Equation, Experiment, Preset, continuous, structural
 from festina.experiments._fields import Coefficient, Duration
-from festina.experiments.abstraction._common import keys, labelled, rule
+from festina.experiments._labelled import labelled
+from festina.experiments.abstraction._common import keys, rule
 from festina.experiments.abstraction._equations import REDUCED
 from festina.experiments.abstraction._reduced import ReducedConfig, paths, process, variables
 from festina.experiments.abstraction._rising import rising

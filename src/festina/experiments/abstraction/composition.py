@@ -9,6 +9,7 @@ from festina import claims
 from festina._lazy import jnp, np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, StepSize, Timescale, countable
+from festina.experiments._labelled import labelled
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -17,7 +18,6 @@ from festina.experiments.abstraction._common import (
     AbstractionConfig,
     arms,
     keys,
-    labelled,
     observe,
     process,
     rule,

@@ -7,6 +7,7 @@ from festina import claims
 from festina._lazy import np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, Timescale
+from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     ARMS,
     SEPARATE,
@@ -15,7 +16,6 @@ from festina.experiments.abstraction._common import (
     at_ends,
     block_edges,
     final_alignment,
-    labelled,
     need_blocks,
     process,
     rule,

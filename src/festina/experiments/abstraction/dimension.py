@@ -9,12 +9,12 @@ from festina import claims
 from festina._lazy import np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Timescale
+from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     AbstractionConfig,
     Data,
     block_edges,
     keys,
-    labelled,
     need_blocks,
     process,
     rule,

@@ -7,6 +7,7 @@ from festina import claims
 from festina._lazy import jax, np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, Start, Timescale
+from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     ARMS,
     BlockConfig,
@@ -16,7 +17,6 @@ from festina.experiments.abstraction._common import (
     by_block,
     clock,
     keys,
-    labelled,
     need_blocks,
     rule,
 )

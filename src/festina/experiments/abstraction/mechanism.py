@@ -9,8 +9,9 @@ from festina import claims
 from festina._lazy import jnp, np, xr
 from festina.experiment import Equation, Experiment, Preset, continuous, structural
 from festina.experiments._fields import Duration, StepSize, Timescale
+from festina.experiments._labelled import labelled
 from festina.experiments._side_by_side import side_by_side
-from festina.experiments.abstraction._common import block_edges, keys, labelled, need_blocks, rule
+from festina.experiments.abstraction._common import block_edges, keys, need_blocks, rule
 from festina.experiments.abstraction._equations import REDUCED
 from festina.experiments.abstraction._reduced import ReducedConfig, arms_of, paths, process, variables
 from festina.experiments.abstraction._rising import rising

@@ -7,6 +7,7 @@ from festina import claims
 from festina._lazy import np
 from festina.experiment import Equation, Experiment, Preset, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, Timescale
+from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     ARMS,
     SEPARATE,
@@ -17,7 +18,6 @@ from festina.experiments.abstraction._common import (
     by_block,
     final_alignment,
     keys,
-    labelled,
     need_blocks,
     observe,
     process,

@@ -6,6 +6,7 @@ import festina as fs
 from festina import claims
 from festina.experiment import Experiment, Preset, continuous, structural
 from festina.experiments._fields import Coefficient, Duration, StepSize, Timescale
+from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -14,7 +15,6 @@ from festina.experiments.abstraction._common import (
     AbstractionConfig,
     arms,
     keys,
-    labelled,
     need_blocks,
     observe,
     process,

@@ -7,8 +7,9 @@ import festina as fs
 from festina import claims
 from festina._lazy import jnp, np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, structural
+from festina.experiments._labelled import labelled
 from festina.experiments._side_by_side import side_by_side
-from festina.experiments.abstraction._common import AbstractionConfig, keys, labelled, need_blocks, process, rule
+from festina.experiments.abstraction._common import AbstractionConfig, keys, need_blocks, process, rule
 from festina.experiments.abstraction._equations import REDUCED
 from festina.experiments.abstraction._reduced import arms_of, plane
 from festina.sources import SANDBRINK_2024

@@ -7,12 +7,12 @@ from festina import claims
 from festina._lazy import np, xr
 from festina.experiment import Equation, Experiment, Preset, continuous, structural
 from festina.experiments._fields import Coefficient
+from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     VARIABLES,
     AbstractionConfig,
     block_edges,
     keys,
-    labelled,
     need_blocks,
     observe,
     process,

@@ -10,6 +10,7 @@ from festina import claims
 from festina._lazy import np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
 from festina.experiments._fields import Coefficient, Cosine, Duration, StepSize, Timescale
+from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     ARMS,
     VARIABLES,
@@ -17,7 +18,6 @@ from festina.experiments.abstraction._common import (
     arms,
     block_edges,
     keys,
-    labelled,
     need_blocks,
     observe,
     process,

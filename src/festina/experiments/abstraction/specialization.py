@@ -6,6 +6,7 @@ import festina as fs
 from festina import claims
 from festina._lazy import np
 from festina.experiment import Experiment, Preset, Variable, structural
+from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     ARMS,
     SEPARATE,
@@ -18,7 +19,6 @@ from festina.experiments.abstraction._common import (
     by_block,
     final_alignment,
     keys,
-    labelled,
     need_blocks,
     observe,
     process,

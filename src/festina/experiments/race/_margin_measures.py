@@ -5,7 +5,7 @@ from math import sqrt
 from typing import Any
 
 import festina as fs
-from festina._lazy import np, xr
+from festina._lazy import np
 from festina.claims import NotApplicable
 from festina.experiments.race._small_steps import SMALL
 
@@ -13,11 +13,6 @@ CROSSING = sqrt(2.0 / 3.0)
 WELL_BELOW, WELL_ABOVE = 0.4, 1.2  # margins at which the race is decided
 LAST_SINGLE = sqrt(2.0)  # no unit can keep a single example from this margin on
 CLOSE = 0.1  # distance of margins between which curves may be taken for straight lines
-
-
-def labelled(values: Any, *dims: str) -> Any:
-    """Values of a claim, with what they are of."""
-    return xr.DataArray(values, dims=dims)
 
 
 def final_share(result: Any) -> Any:

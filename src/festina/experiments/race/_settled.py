@@ -7,6 +7,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import jax, np
 from festina.claims import NotApplicable, Undecided
+from festina.experiments._needs import most_of, rounded_up
 
 FALLEN = 0.9  # of the loss at the start: above it, a small start has hardly begun to learn
 LATE = 0.9  # of the time: from here on, little changes in a run that was long enough
@@ -69,7 +70,7 @@ def longer(result: Any, curve: Curve | None, settled: Any) -> str:
 
     ``settled`` is asked about the values of ``curve`` at t = 0, late in a run, and at the end.
     """
-    until, longest = float(result["time"].values[-1]), longest_run(result.config)
+    until, longest = float(result["time"].values[-1]), most_of(result.config, "until")
     if curve is None:
         return f"needs more than --until {until:g}"
     count = max(1, int(np.log(longest / until) / np.log(LONGER)))
@@ -79,7 +80,7 @@ def longer(result: Any, curve: Curve | None, settled: Any) -> str:
     enough = settled(values[:1], values[1 : count + 1], values[count + 1 :]).all(axis=1)
     if not enough[-1]:
         return f"needs more than the longest run, --until {longest:g}"
-    return f"needs --until {rounded_up(ends[np.logical_and.accumulate(enough[::-1])[::-1]][0])}"
+    return f"needs --until {rounded_up(ends[np.logical_and.accumulate(enough[::-1])[::-1]][0]):g}"
 
 
 def theory_of(result: Any, name: str, run: int = 0, **where: Any) -> Curve | None:
@@ -121,15 +122,3 @@ def _named(moving: Any) -> str:
     said = [f"{name} {value}" if isinstance(value, str) else f"{name} {value:g}" for name, value in values.items()]
     more = f", and {found.size - 1} more," if found.size > 1 else ""
     return f"networks with {' and '.join(said).replace('_', ' ')}{more}"
-
-
-def longest_run(config: Any) -> float:
-    """The largest `until` that a configuration allows."""
-    limits = [getattr(limit, "le", None) for limit in type(config).model_fields["until"].metadata]
-    return next(limit for limit in limits if limit is not None)
-
-
-def rounded_up(value: float) -> str:
-    """To two digits."""
-    unit = 10.0 ** (np.floor(np.log10(value)) - 1)
-    return f"{np.ceil(value / unit - 1e-9) * unit:g}"

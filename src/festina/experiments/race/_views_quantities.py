@@ -5,7 +5,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import np, xr
 from festina.claims import NotApplicable, Undecided
-from festina.experiments.race._settled import longest_run, rounded_up
+from festina.experiments._needs import most_of, rounded_up
 
 ENOUGH = 10  # seeds from which a distribution over seeds can be spoken of, and twice as many as there are views
 SMALL, SPREAD = 1e-4, 0.5  # a start, and a spread of it over views, from which one view has to win
@@ -142,9 +142,11 @@ def _require_little_of_much(result: Any) -> float:
 def bottleneck_gap(result: Any) -> Any:
     """The largest distance at the end from what theory says a layer of 1, 2, …, V units learns, of each run."""
     size = np.linspace(1.0, result.config.weakest, result.config.views)
-    needed, longest = SLOT_TIME / min(size[-1], size[0] - size[1]), longest_run(result.config)
+    needed, longest = SLOT_TIME / min(size[-1], size[0] - size[1]), most_of(result.config, "until")
     if result["time"].values[-1] < needed:
-        enough = f"--until {rounded_up(needed)}" if needed <= longest else f"more than --until {longest:g}, the longest"
+        enough = (
+            f"--until {rounded_up(needed):g}" if needed <= longest else f"more than --until {longest:g}, the longest"
+        )
         raise Undecided(f"slots of nearly equal amplitudes need time to be told apart; needs {enough}")
     final = _final(result, "slot_strength").transpose("run", "bottleneck", "slot").values
     expected = np.stack([fs.theory.views.bottleneck(size, width) for width in range(1, result.config.views + 1)])

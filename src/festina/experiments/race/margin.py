@@ -11,6 +11,7 @@ from festina import claims
 from festina._lazy import jax, jnp, np
 from festina.experiment import Equation, Experiment, Preset, Variable, structural
 from festina.experiments._fields import Start
+from festina.experiments._labelled import labelled
 from festina.experiments.race._margin_measures import (
     CROSSING,
     WELL_ABOVE,
@@ -19,7 +20,6 @@ from festina.experiments.race._margin_measures import (
     close_crossings,
     from_smallest,
     index_gap,
-    labelled,
     large_starts,
     mean_share,
     other_small_starts,
