@@ -5,7 +5,7 @@ and the same tiles; only the number of steps in a chunk is chosen here.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,9 +15,10 @@ import numpy as np
 
 import festina as fs
 from festina import draws
-from festina.learning import Arm, JointDescent, Process, closed_process, flow_process, joint_process
+from festina.learning import JointDescent, Process, closed_process, flow_process, joint_process
+from festina.learning.crossed import TILE_BYTES, Crossed, every_run
 from festina.learning.descent import descent_process, no_data
-from festina.learning.loop import TILE_BYTES, _chunk, _start
+from festina.learning.loop import _chunk, _start
 from festina.learning.posterior import constant, posterior_process
 from festina.worlds import Blocks, Population, Sampled, Tasks, Wishart
 
@@ -59,9 +60,10 @@ class Kernel:
     def tiles(self) -> int:
         """How many tiles of runs go through a chunk one after the other, as the loop cuts them."""
         runs = self.state.step.shape[0]
-        size = sum(leaf.nbytes for leaf in jax.tree.leaves(self.state.parameters)) // runs
-        fits = [count for count in range(1, runs + 1) if runs % count == 0 and count * size <= TILE_BYTES]
-        return runs // max(fits, default=1)
+        seeds = self.inputs.counts[0] if isinstance(self.inputs, Crossed) else runs
+        size = sum(leaf.nbytes for leaf in jax.tree.leaves(self.state.parameters)) // seeds
+        fits = [count for count in range(1, seeds + 1) if seeds % count == 0 and count * size <= TILE_BYTES]
+        return seeds // max(fits, default=1)
 
     def optimised(self) -> Any:
         """ONE step of all runs, compiled: for what XLA says about it."""
@@ -69,10 +71,10 @@ class Kernel:
         def step(inputs: Any, state: Any) -> Any:
             advance = self.build(inputs).step
             assert advance is not None
-            return advance(state)
+            return advance(replace(state, step=jnp.zeros((), int)))  # of one number, as all runs are at one recording
 
         with fs.double():
-            return jax.jit(jax.vmap(step)).lower(self.inputs, self.state).compile()
+            return jax.jit(lambda *given: every_run(step, *given)).lower(self.inputs, self.state).compile()
 
 
 def launched(compiled: Any) -> int:
@@ -101,7 +103,7 @@ def joint(
     runs: int = 10,
     steps: int = 700,
 ) -> Kernel:
-    """Joint descent on students and gates, as the map of regimes has it: arms in one array, runs in a batch.
+    """Joint descent on students and gates, as the map of regimes has it: every seed with every arm.
 
     A step of one arm has io(2M − 1) operations for its target, 2Pio each for its error and its gates, 2i²o for the
     product with S, and 3Pio for the students. What a seed draws for all its arms is i³ for S = LLᵀ of a Wishart matrix
@@ -114,10 +116,9 @@ def joint(
         world = Tasks(jnp.asarray(maps), 1 / outputs)
         network = fs.networks.PathGated.init(draws.fold_in(key, 1), paths, outputs, inputs, 0.01)
 
-        def arm(timescale: Any) -> Arm:
-            bounds = fs.networks.Regularizer(jnp.asarray(0.5), jnp.asarray(1.25))
-            return Arm(JointDescent(jnp.asarray(0.1), timescale, bounds), Blocks.of(range(tasks), 0.5, STEP))
-
+        bounds = fs.networks.Regularizer(jnp.asarray(0.5), jnp.asarray(1.25))
+        rule = JointDescent(jnp.asarray(0.1), given["gate_timescale"], bounds)
+        blocks = Blocks.of(range(tasks), 0.5, STEP)
         settings = {
             "step_size": STEP,
             "records": 1,
@@ -125,18 +126,17 @@ def joint(
             "observe": lambda view: {"loss": view.loss},
             "dtype": dtype,
         }
-        side = jax.vmap(arm)(jnp.linspace(0.02, 0.1, arms))
         if data == "closure":
-            return closed_process(network, side, world, key, **settings)
+            return closed_process(network, rule, blocks, world, key, **settings)
         statistics = {"wishart": Wishart(batch), "sampled": Sampled(batch), "population": Population()}[data]
-        return joint_process(network, side, world, key, statistics=statistics, **settings)
+        return joint_process(network, rule, blocks, world, key, statistics=statistics, **settings)
 
     rows, columns = (1, paths + tasks) if data == "closure" else (outputs, inputs)
     flops = rows * columns * (2 * tasks - 1 + 7 * paths)
     if data in ("wishart", "sampled"):
         flops += 2 * rows * columns**2 + (2 * columns**3 if data == "wishart" else 2 * batch * columns**2) / arms
-    given = {"seed": np.arange(runs)}
-    return Kernel(build, given, flops, lambda before, after: arms * _steps(before, after), steps)
+    given = Crossed({"seed": np.arange(runs)}, {"gate_timescale": np.linspace(0.02, 0.1, arms)}, {}, (runs, arms))
+    return Kernel(build, given, flops, _steps, steps)
 
 
 def deep_linear(depth: int = 2, width: int = 32, *, runs: int = 8) -> Kernel:

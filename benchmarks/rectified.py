@@ -21,25 +21,20 @@ import numpy as np
 import table
 
 import festina as fs
-from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, single
 from festina.learning.loop import drive
-from festina.networks.rectified import Rectified
+from festina.models import RectifiedContexts
 from festina.worlds.contexts import multitask
 
 SEEDS, CONTEXTS, WIDTH, STEPS, RATE = 10, 3, 600, 8000, 1e-3
 DEVIATION = 0.005 / WIDTH
 ROUNDS = 3
 SIZES = (8 + CONTEXTS, WIDTH, 15 * (CONTEXTS + 1))
-CONFIG = DescentConfig(rate=RATE, steps=STEPS, records=80)
+MODEL = RectifiedContexts(contexts=CONTEXTS, width=WIDTH, deviation=DEVIATION, rate=RATE, steps=STEPS, records=80)
 
 
 def build(inputs: Any) -> Any:
     """The process of one seed."""
-    world = multitask(CONTEXTS)
-    data, key = single(world.dataset), jax.random.key(inputs["seed"])
-    network = Rectified.init(key, SIZES, DEVIATION, np.float32)
-    learner = Learner(network, data.samples.loss, RATE * len(world.contexts))
-    return descend(CONFIG, key, {"relu": learner}, lambda networks: {"loss": data.samples.loss(networks["relu"])})
+    return MODEL.process(MODEL.start(jax.random.key(inputs["seed"])))
 
 
 def compiled(first: int) -> float:
@@ -51,8 +46,8 @@ def compiled(first: int) -> float:
 
 def plain_loop(torch: Any, seed: int) -> float:
     """One seed in PyTorch, as one would write it; the loss at the end."""
-    data = single(multitask(CONTEXTS).dataset)
-    x, y = torch.from_numpy(data.inputs), torch.from_numpy(data.targets)
+    data = multitask(CONTEXTS).dataset
+    x, y = (torch.from_numpy(part.astype(np.float32)) for part in (data.inputs, data.targets))
     generator = torch.Generator().manual_seed(seed)
     weights = [
         (DEVIATION * torch.randn(rows, columns, generator=generator)).requires_grad_()

@@ -22,9 +22,9 @@ import jax.numpy as jnp
 import numpy as np
 import table
 
-import festina as fs
-from festina.experiments.abstraction.regimes import NONNEGATIVITY, NORMALIZATION, Regimes, draw
-from festina.lab.batch import Run, dataset, simulate
+from festina.experiments.abstraction.regimes import Regimes
+from festina.lab.batch import Run, simulate
+from festina.lab.labelled import dataset
 
 SEEDS, STEPS, STEP, BATCH = 10, 7000, 0.001, 200
 INPUTS, OUTPUTS = 20, 10
@@ -72,29 +72,19 @@ def festina_map(**fields: Any) -> tuple[np.ndarray, np.ndarray]:
     config = experiment.configure("full", **fields)
     runs = [Run(config, seed) for seed in range(SEEDS)]
     data = dataset(experiment, runs, simulate(experiment, runs, label="map"))
-    final = data["total_alignment"].isel(time=-1).transpose("run", "cell").values
+    final = data["total_alignment"].isel(time=-1).transpose("run", "arm").values
     return final.mean(axis=0), final
 
 
 def closed_map() -> tuple[np.ndarray, np.ndarray]:
     """Both panels and all seeds as one call of the closure in NumPy: nothing to compile."""
     experiment = Regimes()
-    config = experiment.configure("full")
-    timescales, strengths, lengths = (np.tile(column, SEEDS) for column in np.transpose(CELLS))
-    drawn = [draw(config, jax.random.key(seed)) for seed in range(SEEDS)]
-    solution = fs.theory.closure(
-        np.repeat([np.stack(network.students) for network, *_ in drawn], len(CELLS), axis=0),
-        np.repeat([tasks.maps for _, tasks, _ in drawn], len(CELLS), axis=0),
-        weight_timescale=config.weight_timescale,
-        gate_timescale=timescales,
-        nonnegativity=NONNEGATIVITY * strengths,
-        normalization=NORMALIZATION * strengths,
-        block_length=lengths,
-        step_size=STEP,
-        loss_share=1 / OUTPUTS,
-    )
-    seen = solution([STEPS * STEP])
-    final = fs.measures.total_alignment(seen["components"][0], seen["norms"][0]).reshape(SEEDS, len(CELLS))
+    arms = [arm.model for arm in experiment.arms_at(experiment.configure("full"))]
+    drawn = [arms[0].start(jax.random.key(seed)) for seed in range(SEEDS)]
+    starts = [start for start in drawn for _ in arms]  # which do not depend on the cell
+    times = np.full((len(starts), 1), STEPS * STEP)
+    seen = [found for found in type(arms[0]).solutions(arms * SEEDS, starts, times) if found is not None]
+    final = np.asarray([found["total_alignment"][-1] for found in seen]).reshape(SEEDS, len(CELLS))
     return final.mean(axis=0), final
 
 
@@ -173,11 +163,11 @@ WAYS = {
 
 
 def large() -> None:
-    """One map of 100 × 100 cells and 10 seeds with the closure."""
+    """One map of 100 × 100 cells and 10 seeds with the closure, and a column of the other."""
     fields = {
-        "gate_timescales": tuple(np.geomspace(0.005, 0.2, 100).tolist()),
-        "block_lengths": tuple(np.linspace(0.05, 2.0, 100).tolist()),
-        "strengths": (),
+        "gate_timescale": tuple(np.geomspace(0.005, 0.2, 100).tolist()),
+        "block_length": tuple(np.linspace(0.05, 2.0, 100).tolist()),
+        "strength": (0.1,),
         "records": 10,
         "data": "closure",
     }

@@ -1,9 +1,10 @@
 """Bring the tables of the README and of the documentation up to date: `python docs/tables.py [STORE]`.
 
-They are the table of experiments, the page of what did not reproduce, the table of numbers that others printed, and
-that of exact solutions against independent integrations.
+They are the tables of experiments and of models, the page of what did not reproduce, the table of numbers that others
+printed, two maps that others printed, and the table of exact solutions against independent integrations.
 Given a folder of results, the measured values on the page of what did not reproduce are those that it holds or that are
-computed into it, at the quick budget; without one they stay as they are.
+computed into it, at the quick budget, and so are our maps beside the printed ones, at their own; without one they stay
+as they are.
 """
 
 import json
@@ -14,7 +15,7 @@ from typing import Any
 
 from festina.claims import Claim
 from festina.experiment import Experiment
-from festina.lab.registry import all_experiments
+from festina.lab.registry import all_experiments, all_models
 
 ROOT = Path(__file__).resolve().parent.parent
 VERDICTS = ROOT / "docs" / "verdicts.json"
@@ -29,6 +30,29 @@ def experiments_table() -> str:
     return "\n".join(rows)
 
 
+def models_table() -> str:
+    """One row for each model: what it is, and what of it can be turned."""
+    rows = ["| model | what it is | numbers to turn | steps to take |", "|---|---|---|---|"]
+    for model in all_models():
+        turned, stepped = (_fields(model, kind) for kind in ("continuous", "structural"))
+        rows.append(f"| `{model.name}` | {model.summary()} | {turned} | {stepped} |")
+    return "\n".join(rows)
+
+
+def _fields(experiment: Experiment, kind: str) -> str:
+    return ", ".join(f"`{name}`" for name in experiment.Config.fields_of_kind(kind))
+
+
+def sliders_table() -> str:
+    """One row for each experiment: its dimensions, and all else that can be turned in it."""
+    rows = ["| experiment | along its dimensions | numbers to turn |", "|---|---|---|"]
+    for experiment in all_experiments():
+        along = [f"`{dim}`" for dim in experiment.arms.dims] if experiment.arms is not None else []
+        turned = _fields(experiment, "continuous")
+        rows.append(f"| `{experiment.name}` | {', '.join(along)} | {turned} |")
+    return "\n".join(rows)
+
+
 def facts_table() -> str:
     """One row for each number that others printed."""
     sys.path.insert(0, str(ROOT / "tests"))
@@ -37,6 +61,22 @@ def facts_table() -> str:
     return "\n".join(
         ["| what | printed by | largest difference allowed |", "|---|---|---|", *(it.row() for it in FACTS)]
     )
+
+
+def printed_maps() -> str:
+    """Two maps, cell by cell: ours, the printed one, and the difference."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from references.printed_maps import NOTED, tables
+
+    return tables(json.loads(NOTED.read_text(encoding="utf-8")))
+
+
+def note_printed_maps(store: Path) -> None:
+    """Compute the maps that are held against printed ones."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from references.printed_maps import NOTED, compared, replay
+
+    NOTED.write_text(json.dumps(compared(replay(store)), indent=1) + "\n", encoding="utf-8")
 
 
 def attacks_table() -> str:
@@ -84,7 +124,10 @@ def _judged(experiment: Experiment, store: Path) -> dict[str, Any]:
 
 TABLES = {
     "experiments": experiments_table,
+    "models": models_table,
+    "sliders": sliders_table,
     "facts": facts_table,
+    "printed maps": printed_maps,
     "attacks": attacks_table,
     "not reproduced": not_reproduced,
 }
@@ -102,13 +145,17 @@ def updated(text: str) -> str:
 
 def pages() -> list[Path]:
     """The pages that have tables."""
-    names = ("README.md", "docs/experiments.md", "docs/not_reproduced.md", "docs/checked_against.md")
+    names = (
+        "README.md",
+        *(f"docs/{name}.md" for name in ("experiments", "models", "not_reproduced", "checked_against")),
+    )
     return [ROOT / name for name in names]
 
 
 def main(words: list[str]) -> None:
     if words:
         judge_all(Path(words[0]))
+        note_printed_maps(Path(words[0]))
     for path in pages():
         path.write_text(updated(path.read_text(encoding="utf-8")), encoding="utf-8")
         print(path.relative_to(ROOT))

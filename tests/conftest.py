@@ -16,19 +16,20 @@ os.environ["NPROC"] = "1"  # of XLA's threads: pytest has a worker for every cor
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 from made_up_time import Time  # noqa: E402
-from shared import COMPILED, forget_other_code  # noqa: E402
+from shared import COMPILED  # noqa: E402
 
-# Most of the suite's time is compiling: what one worker, or an earlier run, has compiled serves the others.
-jax.config.update("jax_compilation_cache_dir", str(COMPILED))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+# Most of the suite's time is compiling: what one worker, an earlier run, or a command that a test starts has compiled
+# serves the others. A process that a test kills must not, since it could leave half a program behind.
+for name, value in {"compilation_cache_dir": str(COMPILED), "persistent_cache_min_compile_time_secs": 0.0}.items():
+    jax.config.update(f"jax_{name}", value)
+    os.environ[f"JAX_{name.upper()}"] = str(value)
 
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Results of other versions of the code are of no use; one process clears them away."""
-    if not hasattr(session.config, "workerinput"):
-        forget_other_code()
+# Examples are drawn from the test's own text, so that what has passed passes again, and none is ever late.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(autouse=True)

@@ -10,14 +10,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import IO, Any
+
+import psutil
 
 from patience import PATIENCE, wait_for
 
 SENTENCE = re.compile(r"festina: .*interrupted.*")
 REMARK = "festina: stopping at the end of the step at hand; Ctrl-C again ends at once"
 SERVES, STOPPED = "festina is at http", "festina has stopped"
+RESTS = 1.0  # seconds without any work, after which nobody waits for more of it
 OURS = re.compile(r'File "[^"]*/festina/[^"]*", line \d+, in (?!<module>)')  # from `run` on, there is a function
 
 
@@ -68,7 +72,6 @@ class Command:
     def __init__(self, words: Sequence[object], cache: Path) -> None:
         self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115, read to the end
         kept = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
-        self.began = time.monotonic()
         with answering(signal.default_int_handler):
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "festina", *map(str, words)],
@@ -90,10 +93,23 @@ class Command:
         """What it has printed so far."""
         return _content(self._out)
 
-    def let_run(self, seconds: float) -> None:
-        """Wait for so long, or until it ends."""
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(seconds)
+    def worked(self) -> float:
+        """The seconds of CPU time that it has used so far; infinitely many once it has ended."""
+        try:
+            used = psutil.Process(self.process.pid).cpu_times()
+        except psutil.NoSuchProcess:
+            return inf
+        return used.user + used.system
+
+    def let_work(self, seconds: float) -> None:
+        """Wait until it has used so much more CPU time, however busy the machine is, or until it ends or rests."""
+        last, changed = self.worked(), time.monotonic()
+        until = last + seconds
+        while self.is_alive() and last < until and time.monotonic() < changed + RESTS:
+            time.sleep(0.01)
+            now = self.worked()
+            if now > last:
+                last, changed = now, time.monotonic()
 
     def interrupt(self, *, group: bool = False) -> None:
         """Ctrl-C, for the process alone or, as a terminal does it, for its group."""
@@ -114,10 +130,6 @@ class Command:
         """The processes of its group that are alive."""
         listed = _processes("pgid=,stat=")
         return [line for line in listed if line.split()[0] == str(self.process.pid) and "Z" not in line.split()[1]]
-
-    def seconds(self) -> float:
-        """How long ago it was started."""
-        return time.monotonic() - self.began
 
 
 def at_work_on(folder: Path) -> list[int]:

@@ -5,30 +5,29 @@ there by everybody else: the tests of the experiment, of the page, of the docume
 """
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 import jax
 
 import festina as fs
-from festina.lab.provenance import code_digest
 
 CACHE = Path(os.environ.get("FESTINA_TEST_CACHE") or Path(__file__).resolve().parent.parent / ".cache")
 COMPILED = CACHE / "compiled"
 RESULTS = CACHE / "results"
 
 
-def results_store() -> Path:
-    """The store of results of the code as it is now."""
-    return RESULTS / code_digest()
+def apart(folder: Path) -> dict[str, str]:
+    """The settings of processes that are killed: what has been compiled so far, and a place for what they compile.
 
-
-def forget_other_code() -> None:
-    """Remove what other versions of the code have left."""
-    for folder in RESULTS.glob("*"):
-        if folder != results_store():
-            shutil.rmtree(folder, ignore_errors=True)
+    A program that was half written when its process was killed is read by nobody else.
+    """
+    own = folder / "compiled"
+    for place in (own, COMPILED):
+        place.mkdir(parents=True, exist_ok=True)
+    for program in COMPILED.iterdir():
+        (own / program.name).symlink_to(program)
+    return {"FESTINA_TEST_CACHE": str(folder), "JAX_COMPILATION_CACHE_DIR": str(own)}
 
 
 def quick(experiment: str, **fields: Any) -> fs.Result:
@@ -39,7 +38,7 @@ def quick(experiment: str, **fields: Any) -> fs.Result:
         ('run', 'time', 'depth')
     """
     with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
-        return fs.run(experiment, budget="quick", store=results_store(), **fields)
+        return fs.run(experiment, budget="quick", store=RESULTS, **fields)
 
 
 def outcomes(result: fs.Result) -> dict[str, str]:

@@ -35,8 +35,8 @@ fine = fs.run(
     data="closure",
     seeds=5,
     records=7,
-    gate_timescales=np.geomspace(0.005, 0.15, 40).tolist(),
-    strengths=np.linspace(0.0, 0.3, 40).tolist(),
-    block_lengths=np.linspace(0.05, 1.5, 40).tolist(),
+    gate_timescale=np.geomspace(0.005, 0.15, 40).tolist(),
+    strength=np.linspace(0.0, 0.3, 40).tolist(),
+    block_length=np.linspace(0.05, 1.5, 40).tolist(),
 )
 figure = fine.figure()

@@ -2,7 +2,7 @@
 linear/depth
 ============
 
-How long training takes, against depth, for four ways to begin.
+How long training takes, against depth, for five ways to begin.
 """
 
 import festina as fs

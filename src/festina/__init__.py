@@ -9,13 +9,26 @@ from festina._version import __version__
 
 TYPE_CHECKING = False  # as type checkers know it; `typing` itself takes longer to import than all else here
 if TYPE_CHECKING:
-    from festina import claims, draws, experiment, lab, learning, measures, networks, theory, worlds
+    from festina import (
+        claims,
+        draws,
+        experiment,
+        figures,
+        lab,
+        learning,
+        measures,
+        models,
+        networks,
+        theory,
+        worlds,
+    )
     from festina.experiment import Experiment, ExperimentConfig, Result
     from festina.lab.run import run
     from festina.lab.sweep import sweep
     from festina.learning.learn import descent, flow
     from festina.learning.stream import abstract
     from festina.measures.compare import compare
+    from festina.model import Model
     from festina.precision import double
 
 # Names load when first used: `import festina` is instant, and JAX is imported only by what needs it.
@@ -24,6 +37,7 @@ __getattr__ = attributes(
     {
         "Experiment": "festina.experiment",
         "ExperimentConfig": "festina.experiment",
+        "Model": "festina.model",
         "Result": "festina.experiment",
         "abstract": "festina.learning.stream",
         "claims": "festina.claims",
@@ -32,10 +46,12 @@ __getattr__ = attributes(
         "double": "festina.precision",
         "draws": "festina.draws",
         "experiment": "festina.experiment",
+        "figures": "festina.figures",
         "flow": "festina.learning.learn",
         "lab": "festina.lab",
         "learning": "festina.learning",
         "measures": "festina.measures",
+        "models": "festina.models",
         "networks": "festina.networks",
         "run": "festina.lab.run",
         "sweep": "festina.lab.sweep",
@@ -47,6 +63,7 @@ __getattr__ = attributes(
 __all__ = [
     "Experiment",
     "ExperimentConfig",
+    "Model",
     "Result",
     "__version__",
     "abstract",
@@ -56,10 +73,12 @@ __all__ = [
     "double",
     "draws",
     "experiment",
+    "figures",
     "flow",
     "lab",
     "learning",
     "measures",
+    "models",
     "networks",
     "run",
     "sweep",

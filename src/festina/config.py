@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -48,6 +49,16 @@ class OrInfinite:
         return value
 
 
+def _once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("hold every value once")
+    return values
+
+
+Distinct = AfterValidator(_once)
+"""For tuples whose values become coordinates: ``Annotated[tuple[float, ...], Distinct]``."""
+
+
 def _field(default: Any, help: str, notes: dict[str, Any], bounds: dict[str, Any]) -> Any:
     return Field(default, description=help, json_schema_extra=notes, **bounds)
 
@@ -55,7 +66,9 @@ def _field(default: Any, help: str, notes: dict[str, Any], bounds: dict[str, Any
 class ExperimentConfig(BaseModel):
     """The base of every experiment's configuration: frozen, closed, and outspoken about bad values."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, ser_json_inf_nan="strings")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, ser_json_inf_nan="strings", defer_build=True
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -5,14 +5,16 @@ This module imports neither JAX nor NumPy, so that experiments can be listed and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from festina._lazy import np
+from festina.arms import Arm, Arms, Panels, configuration, named, over, use
 from festina.claims import Claim, NotApplicable, claims_of
 from festina.config import ExperimentConfig, continuous, structural
+from festina.model import Budget, Equation, Model, Preset, Variable
 from festina.sources import Source
 from festina.verdicts import Verdict, summary
 
@@ -24,54 +26,23 @@ if TYPE_CHECKING:
     from festina.theory.solution import Solution
 
 __all__ = [
+    "Arm",
+    "Arms",
+    "Budget",
     "Equation",
     "Experiment",
     "ExperimentConfig",
+    "Model",
+    "Panels",
     "Preset",
     "Result",
     "Variable",
     "continuous",
+    "named",
+    "over",
     "structural",
+    "use",
 ]
-
-Budget = Literal["quick", "full"]
-
-
-@dataclass(frozen=True)
-class Variable:
-    """What a recorded variable is: its dimensions beyond run and time, its unit, and what to call it.
-
-    A ``final`` variable is recorded once, when a run ends, and so has no dimension time: for what is large, and a mean
-    or a last word anyway. It comes from the process's `conclude`.
-    """
-
-    label: str
-    dims: tuple[str, ...] = ()
-    unit: str = ""
-    final: bool = False
-
-    @property
-    def leading(self) -> tuple[str, ...]:
-        """The dimensions every variable of its kind has."""
-        return ("run",) if self.final else ("run", "time")
-
-
-@dataclass(frozen=True)
-class Equation:
-    """An equation in the notation of TeX, and one sentence that says what it means."""
-
-    tex: str
-    sentence: str
-
-
-@dataclass(frozen=True)
-class Preset:
-    """Settings worth seeing, such as those of a figure: a short name, what one sees, and the fields that differ."""
-
-    name: str
-    sentence: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    budget: Budget = "quick"
 
 
 class Experiment:
@@ -84,6 +55,10 @@ class Experiment:
 
     name: ClassVar[str]
     sources: ClassVar[tuple[Source, ...]] = ()
+    arms: ClassVar[Arms | Panels | None] = None
+    """Which models, with which settings, along which dimensions."""
+    base: ClassVar[dict[str, Any]] = {}
+    """Fields that differ from the models' defaults in all arms."""
     variables: ClassVar[dict[str, Variable]] = {}
     claims: ClassVar[tuple[Claim, ...]] = ()
     checks: ClassVar[tuple[Claim, ...]] = ()
@@ -102,8 +77,21 @@ class Experiment:
         super().__init_subclass__(**settings)
         if "claims" in cls.__dict__:
             raise TypeError(f"{cls.__name__}: a claim is a method under `claims.paper`, `claims.theory`, …")
+        if cls.__dict__.get("arms") is not None:
+            cls._take_from_models(cls.__dict__["arms"])
         own = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
         cls.claims = (*claims_of(own), *cls.checks)
+
+    @classmethod
+    def _take_from_models(cls, arms: Arms | Panels) -> None:
+        """Fields, variables and equations of the models are those of the experiment, which may have more fields."""
+        own = cls.__dict__.get("Config", ExperimentConfig)
+        cls.Config = configuration(cls.name, arms, cls.base, own)  # pyright: ignore[reportAttributeAccessIssue]
+        cls.time_unit = arms.models[0].time_unit
+        recorded = {name: kind for model in arms.models for name, kind in model.variables.items()}
+        placed = {name: replace(kind, dims=(*arms.dims, *kind.dims)) for name, kind in recorded.items()}
+        cls.variables = placed | cls.__dict__.get("variables", {})
+        cls.equations = cls.equations or tuple({e: None for model in arms.models for e in model.equations})
 
     def simulate(self, config: Any, key: Any) -> Process:
         """The process of one run. Continuous fields are traced by JAX: no Python branches on their values."""
@@ -113,13 +101,38 @@ class Experiment:
         """What mathematics predicts for the same run: ``solution(t)`` gives variables under the same names."""
         return None
 
+    def arms_at(self, config: Any) -> list[Arm]:
+        """All arms of a configuration, the last dimension running fastest."""
+        return [] if self.arms is None else list(_arms_at(self.arms, config, self.name))
+
     def coordinates(self, config: Any) -> dict[str, Any]:
-        """Values along the variables' own dimensions."""
-        return {}
+        """Values along the variables' own dimensions, and along those of the arms."""
+        if self.arms is None:
+            return {}
+        found: dict[str, Any] = {}
+        for arm in self.arms_at(config):
+            for name, values in arm.model.coordinates().items():  # where arms differ in size, the longest
+                found[name] = max(found.get(name, ()), list(values), key=len)
+        along = {name: values for name, (dim, values) in self.arms.coordinates(config).items() if name == dim}
+        return along | found
+
+    def has_theory(self) -> bool:
+        """Whether mathematics says anything of this experiment, at some of its settings at least."""
+        if self.arms is None:
+            return type(self).theory is not Experiment.theory
+        return any(model.has_theory() for model in self.arms.models)
+
+    def predicted(self, config: Any, seed: int, times: np.ndarray) -> xr.Dataset | None:
+        """What theory says of one seed at any times, in all its arms; None if it says nothing."""
+        from festina.lab.batch import Run
+        from festina.lab.labelled import theory
+
+        arms = max(1, len(self.arms_at(config)))
+        return theory(self, [Run(config, seed)], np.broadcast_to(np.asarray(times, float), (1, arms, len(times))))
 
     def measure(self, data: xr.Dataset) -> dict[str, xr.DataArray]:
         """Further variables computed from the recorded ones, for all runs at once."""
-        return {}
+        return {} if self.arms is None else self.arms.models[0].measure(data)
 
     def figure(self, result: Result) -> Figure:
         """The figure a journal would print."""
@@ -137,11 +150,19 @@ class Experiment:
     def configure(self, budget: Budget = "full", **fields: Any) -> Any:
         """A checked configuration: the defaults, those of the budget, and what was asked for."""
         quick = {name: value for name, value in self.quick.items() if name != "seeds"}
-        return self.Config.checked(self.name, (quick if budget == "quick" else {}) | fields)
+        config = self.Config.checked(self.name, (quick if budget == "quick" else {}) | fields)
+        self.arms_at(config)  # an arm whose fields do not go together is refused here
+        return config
 
     def seeds_at(self, budget: Budget) -> int:
         """How many seeds a budget pays for."""
         return self.quick.get("seeds", self.seeds) if budget == "quick" else self.seeds
+
+
+@lru_cache(maxsize=32)
+def _arms_at(arms: Arms | Panels, config: ExperimentConfig, experiment: str) -> tuple[Arm, ...]:
+    """Kept, for a large map has thousands of arms, and they are asked for again and again."""
+    return tuple(arms.at(config, experiment))
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,16 +185,53 @@ class Result:
         return self.data[name]
 
     @property
+    def arms(self) -> list[Arm]:
+        """All arms, in the order in which dimensions of arms run, the last one fastest."""
+        return self.experiment.arms_at(self.config)
+
+    def panel(self, name: str, whole: xr.Dataset | None = None) -> xr.Dataset:
+        """The arms of one panel, with what tells them apart as dimensions; of the simulation, or of ``whole``."""
+        own = [arm.labels for arm in self.arms if arm.labels["panel"] == name]
+        dims = [dim for dim in own[0] if dim != "panel"]
+        whole = self.data if whole is None else whole
+        data = whole.isel(arm=np.flatnonzero(whole["panel"].values == name)).drop_vars(
+            ["panel", "arm"], errors="ignore"
+        )
+        data = data.assign_coords({dim: ("arm", [labels[dim] for labels in own]) for dim in dims})
+        if not dims:
+            return data.isel(arm=0, drop=True)
+        if len(dims) == 1:
+            return data.swap_dims(arm=dims[0])
+        order = {dim: list(dict.fromkeys(labels[dim] for labels in own)) for dim in dims}
+        return data.set_index(arm=dims).unstack("arm").sel(order)  # unstacking sorts
+
+    def part(self, panel: str) -> Result:
+        """One panel alone: its simulation, and the theory beside it."""
+        theory = None if self.theory is None else self.panel(panel, self.theory)
+        return replace(self, data=self.panel(panel), theory=theory)
+
+    @property
     def failures(self) -> list[str]:
         """Why runs failed, one sentence each."""
         return list(self.data.attrs.get("failures", []))
 
-    def errors(self, *names: str) -> Any:
-        """The largest |simulation − theory| over the named variables (all they share, if none is named), by run."""
+    @property
+    def solved(self) -> xr.Dataset:
+        """The theory; where there is none, a claim that asks for it is not applicable."""
         if self.theory is None:
             raise NotApplicable(f"needs a theory, and {self.experiment.name} has none in this configuration")
-        shared = names or tuple(name for name in self.theory.data_vars if name in self.data)
-        gaps = [abs(self.data[name] - self.theory[name]) for name in shared]
+        return self.theory
+
+    def errors(self, *names: str) -> np.ndarray:
+        """The largest |simulation − theory| over the named variables (all they share, if none is named), by run.
+
+        Entries that neither has, as where arms differ in size, do not count.
+        """
+        shared = names or tuple(name for name in self.solved.data_vars if name in self.data)
+        gaps = [
+            abs(self.data[name] - self.solved[name]).where(self.data[name].notnull() | self.solved[name].notnull(), 0.0)
+            for name in shared
+        ]
         return np.max([gap.max([d for d in gap.dims if d != "run"], skipna=False).values for gap in gaps], axis=0)
 
     def figure(self) -> Figure:

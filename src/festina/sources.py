@@ -10,6 +10,8 @@ class Source:
     key: str
     short: str
     citation: str
+    summarised: bool = False
+    """Whether its text was not at hand, but for the abstract: what is cited stands in a summary of it."""
 
     def at(self, place: str) -> "Citation":
         """A place in the work: a figure, an equation, a section."""
@@ -27,7 +29,10 @@ class Citation:
     place: str = ""
 
     def __str__(self) -> str:
-        return f"{self.source.short}, {self.place}" if self.place else self.source.short
+        if not self.place:
+            return self.source.short
+        second_hand = self.source.summarised and not self.place.startswith("abstract")
+        return f"{self.source.short}, {self.place}{' (in a summary)' if second_hand else ''}"
 
 
 SAXE_2013 = Source(
@@ -90,10 +95,12 @@ JARVIS_2025 = Source(
     "Jarvis et al. 2025",
     "Jarvis, Klein, Rosman & Saxe (2025). Make haste slowly: a theory of emergent structured mixed selectivity in "
     "feature learning ReLU networks. ICLR.",
+    summarised=True,
 )
 VAN_MEEGEN_2024 = Source(
     "vanmeegen2024",
     "van Meegen & Sompolinsky 2024",
     "van Meegen & Sompolinsky (2024). Coding schemes in neural networks learning classification tasks. arXiv "
     "2406.16689.",
+    summarised=True,
 )

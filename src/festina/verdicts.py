@@ -121,7 +121,7 @@ class Verdict:
 
     def __str__(self) -> str:
         remark = f" ({self.remark})" if self.remark else ""
-        return f"{self.word}: {self.claim} [{self.kind}]: {self.measurement}, expected {self.expected}{remark}"
+        return f"{self.word}: {self.claim} [{self.kind}]: {self.measurement}, expected {self.expectation}{remark}"
 
 
 def in_words(outcome: Outcome, kind: Kind) -> str:

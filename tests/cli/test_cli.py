@@ -23,14 +23,14 @@ ESCAPE = "\x1b"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder of results, and one cache of compiled programs, for all tests of this file."""
+    """One folder of results for all tests of this file."""
     return tmp_path_factory.mktemp("runs")
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    return kept | {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "JAX_PLATFORMS": "cpu"}
+    return kept | {"JAX_PLATFORMS": "cpu"}
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def in_terminal(words: list[str], environment: dict[str, str]) -> str:
                 seen += part
         except OSError:  # the other end has closed
             pass
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
     os.close(leader)
     return seen.decode()
 

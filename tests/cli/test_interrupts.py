@@ -1,6 +1,7 @@
 """Ctrl-C at any moment: one sentence, the right exit code, and results that are whole."""
 
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -38,8 +39,14 @@ from festina import __main__ as command
 def press():
     signal.raise_signal(signal.SIGINT)
 
-def later(seconds):
-    threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGINT]).start()
+def later(times):
+    def press_often():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # or this thread could not see whether one waits
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGINT)
+            while signal.SIGINT in signal.sigpending():  # two that wait to be heard are one
+                time.sleep(0.01)
+    threading.Timer(0.1, press_often).start()
 
 def compute_for_ever():
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
@@ -69,7 +76,7 @@ ENDINGS = {
     "at once": ("press(); return 0", 130, KEPT),
     "while nobody looks up": (
         """
-        later(0.1)
+        later(times=1)
         compute_for_ever()
         """,
         130,
@@ -78,6 +85,7 @@ ENDINGS = {
     "after the last word": ("say('cannot be'); press(); time.sleep(0.1); return 2", 2, "festina: cannot be\n"),
     "held, with time to save what can be saved": (
         """
+        command.PATIENCE = 3600.0
         try:
             with held():
                 press()
@@ -102,8 +110,7 @@ ENDINGS = {
     "twice while nobody looks up": (
         """
         with held():
-            later(0.1)
-            later(0.2)
+            later(times=2)
             compute_for_ever()
         """,
         130,
@@ -225,31 +232,39 @@ def assert_orderly(found: Ending, *, served: bool) -> None:
     assert not served or found.kind == "stopped", found
 
 
+def cpu_time_of_children() -> float:
+    """The seconds of CPU time that all ended processes took that this one has started."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class Weather:
-    """Ctrl-C at moments that are drawn by chance, as shares of what the command takes in this very place."""
+    """Ctrl-C at moments that are drawn by chance, as shares of the CPU time that the command takes."""
 
     def __init__(self, name: str, folder: Path, seed: int) -> None:
         self.name, self.folder, self.chance = name, folder, random.Random(f"{name} {seed}")
         self.store = folder / f"{name}-whole"
-        command = Command(words(name, self.store), folder / f"{name}-whole-cache")
+        self.cache = folder / f"{name}-whole-cache"
+        before, command = cpu_time_of_children(), Command(words(name, self.store), self.cache)
         if name == "explore":
             wait_for(lambda: command.has_said(SERVES))
-            self.seconds = 1.5 * command.seconds()  # while it warms up, it serves already
+            served = command.worked()
             command.interrupt()
         assert command.end().code == 0
-        if name != "explore":
-            self.seconds = command.seconds()
+        assert any(self.cache.iterdir()) or name != "run"  # a command keeps what it compiles, if that takes long
+        # While the page warms up, it serves already.
+        self.seconds = 1.5 * served if name == "explore" else cpu_time_of_children() - before
         self.whole = asked_again(name, self.store)
 
     def strike(self, number: int, *, second: bool, group: bool) -> str:
         """Interrupt one cold start; how it ended."""
         store = self.folder / f"{self.name}-{number}"
         command = Command(words(self.name, store), self.folder / f"{self.name}-{number}-cache")
-        command.let_run(self.chance.random() ** 1.5 * self.seconds)  # the beginning is cheaper, and has more in it
+        command.let_work(self.chance.random() ** 1.5 * self.seconds)  # the beginning is cheaper, and has more in it
         served = command.has_said(SERVES)
         command.interrupt(group=group)
         if second:
-            command.let_run(self.chance.choice([0.0, self.chance.random() * self.seconds / 10]))
+            command.let_work(self.chance.choice([0.0, self.chance.random() * self.seconds / 10]))
             command.interrupt(group=group)
         found = command.end()
         assert_orderly(found, served=served and not second)
@@ -306,7 +321,7 @@ def test_a_sweep_takes_its_workers_along(second, group, tmp_path):
     """However it is interrupted, while they import, compile or compute."""
     command, plan, folder = long_sweep(tmp_path, "--processes", 2)
     wait_for(lambda: at_work_on(folder))
-    command.let_run(random.Random(f"{second} {group}").random() / 2 * command.seconds())
+    command.let_work(random.Random(f"{second} {group}").random() / 2 * command.worked())
     command.interrupt(group=group)
     if second:
         command.interrupt(group=group)

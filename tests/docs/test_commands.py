@@ -1,5 +1,6 @@
 """Every command that a page shows ends well, as it is written; a command that would take hours is asked for a look."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -10,11 +11,14 @@ import pytest
 
 from festina.lab import registry
 from patience import PATIENCE
-from shared import COMPILED, results_store
+from shared import RESULTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+KEPT = {name: value for name, value in os.environ.items() if name.startswith(("JAX_", "XLA_", "PYTHONPATH"))}
+"""Where compiled programs are, how they are compiled, and the code under test; nothing else of who runs the tests."""
+
 HOURS = {"festina reproduce": "--budget quick"}
 """Commands that take hours, and what is added to them here."""
 
@@ -55,7 +59,7 @@ def call(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "festina", *words],
         cwd=folder,
-        env={"JAX_COMPILATION_CACHE_DIR": str(COMPILED), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        env=KEPT | {"PATH": "/usr/bin:/bin", "HOME": str(folder)},
         capture_output=True,
         text=True,
         timeout=PATIENCE * experiments,
@@ -76,7 +80,7 @@ def test_a_command_ends_well(command, tmp_path):
     whole = f"{command} {HOURS.get(command, '')}"
     words = shlex.split(whole)[1:]
     if words[0] == "reproduce":
-        words += ["--out", str(results_store())]
+        words += ["--out", str(RESULTS)]
     done = call(words, tmp_path)
     assert done.returncode == 0, done.stderr
     if words[0] != "reproduce":

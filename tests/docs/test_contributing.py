@@ -1,28 +1,35 @@
-"""The guide to adding an experiment works as written."""
+"""The guide to adding a model and an experiment works as written."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
-import festina as fs
-from festina.experiment import Experiment
+import festina
 
 GUIDE = Path(__file__).resolve().parent.parent.parent / "CONTRIBUTING.md"
+SOURCE = Path(festina.__file__).parent
 
 
-def test_the_guide_s_experiment_runs_and_passes_its_own_tests(monkeypatch):
-    experiment, tests = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    names: dict = {"__name__": "decay"}
-    exec(experiment, names)
-    decay = next(
-        thing
-        for thing in names.values()
-        if isinstance(thing, type) and issubclass(thing, Experiment) and thing.__module__ == "decay"
+def test_the_guide_s_model_and_experiment_pass_its_own_tests(tmp_path):
+    """In a copy of the package, file by file, as a reader would."""
+    model, experiment, tests = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    package = tmp_path / "festina"
+    shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__", "static"))
+    (package / "models" / "decay.py").write_text(model, encoding="utf-8")
+    (package / "experiments" / "linear" / "decay.py").write_text(experiment, encoding="utf-8")
+    listed = (package / "models" / "__init__.py").read_text(encoding="utf-8")
+    added = listed.replace("MODELS = {\n", 'MODELS = {\n    "Decay": "festina.models.decay",\n')
+    assert added != listed
+    (package / "models" / "__init__.py").write_text(added, encoding="utf-8")
+    (tmp_path / "test_decay.py").write_text(tests, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_decay.py"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
     )
-    monkeypatch.setattr("festina.lab.run.find", lambda name: {"linear/decay": decay()}[name])
-    checks: dict = {}
-    exec(tests, checks)
-    found = [check for name, check in checks.items() if name.startswith("test_")]
-    assert len(found) == 2
-    for check in found:
-        check()
-    assert len(fs.run("linear/decay", budget="quick").figure().axes) == 1
+    assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout + done.stderr

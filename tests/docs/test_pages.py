@@ -24,6 +24,7 @@ SAYS = [
     ("own_network", "gamma", (r"gates of 150 units", r"purely contextual: 0.0%")),
     ("analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     ("analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
+    ("models", "TwoLayer", (r"imbalance: 3, scale: 2",)),
     ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""
@@ -48,6 +49,6 @@ def test_the_example_runs_as_written(page, mark, lines, tmp_path):
         assert re.search(line, done.stdout), done.stdout
 
 
-@pytest.mark.parametrize("page", ["own_network", "analyser"])
+@pytest.mark.parametrize("page", ["own_network", "analyser", "models"])
 def test_every_example_is_tried(page):
     assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)

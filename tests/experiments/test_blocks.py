@@ -12,6 +12,7 @@ from festina.errors import ArgumentError
 from festina.experiments.abstraction.blocks import (
     BlockLength,
     at_rounds,
+    exact_growth,
     exact_rates,
     growth_rates,
     steps_of_alignment,
@@ -87,3 +88,11 @@ def test_the_figure_draws_without_a_warning(result):
         figure.canvas.draw()
     assert len(figure.axes) == 6 and all(axis.get_xlabel() and axis.get_ylabel() for axis in figure.axes)
     plt.close(figure)
+
+
+def test_only_the_lack_of_an_orbit_makes_a_claim_not_apply(result):
+    """An error in what theory is given would otherwise pass for a configuration without an orbit."""
+    with pytest.raises(NotApplicable, match="needs a periodic orbit for blocks of 1"):
+        exact_growth(result.config.model_copy(update={"normalization": 0.0}), 1.0)
+    with pytest.raises(ArgumentError, match="`block_length` must be positive"):
+        exact_growth(result.config, -1.0)

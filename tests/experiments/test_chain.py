@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -93,8 +94,8 @@ def test_misprints_are_of_the_printed_curves_alone(result):
 
 def test_one_layer_is_seen_from_its_beginning_however_long_the_run():
     """The first recordings lie where one layer, with rate λ, has hardly begun."""
-    config = chain.Chain().configure(until=1e5, input_variance=50.0)
-    times = np.asarray(chain._times(config))
+    model = fs.models.Chain(until=1e5, input_variance=50.0)
+    times = np.asarray(model.process(model.start(jax.random.key(0))).times)
     assert times[0] == 0 and times[1] <= 0.02 / 50 * (1 + 1e-6) and times[-1] == pytest.approx(1e5)
 
 

@@ -7,22 +7,21 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
+import festina as fs
 from festina.claims import NotApplicable, Undecided
-from festina.experiments.coding.predictor import (
-    KINDS,
-    LEVELS,
-    Predictor,
-    cold_enough,
-    errors,
-    gain_by_variance,
-    lazy,
-    linear_shift,
-    sampled,
-    task,
-)
+from festina.experiments.coding._predictors import cold_enough, sampled
+from festina.experiments.coding.predictor import Predictor, errors_of, gain_by_variance, linear_shift
+from festina.models._wide import KINDS
+from festina.models.wide_bayesian import LEVELS
 from shared import quick
 
 pytestmark = pytest.mark.full
+
+
+def network(**fields):
+    """As the quick budget has it, but for the fields that are named."""
+    usual = {"width": 100, "counts": (20, 10, 10), "temperature": 0.05, "tests": 10}
+    return fs.models.WideBayesian(**usual | fields)
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +44,11 @@ def test_the_abstract_is_cited_for_linear_networks_only():
     assert {kinds[f"{name}-{kind}"][0] for name in ("mean", "gain") for kind in KINDS[1:]} == {"theory"}
 
 
-def test_test_inputs_have_unit_norm_and_the_evidence_they_should():
-    config = Predictor().configure("quick")
-    data, tests, targets = task(config)
-    np.testing.assert_allclose(np.linalg.norm(tests, axis=1), 1.0)
-    overlaps = tests @ np.asarray(data.inputs).T
-    np.testing.assert_allclose(overlaps[:LEVELS].sum(axis=1), np.linspace(0, 2, LEVELS))
-    np.testing.assert_allclose(overlaps[:LEVELS, data.labels != 0], 0.0)
-    assert np.linalg.norm(overlaps[LEVELS] - (data.labels == 0) / 20) == pytest.approx(config.noise)
-    np.testing.assert_allclose(targets[-1], [-0.5, -0.5, 1.0])
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_lazy_limit_is_what_random_features_give(kind):
     """Bayesian regression on 40 000 random neurons, by linear algebra alone."""
-    config = Predictor().configure("quick", tests=2)
-    data, tests, _ = task(config)
+    model = network(nonlinearity=kind, tests=2)
+    data, tests = model.world(), model.test_inputs()
     shown = np.asarray(data.inputs)
     weights = np.random.default_rng(0).standard_normal((40_000, shown.shape[1]))
     function = {
@@ -69,8 +57,8 @@ def test_the_lazy_limit_is_what_random_features_give(kind):
         "rectified": lambda z: np.maximum(z, 0),
     }[kind]
     first, other = (function(x @ weights.T) / 200.0 for x in (shown, tests))
-    solve = np.linalg.solve(first @ first.T + config.temperature * np.eye(len(shown)), first @ other.T)
-    expected = lazy(config, kind)
+    solve = np.linalg.solve(first @ first.T + model.temperature * np.eye(len(shown)), first @ other.T)
+    expected = model.predictor(lazy=True)
     np.testing.assert_allclose(expected.mean, solve.T @ np.asarray(data.targets), atol=0.06)
     variance = np.sum(other**2, axis=1) - np.sum((other @ first.T) * solve.T, axis=1)
     np.testing.assert_allclose(expected.variance[:, 0], variance, rtol=0.05, atol=0.02)
@@ -78,10 +66,10 @@ def test_the_lazy_limit_is_what_random_features_give(kind):
 
 def test_errors_are_those_of_the_recorded_answers(result):
     """⟨(f − y)²⟩ over draws is the error of the mean plus the variance."""
-    last = result.data.isel(time=-1).sel(nonlinearity="sigmoidal").mean("run")
-    targets = task(result.config)[2]
+    last = result.data.sel(nonlinearity="sigmoidal").mean("run")
+    targets = network().world().class_targets[network().test_labels()]
     whole = (last["square"].values - 2 * targets * last["mean"].values + targets**2)[LEVELS:].mean()
-    found = errors(result, "sigmoidal")
+    found = errors_of(result, "sigmoidal")
     assert found["mean"] + found["variance"] == pytest.approx(whole)
     gain = (found["lazy variance"] - found["variance"]) / (found["lazy mean"] + found["lazy variance"] - whole)
     assert gain_by_variance(result, "sigmoidal") == pytest.approx(gain)
@@ -90,16 +78,19 @@ def test_errors_are_those_of_the_recorded_answers(result):
 def test_running_means_are_those_of_single_draws(result):
     """Recordings are a subset of the draws averaged: their mean is near."""
     late = result.data.sel(nonlinearity="linear").isel(time=slice(30, None))
-    gap = late["test"].mean(("run", "time")).transpose("input", "output").values - sampled(result, "linear")[0]
+    gap = (
+        late["test"].mean(("run", "time")).transpose("input", "output").values
+        - sampled(result, nonlinearity="linear").mean
+    )
     assert 0 < np.abs(gap).max() < 0.05
 
 
 def test_means_are_lazy_ones_in_the_cold_only():
     """In theory the difference goes with T: a tenth of it at a tenth of T; hot networks are not asked."""
-    hot, cold = (linear_shift(Predictor().configure("quick", temperature=heat)) for heat in (0.01, 0.001))
+    hot, cold = (linear_shift(network(nonlinearity="linear", temperature=heat)) for heat in (0.01, 0.001))
     assert 0.05 < cold / hot < 0.2 and hot < 0.01
     with pytest.raises(NotApplicable, match="means are identical as T → 0"):
-        cold_enough(linear_shift(Predictor().configure("quick", temperature=1.0)))
+        cold_enough(linear_shift(network(nonlinearity="linear", temperature=1.0)))
 
 
 def test_runs_that_cannot_tell_are_not_judged(result):
@@ -110,6 +101,11 @@ def test_runs_that_cannot_tell_are_not_judged(result):
     with pytest.raises(Undecided, match="needs --seeds 2"):
         Predictor().spread(one, kind="sigmoidal")
     assert Predictor().spread(one, kind="linear") > 0
+    some = replace(result, data=result.data.sel(nonlinearity=["linear"]))
+    with pytest.raises(NotApplicable, match="needs --nonlinearity with rectified"):
+        Predictor().mean(some, kind="rectified")
+    with pytest.raises(NotApplicable, match="needs --tests 1"):
+        sampled(replace(result, data=result.data.drop_vars("mean")), nonlinearity="linear")
 
 
 def test_the_figure_draws_without_a_warning(result):

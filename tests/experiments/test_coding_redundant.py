@@ -7,9 +7,11 @@ import jax
 import numpy as np
 import pytest
 
+import festina as fs
 from festina.claims import NotApplicable
-from festina.experiments.coding import _redundant_measures as measures
-from festina.experiments.coding._comparison import kernel_difference
+from festina.experiments.coding import _codes as codes
+from festina.experiments.coding import redundant
+from festina.experiments.coding._comparison import kernel_difference, network_of, theory_of
 from shared import quick
 
 pytestmark = pytest.mark.full
@@ -26,40 +28,46 @@ def test_quick_claims_hold(result):
 
 
 def test_warm_networks_are_not_asked_for_codes(result):
-    measures.several_codes(result.config, 6)
-    warm = result.config.model_copy(update={"cold": 0.5})
+    redundant.several_codes(result, 6)
+    warm = replace(result, config=result.config.model_copy(update={"cold": 0.5}))
     with pytest.raises(NotApplicable, match="needs a lower --cold, at which theory has 2 codes; it has 1"):
-        measures.several_codes(warm)
+        redundant.several_codes(warm)
     same = result.data.copy(deep=True)
     same["activity"][:] = 1.0
     with pytest.raises(NotApplicable, match="different codes"):
-        measures.turnover(replace(result, data=same), "planted")
+        redundant.Redundant().frozen(replace(result, data=same))
 
 
 def test_every_phase_has_its_own_temperature_and_start(result):
-    temperature = result["temperature"].isel(run=0)
-    np.testing.assert_allclose(temperature.isel(time=0), [1.0, 1.0, 0.02])
-    np.testing.assert_allclose(temperature.isel(time=-1), [0.2, 0.02, 0.02])
+    heat = result["heat"].isel(run=0)
+    np.testing.assert_allclose(heat.isel(time=0), [1.0, 1.0, 0.02])
+    np.testing.assert_allclose(heat.isel(time=-1), [0.2, 0.02, 0.02])
     readout = result["readout"].isel(run=0, time=0).transpose("phase", "neuron", "output").values
     np.testing.assert_array_equal(readout[0], readout[1])
     assert np.linalg.norm(readout[2]) > 5 * np.linalg.norm(readout[0])
 
 
+def test_the_low_temperature_is_a_number_to_turn_and_no_other_field_of_phases_is():
+    fields = redundant.Redundant.Config.model_fields
+    assert {"cold", "temperature"} <= set(redundant.Redundant.Config.fields_of_kind("continuous"))
+    assert not {"origin", "nonlinearity", "layers", "tests"} & set(fields)
+
+
 def test_cooled_chains_leave_equilibrium_but_not_their_own_theory(result):
     missed = kernel_difference(result, phase="cooled")
-    assert np.all(missed > 0.1) and np.all(measures.frozen_difference(result) < 0.2 * missed)
+    assert np.all(missed > 0.1) and np.all(redundant.Redundant().own_shares(result) < 0.2 * missed)
 
 
 def test_shares_of_drawn_neurons_are_the_weights_of_the_codes(result):
     """At a low temperature activity and readouts tell the same code."""
-    shares = measures.predicted_shares(result.config, "planted", neurons=4000)
-    np.testing.assert_allclose(shares, measures.predicted_weights(result.config), atol=0.02)
+    shares = network_of(result).drawn_shares(result.config.cold, neurons=4000)
+    np.testing.assert_allclose(shares, codes.weights_of(redundant.planted_codes(result)), atol=0.02)
 
 
 def test_an_even_draw_has_the_shares_of_the_theory(result):
-    theory = measures.predictions(result.config)["planted"]
+    theory = theory_of(network_of(result), result.config.cold)
     with jax.enable_x64(True):
-        readouts, preactivations = measures.EvenDraw(theory).draw_neurons(jax.random.key(1), 200)
+        readouts, preactivations = fs.theory.coding.Even(theory).draw_neurons(jax.random.key(1), 200)
     assert readouts.shape == (200, 3) and preactivations.shape == (200, 40)
     nearest = np.argmin(((readouts[:, None] - theory.codes.readouts[None]) ** 2).sum(axis=-1), axis=1)
     assert np.abs(np.bincount(nearest, minlength=6) - 200 * theory.codes.weights).max() <= 1.0

@@ -6,6 +6,7 @@ import pytest
 import xarray as xr
 
 import festina as fs
+from festina.compiling import quick_jit
 from festina.errors import ArgumentError
 from festina.experiments.abstraction._common import keys
 from festina.experiments.abstraction._composition_measures import change, gates_in_pairs
@@ -39,7 +40,7 @@ def literal_subtask(result, run):
     teachers = np.asarray(fs.worlds.Tasks.orthogonal(for_teachers, 3, 6, 20).maps)
     students = np.stack(fs.networks.NeuronGated.init(for_weights, 3, 6, 20).students)
     gates, losses = np.full((3, 6), 0.5), []
-    moment = jax.jit(lambda step: fs.worlds.Wishart(200).second_moment(fs.draws.fold_in(for_data, step), 20, float))
+    moment = quick_jit(lambda step: fs.worlds.Wishart(200).second_moment(fs.draws.fold_in(for_data, step), 20, float))
     for step in range(300):
         teacher = teachers[config.order[step // 100]]
         error = teacher - np.einsum("po,poi->oi", gates, students)

@@ -74,7 +74,7 @@ def test_ranks_must_rise():
 def test_the_closure_is_compressed_once(monkeypatch):
     monkeypatch.setattr(fs.learning, "compressed_by_row", None)
     made = Dimension().simulate(Dimension().configure("quick", ranks=(1, 2)), jax.random.key(0))
-    assert made.initial.parameters["students"][0].shape == (2, 4, 3)
+    assert made.initial.parameters.students[0].shape == (2, 3, 1, 4)
 
 
 def test_what_cannot_be_judged_says_so(result):

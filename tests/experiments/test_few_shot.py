@@ -9,7 +9,8 @@ import xarray as xr
 import festina as fs
 from festina.claims import NotApplicable, Undecided
 from festina.experiment import Result
-from festina.experiments.abstraction.few_shot import FewShot, after_switches, late_loss, settled_loss
+from festina.experiments.abstraction._common import after_switches
+from festina.experiments.abstraction.few_shot import FewShot, late_loss, settled_loss
 from shared import quick
 
 
@@ -28,7 +29,8 @@ def made(records):
     config = FewShot().configure(until=5.94, records=records)
     sample = np.linspace(0, 198, records + 1)
     loss = np.stack([sample, -sample])[None]
-    data = xr.Dataset({"loss": (("run", "arm", "time"), loss)}, {"time": 0.03 * sample})
+    coords = {"time": 0.03 * sample, "arm": ["flexible", "forgetful"]}
+    data = xr.Dataset({"loss": (("run", "arm", "time"), loss)}, coords)
     return Result(FewShot(), config, data)
 
 
@@ -45,7 +47,7 @@ def test_a_sparser_recording_cannot_be_judged():
 
 def test_six_blocks_are_too_few_to_judge():
     with pytest.raises(Undecided, match=r"needs 20 blocks: --until 19\.8"):
-        settled_loss(made(198))
+        settled_loss(made(198), "flexible")
 
 
 def test_samples_of_a_block_end_with_it():

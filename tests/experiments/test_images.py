@@ -13,6 +13,7 @@ from festina.errors import FestinaWarning
 from festina.experiment import Result
 from festina.experiments.abstraction import _images_process as process
 from festina.experiments.abstraction import _images_sets as sets
+from festina.experiments.abstraction._stacked import Arm, stacked
 from festina.experiments.abstraction.images import Images, recovery_times
 from shared import quick
 
@@ -84,7 +85,7 @@ def test_both_arms_go_the_literal_way_through_a_switch(network):
     taught, dt, switch = lessons(1), 0.001, 4
     flexible = fs.learning.JointDescent(STUDENTS, GATES, fs.networks.Regularizer(0.5, 0.25))
     blocks = fs.worlds.Blocks.of((0, 1), switch * dt, dt)
-    arms = fs.learning.stacked(*(fs.learning.Arm(rule, blocks) for rule in (flexible, flexible.forgetful(STUDENTS))))
+    arms = stacked(*(Arm(rule, blocks) for rule in (flexible, flexible.forgetful(STUDENTS))))
     made = process.entropy_process(network, arms, taught, jax.random.key(5), 7, dt, records=1, steps_per_record=6)
     end = jax.jit(made.advance)(made.initial, jnp.asarray(1)).parameters
     x = np.asarray(taught.features, float)

@@ -68,7 +68,7 @@ def test_an_animal_is_that_of_the_literal_equations(result):
 def test_an_animal_alone_is_the_one_of_the_cohort(result):
     alone = simulate(mice.Mice(), [Run(result.config, 5)], label="alone").observed
     for name in ("right", "accuracy", "tutor", "executor"):
-        np.testing.assert_allclose(alone[name][0], result[name].values[5], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(alone[name][0, 0], result[name].values[5], rtol=0, atol=1e-12)
         assert np.isfinite(result[name].values).all()
 
 
@@ -128,7 +128,7 @@ def test_spread_undoes_the_change_of_sides_gradually(result):
     """r(early, late bias) rises with the spread of the first constant weights, from negative to positive."""
     configs = [mice.Mice().configure(initial_spread=spread) for spread in (0.03, 0.1)]
     runs = [Run(config, seed) for config in configs for seed in range(40)]
-    right = simulate(mice.Mice(), runs, label="spread").observed["right"][:, :, 0].reshape(2, 40, 33, 3)
+    right = simulate(mice.Mice(), runs, label="spread").observed["right"][:, 0, :, 0].reshape(2, 40, 33, 3)
     early, late = (behaviour.bias(behaviour.window(right, *window)) for window in (cohort.EARLY, cohort.late(result)))
     some, much = (behaviour.across_animals(one, other) for one, other in zip(early, late, strict=True))
     none = cohort.bias_to_bias(result, "tutor-executor")

@@ -7,6 +7,7 @@ import xarray as xr
 
 import festina as fs
 from festina.claims import NotApplicable
+from festina.compiling import quick_jit
 from festina.experiments.abstraction._common import keys
 from festina.experiments.abstraction.practice import Practice, after_switches, fifth_sample, late_over_early
 from shared import quick
@@ -34,7 +35,7 @@ def literal_losses(run, strength, steps):
     teachers = np.asarray(fs.worlds.Tasks.orthogonal(for_teachers, 2, 10, 20).maps)
     students = np.stack(fs.networks.PathGated.init(for_weights, 2, 10, 20).students)
     gates, losses = np.full(2, 0.5), []
-    moment = jax.jit(lambda step: fs.worlds.Wishart(200).second_moment(fs.draws.fold_in(for_data, step), 20, float))
+    moment = quick_jit(lambda step: fs.worlds.Wishart(200).second_moment(fs.draws.fold_in(for_data, step), 20, float))
     for step in range(steps):
         error = teachers[step // 100 % 2] - np.tensordot(gates, students, 1)
         losses.append(0.5 * np.sum(error**2))

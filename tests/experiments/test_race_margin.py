@@ -8,8 +8,7 @@ import pytest
 from scipy.optimize import brentq
 
 import festina as fs
-from festina.errors import ArgumentError
-from festina.experiments.race._margin_measures import CROSSING, crossings, final_share, from_smallest
+from festina.experiments.race.margin import CROSSING, crossings, ends, from_smallest
 from festina.networks.rectified import Rectified
 from festina.worlds.logic import margin
 from shared import quick
@@ -50,13 +49,13 @@ def test_prediction_from_the_smallest_start_by_hand(result):
     separation = 0.75
     fast, slow = np.sqrt(2 + separation**2) / 2, separation
 
-    def ends(clock):
+    def grown(clock):
         return np.array([1e4 * nonlinear * np.exp(fast * clock), 1e4 * linear * np.exp(slow * clock)])
 
-    clock = brentq(lambda clock: ends(clock) @ np.array([2 * fast, separation]) - 1, -40, 10, xtol=1e-13)
-    single, pair = ends(clock)
+    clock = brentq(lambda clock: grown(clock) @ np.array([2 * fast, separation]) - 1, -40, 10, xtol=1e-13)
+    single, pair = grown(clock)
     np.testing.assert_allclose(from_smallest(result)[1, 0, 2], 4 * single / (4 * single + 2 * pair), rtol=1e-9)
-    np.testing.assert_allclose(from_smallest(result)[:, -1, :-1], final_share(result)[:, -1, :-1], atol=0.005)
+    np.testing.assert_allclose(from_smallest(result)[:, -1, :-1], ends(result)[:, -1, :-1], atol=0.005)
 
 
 @pytest.mark.full
@@ -82,11 +81,17 @@ def test_claims_say_which_margins_they_need(result):
     less.figure()
 
 
-def test_margins_rise_and_starts_fall():
-    with pytest.raises(ArgumentError, match="`separation` must rise"):
-        fs.run("race/margin", separation=(0.5, 0.4))
-    with pytest.raises(ArgumentError, match="`scale` must fall"):
-        fs.run("race/margin", scale=(1e-3, 1e-2))
+@pytest.mark.full
+def test_the_order_in_which_margins_and_starts_are_named_does_not_matter(result):
+    turned = {"scale": slice(None, None, -1), "separation": slice(None, None, -1)}
+    backwards = replace(result, data=result.data.isel(turned), theory=result.theory.isel(turned))
+    found = [claim.judge(backwards, "quick") for claim in result.experiment.claims]
+    assert [(it.claim, it.outcome) for it in found] == [(it.claim, it.outcome) for it in result.verdicts]
+    np.testing.assert_allclose(
+        [it.measured for it in found if it.measured is not None],
+        [it.measured for it in result.verdicts if it.measured is not None],
+        rtol=1e-12,
+    )
 
 
 @pytest.mark.full
@@ -110,11 +115,31 @@ def test_a_short_run_is_not_judged(result):
 
 
 @pytest.mark.full
+def test_one_start_and_one_margin_leave_comparisons_open(result):
+    where = {"scale": [1e-3], "separation": [0.4]}
+    single = replace(result, data=result.data.sel(where), theory=result.theory.sel(where))
+    notes = {claim.id: claim.judge(single, "quick").note for claim in result.experiment.claims}
+    assert notes["falling"] == "needs several margins"
+    assert notes["crossing"] == notes["sharper"] == "needs margins on either side of √(2/3)"
+    assert notes["law"] == "needs two starts of at most σ = 0.01"
+    single.figure()
+    pair = replace(result, data=result.data.sel(scale=[1e-3]), theory=result.theory.sel(scale=[1e-3]))
+    assert next(c for c in result.experiment.claims if c.id == "one-point").judge(pair, "quick").note == (
+        "needs several starts"
+    )
+
+
+@pytest.mark.full
 def test_claims_of_odd_configurations_do_not_break():
     """Few and wide margins, large starts, a run of no length: each claim says what it lacks."""
     cheap = {"seeds": 1, "width": 20, "records": 10, "step_size": 0.05}
     wide = fs.run("race/margin", budget="quick", separation=(1.45, 1.6), scale=(0.05, 0.03), until=20.0, **cheap)
     assert all(verdict.outcome == "not applicable" for verdict in wide.verdicts if verdict.claim != "falling"), wide
+    wide.figure()
+    none = fs.run("race/margin", budget="quick", separation=0.0, scale=0.01, until=1.0, **cheap)
+    assert {verdict.note for verdict in none.verdicts if verdict.claim != "crossing"} >= {"needs a margin above 0"}
+    assert "broken" not in {verdict.outcome for verdict in none.verdicts}
+    none.figure()
     apart = fs.run("race/margin", budget="quick", separation=(0.4, 1.2), scale=(0.05, 0.005), until=1.0, **cheap)
     outcomes = {verdict.claim: verdict.outcome for verdict in apart.verdicts}
     assert {name for name, outcome in outcomes.items() if outcome != "undecided"} == {

@@ -8,7 +8,9 @@ import pytest
 import xarray as xr
 from scipy.optimize import brentq
 
-from festina.claims import NotApplicable, Undecided
+from festina import claims
+from festina.claims import Claim, NotApplicable, Undecided
+from festina.errors import ArgumentError
 from festina.experiments.race._settled import at_the_end, longer, require_settled
 from festina.experiments.race.margin import Margin
 
@@ -69,22 +71,29 @@ def test_what_does_not_apply_is_said_before_what_is_too_short():
 
 
 def test_all_that_is_lacking_is_named():
-    """A small sample and a short run; and a number that cannot be had before the end is no bug."""
+    """A small sample and a short run."""
 
     def too_few(experiment, result):
         raise Undecided("needs --seeds 2")
-
-    def not_yet(experiment, result):
-        raise ZeroDivisionError
 
     with pytest.raises(
         Undecided, match=r"^needs --seeds 2; networks with rate 0.5, and 1 more, still learn at t = 0.5"
     ):
         at_the_end(too_few)(None, decay(0.5))
-    with pytest.raises(Undecided, match=r"^networks with rate 0.5"):
-        at_the_end(not_yet)(None, decay(0.5))
-    settled = decay(60.0)
-    with pytest.raises(ZeroDivisionError):
-        at_the_end(not_yet)(None, settled)
     with pytest.raises(Undecided, match=r"^needs --seeds 2$"):
-        at_the_end(too_few)(None, settled)
+        at_the_end(too_few)(None, decay(60.0))
+
+
+@pytest.mark.parametrize("until", [0.5, 60.0])
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyError, ArgumentError])
+def test_a_claim_that_is_broken_does_not_ask_for_a_longer_run(error, until):
+    """Whether the run has settled or not."""
+
+    def wrong(experiment, result):
+        raise error("of its own")
+
+    with pytest.raises(error, match="of its own"):
+        at_the_end(wrong)(None, decay(until))
+    run = decay(until)
+    claim = Claim("wrong", "theory", "ours", "It is wrong.", at_the_end(wrong), claims.below(1.0))
+    assert claim.judge(run, "full").outcome == "broken"

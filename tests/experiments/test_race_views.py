@@ -3,13 +3,11 @@
 import warnings
 from dataclasses import replace
 
-import jax
 import numpy as np
 import pytest
 
 import festina as fs
 from festina.errors import ArgumentError
-from festina.experiments.race._views_networks import gated_networks, starts
 from festina.experiments.race.views import Views
 from shared import quick
 
@@ -31,16 +29,16 @@ def test_quick_claims_hold_but_for_a_reading_that_does_not(result):
 
 def test_the_end_for_equal_views_is_worked_out_by_hand(result):
     """S = ⅔ = (⅔ + 2·½)π at p = ½ and V = 3."""
-    np.testing.assert_allclose(result["strength"].isel(time=-1).sel(together=0.5), 0.4, atol=1e-6)
+    np.testing.assert_allclose(result.panel("views")["strength"].isel(time=-1).sel(together=0.5), 0.4, atol=1e-6)
 
 
-def test_networks_start_with_the_strengths_drawn():
-    config = Views().configure("quick", initial=(1e-3, 1e-2))
-    network = gated_networks(config, 3, jax.random.key(4))
-    weights = [np.asarray(block)[0, 1] for block in network.blocks]  # one network: p = .5, start 1e-2
-    norms = np.prod([np.linalg.norm(weight) for weight in weights[:-1]])
-    last = np.prod(np.linalg.norm(weights[-1].reshape(3, -1), axis=1))
-    np.testing.assert_allclose(norms * last, np.prod(starts(config, jax.random.key(4))[1]), rtol=1e-10)
+def test_slots_start_as_views_do(result):
+    """With the strengths of the first start; and views of all depths and probabilities with the same ones."""
+    views = result.panel("views")["strength"].isel(time=0)
+    slots = result.panel("slots")["strength"].isel(time=0)
+    np.testing.assert_allclose(slots, views.sel(depth=2, together=1.0, initial=1e-4).transpose(*slots.dims), rtol=1e-12)
+    np.testing.assert_allclose(views.std(["depth", "together"]), 0.0, atol=1e-15)
+    assert "answers" not in type(result.config).model_fields and result.config.weakest == 0.5
 
 
 def test_claims_say_what_they_need():
@@ -66,6 +64,16 @@ def test_short_runs_and_values_twice_are_refused(result):
     for field, value in (("together", (1, 1)), ("depth", (2, 2)), ("initial", (0.1, 0.1))):
         with pytest.raises(ArgumentError, match=f"`{field}` must hold every value once"):
             Views.Config.checked("race/views", {field: value})
+
+
+def test_the_order_of_starts_does_not_matter(result):
+    config = result.config.model_copy(update={"initial": result.config.initial[::-1]})
+    place = {tuple(arm.labels.items()): number for number, arm in enumerate(result.arms)}
+    order = [place[tuple(arm.labels.items())] for arm in result.experiment.arms_at(config)]
+    backwards = replace(result, config=config, data=result.data.isel(arm=order), theory=result.theory.isel(arm=order))
+    found = {claim.id: claim.judge(backwards, "quick").measured for claim in result.experiment.claims}
+    for verdict in result.verdicts:
+        np.testing.assert_allclose(found[verdict.claim], verdict.measured, rtol=1e-9, atol=1e-12, err_msg=verdict.claim)
 
 
 def test_the_figure_draws_without_a_warning(result):

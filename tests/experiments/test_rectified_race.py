@@ -1,18 +1,16 @@
-"""rectified/race: its claims, those that do not hold included, and energies against a plain calculation."""
+"""rectified/race: its claims, those that do not hold included, and what they are computed from."""
 
 import warnings
 from dataclasses import replace
 
-import jax
 import numpy as np
 import pytest
 
 import festina as fs
 from festina.errors import ArgumentError
-from festina.experiments.rectified._pathways import path_gates, path_names, small_start
-from festina.experiments.rectified.race import _energy, correlations
+from festina.experiments.rectified.race import correlations
 from festina.theory.rectified import at_start, on_residual
-from festina.worlds.contexts import context_subsets, multitask
+from festina.worlds.contexts import multitask
 from shared import outcomes, quick
 
 pytestmark = pytest.mark.full
@@ -30,18 +28,11 @@ def test_quick_claims_hold_but_for_the_one_that_does_not(result):
     )
 
 
-def test_energies_are_those_of_what_paths_add_to_the_output():
-    world, sets = multitask(3), context_subsets(3)
-    names = path_names(sets)
-    graph = fs.networks.Graph.of(f"x -> {', '.join(names)} -> y", widths={"x": 11, "y": 60} | dict.fromkeys(names, 4))
-    network = small_start(jax.random.key(0), graph, 1.0)
-    gates = path_gates(world, sets)
-    expected = np.zeros(3)
-    for name, size in zip(names, sets.sum(axis=1).astype(int), strict=True):
-        path = np.asarray(network.weights[f"{name}->y"] @ network.weights[f"x->{name}"], float)
-        answer = world.dataset.inputs @ path.T * gates.get(name, np.ones(24))[:, None]
-        expected[size - 1] += np.sum(answer**2)
-    np.testing.assert_allclose(_energy(network, world, "scratch", 3), expected / expected.sum(), rtol=1e-4)
+def test_energies_are_shares_of_the_sizes_there_are(result):
+    energy = result["energy"].isel(time=-1)
+    np.testing.assert_allclose(energy.sum("size"), 1.0, rtol=1e-5)
+    assert float(energy.sel(start="residual", contexts=3, size=3).max()) == 0.0
+    assert bool(energy.sel(contexts=3, size=4).isnull().all()) and bool(energy.sel(contexts=4).notnull().all())
 
 
 @pytest.mark.parametrize("contexts", [3, 5])

@@ -8,8 +8,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import festina as fs
-from festina.experiments.linear._regimes_measures import arm_of
-from festina.experiments.linear._regimes_networks import ARCHITECTURES, draw_arms
 from festina.experiments.linear.regimes import Regimes
 from shared import quick
 
@@ -21,13 +19,19 @@ def result():
     return quick("linear/regimes")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def arms(result):
-    """The task and the networks of the first run, as NumPy arrays."""
+    """The task and the two layers of every network of the first run, as NumPy arrays."""
     import jax
 
-    drawn = jax.jit(draw_arms, static_argnums=0)(result.config, jax.random.key(0))
-    return {name: (np.asarray(task), [np.asarray(w) for w in net.weights]) for name, (task, net) in drawn.items()}
+    with fs.double():
+        starts = [(arm.labels, arm.model.start(jax.random.key(0))) for arm in result.arms]
+        return {
+            (labels["architecture"], labels["imbalance"]): (
+                np.asarray(start.task), *map(np.asarray, start.network.weights)
+            )
+            for labels, start in starts
+        }  # fmt: skip
 
 
 DISTANCES = {  # of the separate simulation: mean of ten runs, and standard deviation of a run
@@ -50,7 +54,8 @@ def test_quick_claims_hold(result):
 def test_distances_of_four_runs_are_those_of_the_separate_simulation(result, arm, known):
     """The mean of four against one of ten: three standard errors of the difference; delayed, at another λ."""
     mean, deviation = known
-    found = arm_of(result["distance"], arm)[:, -1].mean()
+    architecture, imbalance = arm
+    found = result["distance"].sel(architecture=architecture, imbalance=imbalance).isel(time=-1).mean("run")
     assert found == pytest.approx(mean, abs=3 * deviation * (1 / 4 + 1 / 10) ** 0.5)
 
 
@@ -58,7 +63,7 @@ def test_the_distances_are_asked_of_ten_runs_of_the_default_networks(result):
     (claim,) = (claim for claim in Regimes.claims if claim.id == "rich-square")
     assert claim.kind == "reference"
     assert claim.judge(result, "full").note == "needs --seeds 10"
-    narrower = result.config.model_copy(update={"square": 4})
+    narrower = result.config.model_copy(update={"inputs": 7})
     assert claim.judge(replace(result, config=narrower), "full").outcome == "not applicable"
 
 
@@ -80,8 +85,7 @@ def test_networks_that_have_not_learned_yet_say_how_long_it_takes(result):
 @pytest.mark.parametrize(("architecture", "imbalance"), [("funnel", -20.0), ("square", 0.0), ("anti-funnel", -5.0)])
 def test_an_independent_integration_of_the_weights(result, arms, architecture, imbalance):
     """DOP853 on W₁ and W₂, and the tangent kernel formed in full."""
-    task, weights = arms[architecture]
-    first, second = (weight[result.config.imbalance.index(imbalance)] for weight in weights)
+    task, first, second = arms[architecture, imbalance]
     chosen = result["time"].values[[0, 40, 70, 90, 100]]
 
     def unpack(state):
@@ -110,22 +114,38 @@ def test_an_independent_integration_of_the_weights(result, arms, architecture, i
 
 def test_the_plateau_is_what_the_large_layer_cannot_see(result, arms):
     start = result.theory["rotation"].isel(run=0, time=0)
-    task, (first, _) = arms["funnel"]
-    unseen = task - task @ np.linalg.pinv(first[0]) @ first[0]
-    np.testing.assert_allclose(start.sel(architecture="funnel")[0], 0.5 * np.sum(unseen**2), rtol=1e-10)
-    task, (_, second) = arms["anti-funnel"]
-    unseen = task - second[-1] @ np.linalg.pinv(second[-1]) @ task
-    np.testing.assert_allclose(start.sel(architecture="anti-funnel")[-1], 0.5 * np.sum(unseen**2), rtol=1e-10)
+    task, first, _ = arms["funnel", -20.0]
+    unseen = task - task @ np.linalg.pinv(first) @ first
+    found = start.sel(architecture="funnel", imbalance=-20.0)
+    np.testing.assert_allclose(found, 0.5 * np.sum(unseen**2), rtol=1e-10)
+    task, _, second = arms["anti-funnel", 20.0]
+    unseen = task - second @ np.linalg.pinv(second) @ task
+    found = start.sel(architecture="anti-funnel", imbalance=20.0)
+    np.testing.assert_allclose(found, 0.5 * np.sum(unseen**2), rtol=1e-10)
     assert np.all(np.isnan(start.sel(architecture="square")))
 
 
-def test_weights_are_balanced_and_the_task_is_within_reach(result, arms):
-    for name in ARCHITECTURES:
-        task, (first, second) = arms[name]
-        for one, two, imbalance in zip(first, second, result.config.imbalance, strict=True):
-            np.testing.assert_allclose(two.T @ two - one @ one.T, imbalance * np.eye(len(one)), atol=1e-12)
-    task, (first, second) = arms["square"]
-    assert np.linalg.det(task) * np.linalg.det(second[2] @ first[2]) > 0
+def test_weights_are_balanced_and_the_task_is_within_reach(arms):
+    for (_, imbalance), (_, first, second) in arms.items():
+        np.testing.assert_allclose(second.T @ second - first @ first.T, imbalance * np.eye(len(first)), atol=1e-12)
+    task, first, second = arms["square", 0.0]
+    assert np.linalg.det(task) * np.linalg.det(second @ first) > 0
+
+
+def test_networks_of_a_seed_differ_in_nothing_but_their_imbalance(arms):
+    for architecture in ("funnel", "square", "anti-funnel"):
+        task, first, second = arms[architecture, 0.0]
+        other, one, two = arms[architecture, 20.0]
+        np.testing.assert_array_equal(other, task)
+        np.testing.assert_allclose(two @ one, second @ first, atol=1e-14)
+
+
+def test_the_anti_funnel_is_the_mirror_of_the_funnel(result):
+    sizes = {arm.labels["architecture"]: (arm.model.inputs, arm.model.outputs) for arm in result.arms}
+    assert sizes == {"funnel": (8, 4), "square": (5, 5), "anti-funnel": (4, 8)}
+    wider = Regimes().configure("quick", inputs=6, outputs=2)
+    sizes = {arm.labels["architecture"]: (arm.model.inputs, arm.model.outputs) for arm in Regimes().arms_at(wider)}
+    assert sizes == {"funnel": (6, 2), "square": (5, 5), "anti-funnel": (2, 6)}
 
 
 def test_one_imbalance_may_be_asked_alone(result):

@@ -17,6 +17,7 @@ from festina.lab.folder import prepare, stored_plan, sweep_folder
 from festina.lab.locks import claimed
 from festina.lab.sweep import planned
 from patience import PATIENCE, wait_for
+from shared import apart
 from toy import Toy
 
 pytest.importorskip("distributed")
@@ -37,14 +38,16 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(autouse=True, scope="module")
-def patient():
-    """No limits of dask's own: a busy machine may take its time to answer."""
+def patient(tmp_path_factory, alone):
+    """No limits of dask's own: a busy machine may take its time to answer. Some of the processes are killed."""
     import dask
 
     limits = {f"distributed.comm.timeouts.{each}": f"{PATIENCE:g}s" for each in ("connect", "tcp")}
     with pytest.MonkeyPatch.context() as patch, dask.config.set(limits):
         for name, limit in limits.items():
             patch.setenv(f"DASK_{name.upper().replace('.', '__')}", limit)
+        for name, value in apart(tmp_path_factory.mktemp("cache")).items():
+            patch.setenv(name, value)
         patch.setattr("festina.lab.cluster.PATIENCE", f"{PATIENCE:g}s")
         yield
 

@@ -182,21 +182,6 @@ def test_a_worker_writes_nothing_into_a_damaged_group(folder):
     assert (folder / "data.zarr/group-0/done/c/0").exists()
 
 
-def test_what_other_code_computed_is_not_taken_over_with_a_lost_card(sound, folder, monkeypatch):
-    """Without its card nothing else tells which version began a sweep."""
-    shutil.rmtree(folder)
-    with monkeypatch.context() as earlier:
-        earlier.setattr("festina.lab.tiles.code_digest", lambda: "another")
-        ask_again(folder)
-    do("removed", folder / "sweep.json")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FestinaWarning)
-        assert is_same(fs.sweep(Toy(), store=folder.parents[2], **QUESTION), sound)
-    said = "\n".join(str(warning.message) for warning in caught)
-    assert "sweep.json is damaged (it is missing); written anew" in said
-    assert "group-1 is damaged (tiles/group-1.json is of another version); moved to group-1.damaged-1" in said
-
-
 def test_a_folder_is_not_taken_for_the_sweep_of_another_name(folder):
     other = QUESTION | {"records": 5}
     plan = planned(Toy(), **other)

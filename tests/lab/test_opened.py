@@ -10,6 +10,7 @@ import zarr
 
 import festina as fs
 from festina.lab import open_sweep
+from festina.lab.executors import InProcess
 from festina.lab.opened import Part
 from patience import PATIENCE
 from toy import Toy
@@ -70,14 +71,18 @@ def test_what_was_read_once_is_kept(swept, reads):
     assert data["total"].isel(speed=1).notnull().any() and reads == []
 
 
-@pytest.mark.full
+class Alike(Toy):
+    """Units that all have the same label."""
+
+    def coordinates(self, config):
+        return {"unit": [2.0] * config.units}
+
+
 def test_labels_that_repeat_are_read_by_position(tmp_path):
-    over = {"decades": [2.0, 3.0]}
-    data = fs.sweep("linear/reversal", over, budget="quick", seeds=1, strengths="2,2,1", store=tmp_path)
-    alone = fs.run("linear/reversal", budget="quick", seeds=1, strengths="2,2,1", decades=3.0)
-    np.testing.assert_allclose(
-        data["level"].isel(decades=1, seed=0).transpose(*alone["level"].dims[1:]), alone["level"].isel(run=0), rtol=1e-9
-    )
+    data = fs.sweep(Alike(), {"units": [2, 3]}, seeds=1, store=tmp_path, spread=0.1, executor=InProcess())
+    alone = fs.run(Alike(), units=3, seeds=1, spread=0.1)
+    assert alone["unit"].values.tolist() == [2.0, 2.0, 2.0]
+    np.testing.assert_allclose(data["level"].isel(units=1, seed=0), alone["level"].isel(run=0), rtol=1e-9)
 
 
 MEMORY = """

@@ -8,8 +8,9 @@ import pytest
 
 import festina as fs
 from festina.errors import FestinaWarning
-from festina.lab.batch import Run, theory
+from festina.lab.batch import Run
 from festina.lab.crew import Crew, _Worker
+from festina.lab.labelled import theory
 from festina.lab.sweep import _Course
 from festina.learning.progress import Progress
 from toy import Toy
@@ -66,7 +67,7 @@ def test_what_workers_warn_of_is_passed_on_once():
 
 def test_a_theory_of_hours_says_so_after_its_first_run(clock):
     config = Toy().configure("quick")
-    runs, times = [Run(config, seed) for seed in range(20)], np.tile(np.linspace(0.0, 1.0, 5), (20, 1))
+    runs, times = [Run(config, seed) for seed in range(20)], np.tile(np.linspace(0.0, 1.0, 5), (20, 1, 1))
     clock.every_look = 100.0
     theory(Toy(), runs, times)
     clock.every_look = 200.0

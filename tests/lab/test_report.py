@@ -18,11 +18,13 @@ from festina.cli import machine
 from festina.cli.work import run_one
 from festina.errors import FestinaWarning, StoreError, UnknownName
 from festina.experiment import Experiment, ExperimentConfig, Variable, continuous, structural
+from festina.figures.style import THEORY
 from festina.lab import registry
+from festina.lab.pictures import encoded, ensure_figure, save_figure
+from festina.lab.question import Question
 from festina.lab.report import result_section, totals, write_report
 from festina.lab.reproduce import Entry, reproduce, select
-from festina.lab.style import THEORY, encoded, ensure_figure, save_figure
-from festina.lab.tables import as_json, rerun_command, run_command, value_text
+from festina.lab.tables import as_json, run_command, value_text
 from festina.sources import LECTURE, SAXE_2013
 from festina.wording import duration
 
@@ -84,11 +86,11 @@ class Decay(Experiment):
         return 1.0
 
     def figure(self, result: Any) -> Any:
-        with fs.lab.style.style():
+        with fs.figures.style.style():
             figure, axis = plt.subplots()
             axis.plot(result["time"], result["left"].isel(run=0))
             axis.set(xlabel="time", ylabel="left")
-            fs.lab.style.letter(axis)
+            fs.figures.style.letter(axis)
         return figure
 
 
@@ -214,10 +216,10 @@ def test_failed_runs_and_notes_are_told(result: Any) -> None:
 
 
 def test_the_command_gives_the_result_again(result: Any, store: Path) -> None:
-    assert rerun_command(result) == "festina run toy/decay --seeds 3 --first-seed 4 --rate 0.5"
+    assert Question.answered_by(result).command == "festina run toy/decay --seeds 3 --first-seed 4 --rate 0.5"
     assert run_command("toy/decay", "full", {"seeds": 2}, {}) == "festina run toy/decay --set seeds=2"
     again = fs.run(Decay(), store=store, rate=0.5, seeds=3, first_seed=4)
-    assert again.from_store and rerun_command(again) == rerun_command(result)
+    assert again.from_store and Question.answered_by(again).key == Question.answered_by(result).key
 
 
 def test_figures_are_whole_and_the_same_each_time(result: Any, tmp_path: Path) -> None:
@@ -226,14 +228,14 @@ def test_figures_are_whole_and_the_same_each_time(result: Any, tmp_path: Path) -
     assert [path.read_bytes() for path in save_figure(result, tmp_path)] == first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["figure.png", "figure.svg"]
     assert plt.get_fignums() == []
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         assert not plt.rcParams["axes.spines.top"]
     assert plt.rcParams["axes.spines.top"]
     assert THEORY["color"] == "#000000"
 
 
 def test_all_formats_of_a_figure_have_the_layout_of_the_first(result: Any) -> None:
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure = result.figure()
         encoded(figure, "png")
         place = figure.axes[0].get_position().bounds
@@ -252,7 +254,7 @@ def test_a_damaged_figure_is_neither_handed_out_nor_reported(
     ensure_figure(ask())
     stored = ask()
     with monkeypatch.context() as idle:
-        idle.setattr("festina.lab.style.draw", None)
+        idle.setattr("festina.lab.pictures.draw", None)
         paths = ensure_figure(stored)
     drawn = [path.read_bytes() for path in paths]
     paths[1].write_bytes(harm(drawn[1]))

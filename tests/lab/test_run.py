@@ -54,7 +54,7 @@ def test_asked_twice_answered_from_the_store(tmp_path):
 
 def test_another_version_of_the_code_computes_anew(tmp_path, monkeypatch):
     fs.run(Toy(), store=tmp_path)
-    monkeypatch.setattr("festina.lab.run.own_code", lambda experiment: "another")
+    monkeypatch.setattr("festina.lab.question.identity", lambda experiment: "another")
     assert not fs.run(Toy(), store=tmp_path).from_store
 
 

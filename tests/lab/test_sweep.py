@@ -20,12 +20,13 @@ import xarray as xr
 import festina as fs
 from festina.errors import ArgumentError, FestinaWarning, StoreError, UnknownName
 from festina.experiment import Variable, continuous, structural
-from festina.lab import open_sweep
+from festina.lab import open_sweep, resume
 from festina.lab.axes import parse_axis
 from festina.lab.folder import status
 from festina.lab.locks import claimed, shared
 from festina.lab.plan import make_plan
 from patience import wait_for
+from shared import apart
 from toy import Toy
 
 
@@ -126,14 +127,14 @@ def test_failed_runs_are_kept_and_the_others_go_on(tmp_path):
 
 def test_asked_again_nothing_is_computed(tmp_path, monkeypatch):
     first = fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
-    monkeypatch.setattr("festina.lab.worker.simulate", None)
+    monkeypatch.setattr("festina.lab.answer.simulate", None)
     assert fs.sweep(Toy(), ["speed=1,2"], store=tmp_path).identical(first)
 
 
 def test_an_interrupted_sweep_goes_on_and_ends_bit_identical(tmp_path, monkeypatch):
     question = {"over": ["speed=lin:0.1:3:20"], "tile": 4, "spread": 0.3}
     whole = fs.sweep(Toy(), store=tmp_path / "whole", **question)
-    from festina.lab import worker as module
+    from festina.lab import answer as module
 
     simulate, calls = module.simulate, []
 
@@ -148,7 +149,7 @@ def test_an_interrupted_sweep_goes_on_and_ends_bit_identical(tmp_path, monkeypat
         fs.sweep(Toy(), store=tmp_path / "cut", **question)
     folder = next((tmp_path / "cut").glob("toy/decay/sweep-*"))
     assert open_sweep(folder, Toy())["done"].sum() == 8
-    monkeypatch.setattr("festina.lab.worker.simulate", simulate)
+    monkeypatch.setattr("festina.lab.answer.simulate", simulate)
     assert_same(fs.sweep(Toy(), store=tmp_path / "cut", **question), whole)
 
 
@@ -171,8 +172,9 @@ with jax.enable_x64(True):
 @pytest.mark.full
 def test_killed_at_any_moment_it_resumes_bit_identical(tmp_path):
     command = [sys.executable, "-c", KILLED.format(tests=str(Path(__file__).parent.parent), store=str(tmp_path / "k"))]
+    own = os.environ | apart(tmp_path / "cache")
     for delay in (0.05, 0.6):
-        process = subprocess.Popen(command)
+        process = subprocess.Popen(command, env=own)
         wait_for(lambda: list((tmp_path / "k").rglob("done/c/*")))
         time.sleep(delay)
         os.kill(process.pid, signal.SIGKILL)
@@ -183,11 +185,16 @@ def test_killed_at_any_moment_it_resumes_bit_identical(tmp_path):
     )
 
 
-def test_a_store_of_another_version_is_not_gone_on_with(tmp_path, monkeypatch):
-    fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
-    monkeypatch.setattr("festina.lab.folder.code_digest", lambda: "another")
-    with pytest.raises(StoreError, match=r"was begun by festina .* choose another store"):
-        fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
+def test_another_version_of_the_code_sweeps_anew_and_goes_on_with_nothing_of_the_old(tmp_path, monkeypatch):
+    data = fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
+    folder = Path(data.attrs["store"])
+    monkeypatch.setattr("festina.lab.folder.identity", lambda experiment: "another")
+    monkeypatch.setattr("festina.lab.provenance.identity", lambda experiment: "another")
+    assert fs.sweep(Toy(), ["speed=1,2"], store=tmp_path).attrs["store"] != str(folder)
+    assert_same(resume(folder, experiment=Toy()), data)  # finished: any version opens it
+    (folder / "data.zarr/group-0/done/c/0").unlink()
+    with pytest.raises(StoreError, match=r"was begun by festina .* or ask for it anew"):
+        resume(folder, experiment=Toy())
 
 
 def test_a_damaged_card_is_named_and_written_anew(tmp_path):
@@ -261,7 +268,7 @@ def test_a_swept_field_gives_way_to_a_dimension_of_its_name(tmp_path, places, si
 
 
 def test_a_sweep_cut_between_structures_opens(tmp_path, monkeypatch):
-    from festina.lab import worker as module
+    from festina.lab import answer as module
 
     simulate, calls = module.simulate, []
 

@@ -25,6 +25,7 @@ from festina.lab.sweep import planned, resume
 from festina.lab.worker import Shard, work
 from interrupting import answering, at_work_on
 from patience import PATIENCE, wait_for
+from shared import apart
 
 QUESTION = {"over": {"strength": [1.0 + k / 10 for k in range(24)], "depth": ["1", "2"]}, "tile": 3, "budget": "quick"}
 
@@ -34,10 +35,13 @@ def undisturbed(tmp_path_factory) -> xr.Dataset:
     return fs.sweep("linear/chain", store=tmp_path_factory.mktemp("alone"), executor=InProcess(), **QUESTION).load()
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory, monkeypatch):
-    """Workers share what they compile, as they do from the command line."""
-    monkeypatch.setenv("FESTINA_CACHE", str(tmp_path_factory.getbasetemp() / "compiled"))
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory):
+    """Workers share what they compile, as they do from the command line; some of them are killed."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in apart(tmp_path_factory.mktemp("cache")).items():
+            patch.setenv(name, value)
+        yield
 
 
 def begun(store: Path) -> tuple[Path, Plan]:

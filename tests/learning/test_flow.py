@@ -78,7 +78,7 @@ def test_a_switch_is_met_exactly():
     np.testing.assert_allclose(whole.final.map, then.final.map, atol=1e-10)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**31), scale=st.floats(0.01, 1.5), depth=st.sampled_from([2, 3]))
 def test_flow_conserves_balance_and_never_raises_the_loss(world, seed, scale, depth):
     sizes = (4, *(5,) * (depth - 1), 3)
@@ -90,7 +90,7 @@ def test_flow_conserves_balance_and_never_raises_the_loss(world, seed, scale, de
 
 
 @pytest.mark.full
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 2**31))
 def test_flow_is_equivariant_under_rotations(world, seed):
     """Rotating inputs, outputs and the first and last layer with them rotates the map, and nothing else."""

@@ -1,5 +1,6 @@
 """Joint descent on students and gates: against autodiff, against a plain loop, and in its four kinds of data."""
 
+import re
 from functools import partial
 
 import equinox as eqx
@@ -11,16 +12,9 @@ from scipy import stats
 
 from festina import draws
 from festina.errors import ArgumentError
-from festina.learning import (
-    Arm,
-    JointDescent,
-    closed_process,
-    compressed,
-    compressed_by_row,
-    drive,
-    joint_process,
-    stacked,
-)
+from festina.learning import JointDescent, closed_process, compressed, compressed_by_row, drive, joint_process
+from festina.learning.crossed import Crossed, every_run
+from festina.learning.wide import wide_steps
 from festina.networks import FullyConnected, NeuronGated, PathGated, Regularizer
 from festina.worlds import MEAN, Blocks, Population, Sampled, Tasks, Wishart
 
@@ -33,9 +27,13 @@ def see(view):
     return {"loss": view.loss, "gates": view.gates, "components": view.components, "norms": view.norms}
 
 
-def two_arms(rule=RULE, length=0.5):
-    blocks = Blocks.of((0, 1), length, STEP)
-    return stacked(Arm(rule, blocks), Arm(rule.forgetful(rule.weight_timescale), blocks))
+def both(rule=RULE):
+    """The rule and its control, along one axis."""
+    return side_by_side(rule, rule.forgetful(rule.weight_timescale))
+
+
+def side_by_side(*rules):
+    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, float) for leaf in leaves]), *rules)
 
 
 def start(seed, kind=PathGated, rule=MEAN):
@@ -43,20 +41,26 @@ def start(seed, kind=PathGated, rule=MEAN):
     return kind.init(draws.fold_in(jax.random.key(seed), 1), 2, 3, 8, 0.3), tasks
 
 
-def simulated(make, seeds=1):
-    return drive(lambda inputs: make(inputs["seed"]), {"seed": jnp.arange(seeds)}).observed
+def simulated(make, seeds=1, rules=None):
+    """What ``make(seed, rule)`` records, of every seed with every rule: (seed, record, arm, …)."""
+    rules = both() if rules is None else rules
+    count = jax.tree.leaves(rules)[0].shape[0]
+    inputs = Crossed({"seed": jnp.arange(seeds)}, {"rule": rules}, {}, (seeds, count))
+    observed = drive(lambda given: make(given["seed"], given["rule"]), inputs).observed
+    by_arm = {name: values.reshape(seeds, count, *values.shape[1:]) for name, values in observed.items()}
+    return {name: np.swapaxes(values, 1, 2) for name, values in by_arm.items()}
 
 
-def process(seed, statistics=None, closed=None, kind=PathGated, observe=see, arms=None):
+def process(seed, rule, statistics=None, closed=None, kind=PathGated, observe=see):
     network, tasks = start(seed, kind)
     settings = {"step_size": STEP, "records": 12, "steps_per_record": 25, "observe": observe}
-    arms = two_arms() if arms is None else arms
+    blocks = Blocks.of((0, 1), 0.5, STEP)
     if closed == "whole":
-        return closed_process(network, arms, tasks, KEY, **settings)
+        return closed_process(network, rule, blocks, tasks, KEY, **settings)
     if closed == "rows":
         network, tasks = compressed_by_row(network, tasks)
     key = draws.fold_in(KEY, seed)
-    return joint_process(network, arms, tasks, key, statistics=statistics, **settings)
+    return joint_process(network, rule, blocks, tasks, key, statistics=statistics, **settings)
 
 
 @pytest.mark.parametrize("kind", [PathGated, NeuronGated, FullyConnected])
@@ -84,7 +88,7 @@ def test_the_rate_is_the_gradient_of_the_literal_loss(kind):
 @pytest.mark.full
 def test_sampled_batches_are_those_of_a_plain_loop():
     """Both arms, step by step: a literal batch, the gradient by autodiff, a simultaneous step."""
-    observed = simulated(lambda seed: process(seed, Sampled(16)))
+    observed = simulated(partial(process, statistics=Sampled(16)))
     network, tasks = start(0)
     for arm, rule in enumerate((RULE, RULE.forgetful(RULE.weight_timescale))):
         plain = network
@@ -110,8 +114,8 @@ def test_sampled_batches_are_those_of_a_plain_loop():
 
 @pytest.mark.parametrize("closed", ["whole", "rows"])
 def test_the_closure_is_the_population_dynamics(closed):
-    full = simulated(lambda seed: process(seed, Population()), seeds=3)
-    small = simulated(lambda seed: process(seed, closed=closed), seeds=3)
+    full = simulated(partial(process, statistics=Population()), seeds=3)
+    small = simulated(partial(process, closed=closed), seeds=3)
     for name in full:
         np.testing.assert_allclose(small[name], full[name], atol=1e-10)
     assert np.abs(full["gates"][:, -1, 0] - full["gates"][:, 0, 0]).max() > 0.1
@@ -121,22 +125,20 @@ def test_the_closure_is_the_population_dynamics(closed):
 @pytest.mark.parametrize(("closed", "widest"), [("whole", 2), (None, 12)], ids=["closure", "wishart"])
 def test_many_arms_go_in_tiles(monkeypatch, closed, widest):
     """Five arms in tiles of a few, the last one padded: nothing changes, with one output or with several."""
-    blocks = Blocks.of((0, 1), 0.5, STEP)
-    rules = [JointDescent(0.8, tau, Regularizer(0.2, 0.6)) for tau in (0.05, 0.1, 0.2, 0.4, 0.8)]
-    arms = stacked(*(Arm(rule, blocks) for rule in rules))
-    statistics = None if closed else Wishart(40)
-    whole = simulated(lambda seed: process(seed, statistics, closed=closed, arms=arms), seeds=2)
+    rules = side_by_side(*(JointDescent(0.8, tau, Regularizer(0.2, 0.6)) for tau in (0.05, 0.1, 0.2, 0.4, 0.8)))
+    make = {"statistics": None if closed else Wishart(40), "closed": closed}
+    whole = simulated(partial(process, **make), seeds=2, rules=rules)
     monkeypatch.setattr("festina.learning.wide.WIDEST", widest)
-    tiled = simulated(lambda seed: process(seed, statistics, closed=closed, arms=arms), seeds=2)
+    tiled = simulated(partial(process, **make), seeds=2, rules=rules)
     for name in whole:
         np.testing.assert_allclose(tiled[name], whole[name], atol=1e-13)
 
 
 def test_rows_of_the_closure_keep_alignments_and_neuron_gates():
     see_rows = lambda view: {"alignment": view.alignment, "gates": view.gates}  # noqa: E731
-    arms = two_arms(JointDescent(0.8, 0.1, Regularizer(0.2, 0.6, order=2)))
-    make = partial(process, kind=NeuronGated, observe=see_rows, arms=arms)
-    full, small = simulated(lambda s: make(s, Population())), simulated(lambda s: make(s, closed="rows"))
+    rules = both(JointDescent(0.8, 0.1, Regularizer(0.2, 0.6, order=2)))
+    make = partial(process, kind=NeuronGated, observe=see_rows)
+    full, small = (simulated(partial(make, closed=closed), rules=rules) for closed in (None, "rows"))
     for name in full:
         np.testing.assert_allclose(small[name], full[name], atol=1e-10)
 
@@ -161,26 +163,27 @@ def test_the_closure_obeys_the_gram_form():
         slope = 2 * 0.6 * (np.abs(gates).sum() - 1) * np.sign(gates) - 0.2 * (gates < 0)
         gates = gates + STEP / 0.1 * (share * pull[:2] - slope)
         gram = gram + np.outer(step, pull) + np.outer(pull, step) + (error @ pull) * np.outer(step, step)
-    observed = simulated(lambda seed: process(seed + 1, closed="whole"))
+    observed = simulated(lambda seed, rule: process(seed + 1, rule, closed="whole"))
     np.testing.assert_allclose(observed["loss"][0, :, 0], losses, atol=1e-12)
 
 
 @pytest.mark.full
 def test_wishart_and_sampled_runs_end_alike():
     """Not the same numbers but the same law: final gates and losses over many seeds."""
-    ends = [simulated(lambda s, rule=rule: _many(s, rule), 300) for rule in (Sampled(12), Wishart(12))]
+    ends = [simulated(partial(_many, statistics=seen), 300) for seen in (Sampled(12), Wishart(12))]
     for name in ("gates", "loss"):
         one, other = (end[name][:, -1, 0].reshape(300, -1)[:, 0] for end in ends)
         assert stats.ks_2samp(one, other).pvalue > 1e-3
         assert one.std() > 1e-4
 
 
-def _many(seed, statistics):
+def _many(seed, rule, statistics):
     """One network and one pair of teachers for all seeds, so that only the data differ."""
     network, tasks = start(0)
     return joint_process(
         network,
-        two_arms(),
+        rule,
+        Blocks.of((0, 1), 0.5, STEP),
         tasks,
         draws.fold_in(KEY, seed),
         step_size=STEP,
@@ -193,7 +196,7 @@ def _many(seed, statistics):
 
 @pytest.mark.full
 def test_large_batches_approach_the_population():
-    wide, infinite = (simulated(lambda s, rule=rule: process(s, rule)) for rule in (Wishart(1_000_000), Population()))
+    wide, infinite = (simulated(partial(process, statistics=seen)) for seen in (Wishart(1_000_000), Population()))
     np.testing.assert_allclose(wide["gates"], infinite["gates"], atol=5e-3)
     assert np.abs(wide["gates"] - infinite["gates"]).max() > 1e-6
 
@@ -201,8 +204,9 @@ def test_large_batches_approach_the_population():
 def test_single_precision_stays_close():
     network, tasks = start(0)
     settings = {"step_size": STEP, "records": 12, "steps_per_record": 25, "observe": see}
+    blocks = Blocks.of((0, 1), 0.5, STEP)
     ends = [
-        simulated(lambda s, dtype=dtype: joint_process(network, two_arms(), tasks, KEY, dtype=dtype, **settings))
+        simulated(lambda seed, rule, t=dtype: joint_process(network, rule, blocks, tasks, KEY, dtype=t, **settings))
         for dtype in (jnp.float32, jnp.float64)
     ]
     assert ends[0]["gates"].dtype == np.float32
@@ -210,15 +214,65 @@ def test_single_precision_stays_close():
 
 
 def test_arms_do_not_disturb_each_other():
-    together = simulated(lambda seed: process(seed, Wishart(30)))
-    blocks = Blocks.of((0, 1), 0.5, STEP)
-    alone = simulated(lambda seed: process(seed, Wishart(30), arms=stacked(Arm(RULE, blocks))))
+    together = simulated(partial(process, statistics=Wishart(30)))
+    alone = simulated(partial(process, statistics=Wishart(30)), rules=side_by_side(RULE))
     np.testing.assert_allclose(alone["gates"][:, :, 0], together["gates"][:, :, 0], atol=1e-12)
+
+
+HASHES = r":u64(\[[\d,]*\])"
+STREAMED = ("network", "rule", "blocks", "tasks", "key", "first", "step_size")
+
+
+def given_steps(count):
+    """Arguments of a few steps of joint descent, every one with a leading axis of arms."""
+    networks, tasks = jax.vmap(start)(jnp.arange(count))
+    rules = side_by_side(*(JointDescent(0.8, 0.1 + 0.1 * arm, Regularizer(0.2, 0.6)) for arm in range(count)))
+    blocks = jax.vmap(lambda length: Blocks.of((0, 1), length, STEP))(jnp.linspace(0.02, 0.1, count))
+    keys = jax.vmap(lambda arm: draws.fold_in(KEY, arm))(jnp.arange(count))
+    values = networks, rules, blocks, tasks, keys, 3 * jnp.arange(count), jnp.full(count, STEP)
+    return dict(zip(STREAMED, values, strict=True))
+
+
+def of_arm(arm, tree):
+    return jax.tree.map(lambda leaf: leaf[arm], tree)
+
+
+@pytest.mark.parametrize(
+    "shared",
+    [("key", "first", "step_size"), STREAMED[1:], ("tasks", "first", "step_size"), ("network", "step_size"), ()],
+    ids=" ".join,
+)
+def test_steps_side_by_side_are_those_of_one_network_after_the_other(shared):
+    """Whatever arms share: data (then they are columns of one matrix), or everything but their networks, or nothing."""
+    given, take = given_steps(3), wide_steps(Wishart(30), 7)
+    arguments = [of_arm(0, given[name]) if name in shared else given[name] for name in STREAMED]
+    axes = [None if name in shared else 0 for name in STREAMED]
+    found = jax.jit(jax.vmap(take, axes))(*arguments)
+    for arm in range(3):
+        own = [of_arm(0 if name in shared else arm, given[name]) for name in STREAMED]
+        jax.tree.map(partial(np.testing.assert_allclose, atol=1e-13), of_arm(arm, found), take(*own))
+
+
+def test_arms_of_a_seed_share_its_data_and_one_product():
+    """Random numbers are hashes of 64 bits, of which there are as many for five arms as for one; S E is one product."""
+
+    def program(arms):
+        rules = side_by_side(*(JointDescent(0.8, 0.1 + 0.1 * arm, Regularizer(0.2, 0.6)) for arm in range(arms)))
+        inputs = Crossed({"seed": jnp.arange(1)}, {"rule": rules}, {}, (1, arms))
+        make = lambda given: process(given["seed"], given["rule"], Wishart(30))  # noqa: E731
+        states = every_run(lambda given: make(given).initial, inputs)
+        advance = lambda given, state: make(given).advance(state, jnp.asarray(1))  # noqa: E731
+        return str(jax.make_jaxpr(lambda inputs, states: every_run(advance, inputs, states))(inputs, states))
+
+    alone, together = program(1), program(5)
+    assert re.findall(HASHES, alone) == re.findall(HASHES, together) != []
+    assert "f64[1,8,15] = dot_general" in together
 
 
 def test_views_measure_what_they_say():
     network, tasks = start(2)
-    seen = simulated(lambda seed: process(2, observe=lambda v: see(v) | {"a": v.alignment, "speed": v.speeds}))
+    watch = lambda view: see(view) | {"a": view.alignment, "speed": view.speeds}  # noqa: E731
+    seen = simulated(lambda seed, rule: process(2, rule, observe=watch))
     students, teachers = np.stack(network.students), np.asarray(tasks.maps)
     cosines = [[np.mean([r @ s / np.linalg.norm(r) / np.linalg.norm(s) for r, s in zip(t, w, strict=True)])
                 for w in students] for t in teachers]  # fmt: skip
@@ -241,13 +295,11 @@ def test_what_cannot_be_is_said():
     network, tasks = start(0)
     settings = {"step_size": STEP, "records": 2, "steps_per_record": 2, "observe": see}
     costly = eqx.tree_at(lambda r: r.regularizer, RULE, Regularizer(0.2, 0.6, column_cost=0.1))
+    blocks, elsewhere = Blocks.of((0, 1), 0.5, STEP), Blocks.of((0, 5), 0.5, STEP)
     with pytest.raises(ArgumentError, match="cost on weights"):
-        closed_process(network, stacked(Arm(costly, Blocks.of((0, 1), 0.5, STEP))), tasks, KEY, **settings)
-    elsewhere = stacked(Arm(RULE, Blocks.of((0, 5), 0.5, STEP)))
+        closed_process(network, costly, blocks, tasks, KEY, **settings)
     for make in (closed_process, joint_process):
         with pytest.raises(ArgumentError, match="name tasks from 0 to 1"):
-            make(network, elsewhere, tasks, KEY, **settings)
-    with pytest.raises(ArgumentError, match="one order"):
-        stacked(Arm(RULE, Blocks.of((0, 1), 0.5, STEP)), Arm(RULE, Blocks.of((0, 1, 1), 0.5, STEP)))
+            make(network, RULE, elsewhere, tasks, KEY, **settings)
     with pytest.raises(ArgumentError, match="`network`"):
-        joint_process(PathGated.init(KEY, 2, 4, 8), two_arms(), tasks, KEY, **settings)
+        joint_process(PathGated.init(KEY, 2, 4, 8), RULE, blocks, tasks, KEY, **settings)

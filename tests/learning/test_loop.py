@@ -21,6 +21,7 @@ from festina.learning.loop import chunk_length
 from festina.learning.progress import Progress
 from interrupting import answering
 from patience import wait_for
+from shared import apart
 
 RUNS = 5
 
@@ -118,13 +119,14 @@ def test_killed_in_the_middle_and_resumed_to_the_last_bit(tmp_path):
         code = KILLED.format(tests=str(here.parent), here=str(here), path=str(path), slow=slow)
         return [sys.executable, "-c", code]
 
-    process = subprocess.Popen(script(True))
+    own = os.environ | apart(tmp_path / "cache")
+    process = subprocess.Popen(script(True), env=own)
     wait_for(path.exists)
     time.sleep(0.3)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not Path(f"{path}.npy").exists()
-    resumed = subprocess.run(script(False), check=True, capture_output=True, text=True)
+    resumed = subprocess.run(script(False), check=True, capture_output=True, text=True, env=own)
     assert int(resumed.stdout) > 1
     np.testing.assert_array_equal(np.load(f"{path}.npy"), drive(noisy, batch()).observed["weights"])
 

@@ -28,3 +28,9 @@ def test_what_is_no_strength_is_refused():
         dominance(np.array([1.0, -0.1]))
     with pytest.raises(ArgumentError, match="`winners` must be numbers from 0 to 1"):
         winner_entropy(np.array([0, 2]), 2)
+
+
+def test_pathways_that_are_not_there_do_not_count():
+    strengths = np.array([[3.0, 1.0, np.nan], [1.0, 1.0, 2.0], [np.nan, np.nan, np.nan]])
+    np.testing.assert_allclose(dominance(strengths), [0.75, 0.5, np.nan])
+    np.testing.assert_allclose(effective_number(strengths), [1.6, 16 / 6, np.nan])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from festina.measures import crossing_time, stage_index
+from festina.measures import crossing_time, stage_index, zero_crossings
 
 
 def test_crossing_a_straight_line():
@@ -18,3 +18,12 @@ def test_stage_index_of_an_exponential_does_not_depend_on_its_rate(rate):
     time = np.linspace(0.0, 10.0, 20_001)
     index = stage_index(time, 1.0 - np.exp(-rate * time), np.asarray(1.0))
     assert np.isclose(index, (np.log(10.0) + np.log(0.9)) / -np.log(0.9), rtol=1e-4)
+
+
+def test_zeros_are_found_where_values_change_their_sign():
+    position = np.array([0.0, 1.0, 3.0, 4.0, 5.0])
+    values = np.array([-1.0, 3.0, -1.0, 0.0, 2.0])
+    np.testing.assert_allclose(zero_crossings(position, values), [0.25, 4.0])
+    np.testing.assert_allclose(zero_crossings(position, values, rising=False), [2.5])
+    assert zero_crossings(position, np.ones(5)).size == 0
+    assert zero_crossings(np.zeros(1), np.ones(1)).size == 0

@@ -1,11 +1,13 @@
 """Deep linear networks."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from festina.errors import ArgumentError
 from festina.networks import DeepLinear
+from festina.precision import double
 
 
 def test_the_map_is_the_network():
@@ -53,3 +55,17 @@ def test_aligned_weights_are_balanced_and_have_the_asked_map():
 def test_bad_networks_are_refused_in_one_sentence(make, message):
     with pytest.raises(ArgumentError, match=message):
         make()
+
+
+@pytest.mark.parametrize("imbalance", [-0.5, 0.0, 0.5])
+def test_balanced_weights_have_derivatives_by_their_imbalance(imbalance):
+    """At zero, too, where |λ| has none."""
+
+    def layers(imbalance):
+        return DeepLinear.balanced(jax.random.key(0), (4, 2, 3), imbalance, 0.3).weights
+
+    with double():
+        slopes = jax.jvp(layers, (jnp.asarray(imbalance),), (jnp.asarray(1.0),))[1]
+        high, low = layers(imbalance + 1e-5), layers(imbalance - 1e-5)
+    for slope, above, below in zip(slopes, high, low, strict=True):
+        np.testing.assert_allclose(slope, (above - below) / 2e-5, atol=1e-8)

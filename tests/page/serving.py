@@ -65,3 +65,8 @@ def find_browser() -> str | None:
 BROWSER = find_browser()
 needs_browser = pytest.mark.skipif(BROWSER is None and "CI" not in os.environ, reason="needs Chromium or Chrome")
 """Without a browser a test in one is skipped; not so in continuous integration, which must have one."""
+
+
+def launch(playwright: Any, *flags: str) -> Any:
+    """A browser of our own, however long it takes to start."""
+    return playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", *flags], timeout=1000 * PATIENCE)

@@ -65,7 +65,7 @@ def test_events_come_in_order(finished):
     _, seen, _ = finished
     names = [name for name, _ in seen]
     states = [data["state"] for name, data in seen if name == "state"]
-    assert states == ["compiling", "running", "judging", "done"]
+    assert states == ["compiling", "running", "judging", "done"], seen[-1]
     assert names.index("points") < names.index("theory") < names.index("claims") < names.index("done")
     assert names[-1] == "done"
 
@@ -110,7 +110,7 @@ def test_theory_alone_is_the_theory_of_the_run(client, finished):
 
 
 def test_an_experiment_without_theory_says_nothing(client):
-    bare = client.post("/api/theory", json={"experiment": "abstraction/few_shot", "budget": "quick"})
+    bare = client.post("/api/theory", json={"experiment": "abstraction/mechanism", "budget": "quick"})
     assert bare.status_code == 204
     assert bare.content == b""
 
@@ -412,7 +412,7 @@ def test_structures_that_took_long_are_asked_about_with_the_time():
 
 @pytest.mark.full
 def test_a_full_queue_is_told(monkeypatch):
-    monkeypatch.setattr("festina.page.runs.carry_out", lambda question, seeds, timings, job: job._stop.wait(300))
+    monkeypatch.setattr("festina.page.runs.carry_out", lambda question, store, timings, job: job._stop.wait(300))
     monkeypatch.setattr(limits, "FIRST_GRACE", 300.0)  # for as long as it takes to ask a thousand times
     jobs = Jobs()
     with real_server(jobs) as client:

@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from serving import BROWSER, events, needs_browser
+from serving import events, launch, needs_browser
 
 from patience import PATIENCE
-from shared import COMPILED
+from shared import apart
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
 
@@ -27,10 +27,10 @@ NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address(tmp_path_factory) -> Iterator[str]:
     """Where a server is that runs as people run it, in a process of its own."""
     words = [sys.executable, "-m", "festina", "explore", "--port", "0"]
-    settings = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(COMPILED), "PYTHONUNBUFFERED": "1"}
+    settings = os.environ | apart(tmp_path_factory.mktemp("cache")) | {"PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=settings) as process:
         assert process.stdout is not None
         try:
@@ -49,7 +49,7 @@ def server(address) -> Iterator[httpx.Client]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator:
     with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", NO_OTHER_HOST])
+        launched = launch(playwright, NO_OTHER_HOST)
         yield launched
         launched.close()
 
@@ -127,7 +127,6 @@ def test_slider_redraws_what_the_server_says(page, address, server):
     slider.focus()
     for _ in range(40):
         page.keyboard.press("ArrowRight")
-    page.wait_for_selector('.status:not([data-state="done"])')
     page.wait_for_selector(DONE)
     strength = float(page.get_by_label("strength", exact=True).input_value())
     assert strength > float(before)
@@ -146,20 +145,27 @@ def test_slider_redraws_what_the_server_says(page, address, server):
 
 
 def test_theory_comes_before_the_simulation(page, address):
+    """It is drawn while the request for a run is still under way, here for as long as it takes."""
     visit(page, address, CHAIN)
+    held = []
+    page.route("**/api/runs", lambda request: held.append(request))
     seen = page.evaluate(
-        """async () => {
+        """async patience => {
           const slider = document.querySelector('[data-field=strength] input[type=range]');
           const chart = document.querySelector('[data-variable=product]');
           const last = () => chart.plotted().curves.filter(c => c.kind === 'theory').map(c => c.values.at(-1)).join();
-          const [before, latest] = [last(), performance.now() + 5000];
+          const [before, latest] = [last(), performance.now() + patience];
           slider.value = 900;
           slider.dispatchEvent(new Event('input', { bubbles: true }));
           while (last() === before && performance.now() < latest) await new Promise(done => setTimeout(done, 1));
           return { moved: last() !== before, stale: chart.plotted().stale };
-        }"""
+        }""",
+        1000 * PATIENCE,
     )
     assert seen == {"moved": True, "stale": True}  # the old simulation is still there, but faded
+    page.unroute("**/api/runs")
+    for request in held:
+        request.continue_()
     page.wait_for_selector(DONE)
 
 

@@ -5,11 +5,12 @@ import re
 
 import numpy as np
 import pytest
-from serving import BROWSER, needs_browser
+from serving import launch, needs_browser
 
 import festina
 from festina.cli import main
 from festina.page.export import content_of, modules, page_of, write_page
+from patience import PATIENCE
 
 OUTSIDE = re.compile(r"""(?:src|href)=["'](?!data:|#)|url\((?!["']?data:)|@import""")
 
@@ -79,8 +80,9 @@ def test_opens_from_a_disk(result, tmp_path):
     complaints: list[str] = []
     asked: list[str] = []
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        browser = launch(playwright)
         page = browser.new_page(viewport={"width": 360, "height": 800})
+        page.set_default_timeout(1000 * PATIENCE)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))

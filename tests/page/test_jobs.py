@@ -131,15 +131,15 @@ def test_finished_jobs_are_forgotten_in_time(monkeypatch):
 def test_a_cancelled_run_stops_at_its_next_chunk(monkeypatch):
     chunks = []
 
-    def simulate(experiment, runs, *, label, listen):
+    def simulate(experiment, runs, *, label, checkpoint, listen):
         for records in range(1, 5):
             chunks.append(records)
             listen(records, {})
 
-    monkeypatch.setattr("festina.page.runs.simulate", simulate)
+    monkeypatch.setattr("festina.lab.answer.simulate", simulate)
     job = Job(lambda job: None)
     job.end("cancelled")
     question = read_question({"experiment": "linear/chain"})
     with pytest.raises(Cancelled):
-        carry_out(question, 1, Timings(), job)
+        carry_out(question, None, Timings(), job)
     assert chunks == [1]

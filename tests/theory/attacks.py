@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from theory import attacks_on_abstraction as abstraction
+from theory import attacks_on_classes as classes
+from theory import attacks_on_coding as coding
 from theory import attacks_on_linear as linear
 from theory import attacks_on_races as races
 from theory import attacks_on_steps as steps
@@ -135,8 +138,84 @@ ATTACKS = (
         1e-14, "of the largest weight", steps.tutor_and_executor,
     ),
     Attack(
+        "`closed_form` of a reduction", "the flow of all weights of two pathways",
+        "two to three inputs of size .3 to 3, some equal; strengths of .3 to 3, balanced starts of .01 to .5",
+        5e-13, "of the loss at the start", races.pathways_alone,
+    ),
+    Attack(
         "`closure`", "Euler steps of all matrices, 150 of them",
-        "timescales of .1 to 3, blocks of 1 to 59 steps, with bounds on the gates and some without",
-        2e-14, "of the largest loss and gate", steps.euler_steps,
+        "one to three teachers, some students equal, zero or a teacher; timescales of .1 to 3, blocks of 1 to 59 "
+        "steps, with bounds on the gates and some without",
+        5e-14, "of the largest loss, gate, norm and component", steps.euler_steps,
+    ),
+    Attack(
+        "`abstraction.protected`", "the flow of both paths and gates through a block",
+        "τ_w of .1 to 10, τ_c of .01 to 10; normal starts of any sign",
+        2e-13, "of the squares that are subtracted", abstraction.protection,
+    ),
+    Attack(
+        "`abstraction.tangent_kernel`, `adaptation_speeds`", "slopes by complex steps",
+        "1 to 4 paths of 1 to 5 coordinates, weights and timescales of .001 to 1000, some gates all closed",
+        1e-14, "relative", abstraction.kernel_and_speeds,
+    ),
+    Attack(
+        "`abstraction.reduced_rates`, `reduced_scales`, `gate_drive`", "the slopes of all matrices of the full model",
+        "1 to 5 outputs, 1 to 3 paths; norms and shares of .1 to 3, timescales of .01 to 10",
+        2e-14, "of the largest rate", abstraction.rates_of_rows,
+    ),
+    Attack(
+        "`abstraction.block_gain`", "matrix exponentials of two blocks, extrapolated to no length",
+        "timescales of .1 to 10, normal errors, blocks of .001 to 1000", 5e-11, "relative", abstraction.two_blocks,
+    ),
+    Attack(
+        "`abstraction.specialization_growth`", "Euler steps of both paths from another start, with tiny differences",
+        "τ_w of .5 to 2, τ_c of .05 to .5, bounds of .3 to 2 where steps are stable, blocks of 5 to 119 steps of .02",
+        2e-10, "of the multiplier, and of errors", abstraction.onset_of_specialization,
+    ),
+    Attack(
+        "`coding.units`, under a field", "sums over the preactivation",
+        "fields up to 1000 (linear), 10⁵ (sigmoidal) and 10⁴ (rectified) of any sign, variances of .01 to 30",
+        5e-8, "of each variance, of means in units of their width", coding.cumulants,
+    ),
+    Attack(
+        "`coding.units`, Gaussian", "sums over one preactivation, and over two in the plane",
+        "variances of .01 to 10, normal means, any correlation, some of ±1",
+        5e-11, "of the largest", coding.gaussian_averages,
+    ),
+    Attack(
+        "`coding.analog`", "a root of the equations, example by example",
+        "2 to 6 examples, some equal or on a line, 1 to 3 outputs, some equal; T of .01 to 100, s of .01 to 1, widths "
+        "of P + 1 and more, some infinite",
+        2e-11, "of the largest entry of each matrix", coding.linear_code,
+    ),
+    Attack(
+        "`coding.analog_at_zero`", "roots of a polynomial, and conditioning",
+        "1 to 5 examples and layers, 1 to 3 outputs; s of .05 to 2", 5e-13, "of the largest entry of each matrix",
+        coding.cold_linear_code,
+    ),
+    Attack(
+        "`coding.lazy`", "conditioning in the joint covariance of all inputs",
+        "1 to 6 examples, 1 to 3 layers, all units; T of .01 to 1000", 1e-13, "of the largest answer and variance",
+        coding.lazy_network,
+    ),
+    Attack(
+        "`coding.redundant`", "the minimum of its dual on a fine grid of readouts",
+        "1 or 2 classes of 1 to 7 examples, some with equal targets; T of .1 to 30, s of .02 to .3",
+        3e-9, "of the largest residual and entry of the kernel", classes.redundant_code,
+    ),
+    Attack(
+        "`coding.sparse`, without outliers", "the same, on a grid that reaches as far as the density",
+        "1 or 2 classes of 1 to 6 examples; T of .1 to 30, s of .02 to .3",
+        1e-9, "of the largest residual and entry of the kernel", classes.sparse_code_in_the_bulk,
+    ),
+    Attack(
+        "`coding.sparse`, with outliers", "sizes that follow where h = 1, and the bulk where it answers alone",
+        "two opposite classes of 10 to 39 examples in the cold; s of .02 to .1", 2e-13,
+        "of the largest outlier and residual", classes.sparse_code_with_outliers,
+    ),
+    Attack(
+        "`coding.expectation_propagation`", "Gaussians, and sums over single preactivations",
+        "1 to 5 examples: linear units in any kernel, others in diagonal ones of .1 to 10; fields of .01 to 10",
+        2e-8, "of the largest", coding.propagation,
     ),
 )  # fmt: skip

@@ -145,6 +145,51 @@ def gated_network(random: np.random.Generator) -> float:
     return largest(exact - np.sum((ANSWERS - answers) ** 2, axis=1) / 8)
 
 
+def pathways_alone(random: np.random.Generator) -> float:
+    """Two pathways with inputs and answers of their own, balanced in every mode: maps and loss, from all weights."""
+    counts, widths = 6, {"a": 2, "h": 3, "y": 2, "b": 3, "k": 2, "z": 2}
+    places = {"h": ("a", "y"), "k": ("b", "z")}
+    inputs, targets, weights, start = {}, {}, {}, []
+    for middle, (source, target) in places.items():
+        rank = min(widths[source], widths[target])
+        frame, right = orthonormal(random, counts, widths[source]), orthonormal(random, widths[source], widths[source])
+        left, inner = orthonormal(random, widths[target], rank), orthonormal(random, widths[middle], rank)
+        sizes, answers = between(random, 0.3, 3, widths[source]), between(random, 0.3, 3, rank)
+        sizes = np.full(widths[source], sizes[0]) if sometimes(random) else sizes
+        inputs[source] = frame * sizes @ right.T
+        beside = np.eye(counts) - frame @ frame.T  # of the targets, what inputs do not tell
+        targets[target] = frame[:, :rank] * answers @ left.T + beside @ random.normal(size=(counts, widths[target]))
+        begin = between(random, 1e-2, 0.5, rank)
+        weights[f"{source}->{middle}"] = inner * begin @ right[:, :rank].T
+        weights[f"{middle}->{target}"] = left * begin @ inner.T
+        start += [weights[f"{source}->{middle}"], weights[f"{middle}->{target}"]]
+    timescale = between(random, 0.1, 10)
+    times = instants(random, timescale * between(random, 0.3, 10))
+    shapes, cuts = [part.shape for part in start], np.cumsum([part.size for part in start])[:-1]
+
+    def split(flat: np.ndarray) -> list[np.ndarray]:
+        return [part.reshape(shape) for part, shape in zip(np.split(flat, cuts), shapes, strict=True)]
+
+    def rate(flat: np.ndarray) -> np.ndarray:
+        parts, slopes = split(flat), []
+        for one, two, (source, target) in zip(parts[::2], parts[1::2], places.values(), strict=True):
+            error = (targets[target] - inputs[source] @ one.T @ two.T).T @ inputs[source] / counts
+            slopes += [two.T @ error, error @ one.T]
+        return np.concatenate([slope.ravel() for slope in slopes]) / timescale
+
+    graph = fs.networks.Graph.of("a -> h -> y", "b -> k -> z", widths=widths)
+    world = fs.worlds.GatedDataset(inputs, targets, {name: np.ones(counts) for name in places})
+    solution = fs.theory.reduction(graph, world, weights, timescale).closed_form()(times)["loss"]
+    literal = []
+    for flat in integrate(rate, np.concatenate([part.ravel() for part in start]), times, 10 / timescale):
+        parts = split(flat)
+        literal.append(sum(
+            np.sum((targets[target] - inputs[source] @ one.T @ two.T) ** 2) / (2 * counts)
+            for one, two, (source, target) in zip(parts[::2], parts[1::2], places.values(), strict=True)
+        ))  # fmt: skip
+    return largest(solution - np.array(literal), literal[0])
+
+
 def _routing(random: np.random.Generator) -> tuple[int, int, float, np.ndarray]:
     """Domains, trained pairs of each, a strength, and starts that are equal now and then."""
     domains = int(random.integers(1, 8))

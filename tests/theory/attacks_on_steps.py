@@ -9,8 +9,16 @@ from theory.attacking import between, largest, sometimes
 
 
 def euler_steps(random: np.random.Generator) -> float:
-    """Literal Euler steps on all matrices; gates and loss, in units of the largest of each."""
-    students, teachers = between(random, 0.01, 1) * random.normal(size=(3, 4, 5)), random.normal(size=(2, 4, 5)) / 3
+    """Literal Euler steps on all matrices: loss, gates, norms and components, in units of the largest of each."""
+    size, count = (4, 5) if random.random() < 0.5 else (1, 2), int(random.integers(1, 4))
+    students, teachers = (
+        between(random, 0.01, 1) * random.normal(size=(3, *size)),
+        random.normal(size=(count, *size)) / 3,
+    )
+    if sometimes(random):  # in a span of fewer dimensions
+        students[1], students[2] = students[0], between(random, 0.1, 1) * teachers[0]
+    if sometimes(random):
+        students[:2] = 0.0
     weight_timescale, gate_timescale = between(random, 0.3, 3), between(random, 0.1, 3)
     nonnegativity, normalization = (0.0, 0.0) if sometimes(random) else between(random, 0.1, 1, 2)
     block, share, step_size = int(random.integers(1, 60)), between(random, 0.2, 1), 0.01
@@ -19,17 +27,20 @@ def euler_steps(random: np.random.Generator) -> float:
         nonnegativity=nonnegativity, normalization=normalization, block_length=block * step_size,
         step_size=step_size, loss_share=share,
     )(step_size * np.arange(151))  # fmt: skip
-    gates, losses, courses = np.full(3, 0.5), [], []
+    gates, losses, courses, norms, parts = np.full(3, 0.5), [], [], [], []
+    lengths = np.linalg.norm(teachers, axis=(1, 2))
     for step in range(151):
-        error = teachers[(step // block) % 2] - np.einsum("p,poi->oi", gates, students)
+        error = teachers[(step // block) % len(teachers)] - np.einsum("p,poi->oi", gates, students)
         losses.append(0.5 * share * np.sum(error**2))
         courses.append(gates)
+        norms.append(np.linalg.norm(students, axis=(1, 2)))
+        parts.append(np.einsum("moi,poi->mp", teachers, students) / lengths[:, None])
         slope = 2 * normalization * (np.abs(gates).sum() - 1) * np.sign(gates) - nonnegativity * (gates < 0)
         pull = share * np.einsum("poi,oi->p", students, error) - slope
         students = students + step_size / weight_timescale * share * gates[:, None, None] * error
         gates = gates + step_size / gate_timescale * pull
-    both = ((exact["loss"][:, 0], np.array(losses)), (exact["gates"][:, 0], np.array(courses)))
-    return max(largest(one - other, np.max(np.abs(other))) for one, other in both)
+    literal = {"loss": losses, "gates": courses, "norms": norms, "components": parts}
+    return max(largest(exact[name][:, 0] - values, np.max(np.abs(values))) for name, values in literal.items())
 
 
 def tutor_and_executor(random: np.random.Generator) -> float:

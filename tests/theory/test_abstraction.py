@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from festina.errors import ArgumentError
-from festina.learning import Arm, JointDescent, drive, joint_process, stacked
+from festina.learning import JointDescent, drive, joint_process
 from festina.networks import PathGated, Regularizer
 from festina.theory import abstraction as theory
 from festina.worlds import Blocks, Tasks
@@ -100,7 +100,7 @@ def test_block_gain_is_the_second_order_of_two_blocks_with_reset_gates():
 def _reduced_run(difference, scales, length, rounds, normalization, step=1e-3):
     """Two nearly equal paths of the reduced model, simulated in full."""
     bounds = Regularizer(0.0, normalization)
-    arm = Arm(JointDescent(scales.weight_timescale, scales.gate_timescale, bounds), Blocks.of((0, 1), length, step))
+    rule = JointDescent(scales.weight_timescale, scales.gate_timescale, bounds)
     steps = 2 * round(length / step)
 
     def build(inputs):
@@ -108,7 +108,8 @@ def _reduced_run(difference, scales, length, rounds, normalization, step=1e-3):
         network = PathGated((first, second), (jnp.asarray(0.5), jnp.asarray(0.5)))
         return joint_process(
             network,
-            stacked(arm),
+            rule,
+            Blocks.of((0, 1), length, step),
             Tasks(jnp.eye(2)[:, None, :]),
             jax.random.key(0),
             step_size=step,
@@ -124,7 +125,7 @@ def test_growth_of_specialization_is_that_of_a_simulated_difference():
     scales = theory.Scales(1.3, 0.06, 2.0)
     growth = theory.specialization_growth(scales, 4.0, 0.9)
     seen = _reduced_run(1e-15, scales, 4.0, 8, 0.9)
-    apart = np.abs(seen["gates"][0, :, 0, 0] - seen["gates"][0, :, 0, 1])
+    apart = np.abs(seen["gates"][0, :, 0] - seen["gates"][0, :, 1])
     assert growth.multiplier > 6
     np.testing.assert_allclose(apart[-2:] / apart[-3:-1], growth.multiplier, rtol=3e-3)
 
@@ -133,10 +134,31 @@ def test_short_blocks_are_undone_and_long_ones_are_not():
     scales = theory.Scales(1.3, 0.06, 2.0)
     rates = [float(theory.specialization_growth(scales, length, 0.9).rate) for length in (0.2, 2.0, 4.0)]
     assert abs(rates[0]) < 1e-6 < rates[1] < rates[2]
-    with pytest.raises(ArgumentError, match="settle"):
+    with pytest.raises(theory.NoOrbit, match="`settle` must be long enough"):
         theory.specialization_growth(scales, 1.0, 0.0)
+    with pytest.raises(theory.NoOrbit, match="`step_size` must be small enough for stable steps"):
+        theory.specialization_growth(scales, 1.0, 0.9, 0.5)
     with pytest.raises(ArgumentError, match="block_length"):
         theory.specialization_growth(scales, 1e-5, 0.9)
+
+
+def test_growth_is_that_on_the_orbit_however_slowly_it_is_reached():
+    """Weak bounds: after 60 τ_w errors are still off by 10⁻⁸, and the multiplier by ten times that."""
+    weights, gates, step, normalization, steps = np.full(2, 0.3), 0.45, 0.02, 0.3, 100
+    growth = theory.specialization_growth(theory.Scales(0.5, 0.06, 1.0), steps * step, normalization, step)
+    for number in range(2 * steps * 100):
+        error = np.eye(2)[(number // steps) % 2] - 2 * gates * weights
+        pull = weights @ error - 2 * normalization * (2 * gates - 1)
+        weights, gates = weights + step / 0.5 * gates * error, gates + step / 0.06 * pull
+    propagator = np.eye(3)
+    for number in range(2 * steps):
+        error = np.eye(2)[(number // steps) % 2] - 2 * gates * weights
+        np.testing.assert_allclose(growth.errors[number], error, atol=1e-13)
+        pull = weights @ error - 2 * normalization * (2 * gates - 1)
+        weights, gates = weights + step / 0.5 * gates * error, gates + step / 0.06 * pull
+        slope = np.block([[np.zeros((2, 2)), error[:, None] / 0.5], [error[None] / 0.06, np.zeros((1, 1))]])
+        propagator = propagator + step * slope @ propagator
+    assert growth.multiplier == pytest.approx(np.abs(np.linalg.eigvals(propagator)).max(), rel=1e-11)
 
 
 def test_reduced_scales_make_the_reduced_model_follow_the_full_one():
@@ -159,7 +181,8 @@ def test_reduced_scales_make_the_reduced_model_follow_the_full_one():
             rule = JointDescent(*taus, Regularizer(share / 11, share * 5 / 11))
             return joint_process(
                 network,
-                stacked(Arm(rule, Blocks.of((0, 1), 0.5, 1e-3))),
+                rule,
+                Blocks.of((0, 1), 0.5, 1e-3),
                 shown,
                 key,
                 step_size=1e-3,

@@ -129,7 +129,7 @@ class TestFlow:
 
 
 class TestLaws:
-    settings = settings(max_examples=25, deadline=None)
+    settings = settings(max_examples=25)
     depth = st.sampled_from([1, 1.5, 2, 3, math.inf])
     positive = st.floats(1e-2, 10.0)
 

@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from festina.theory.coding import RECTIFIED, planted, sparse, sparse_onsets
 from festina.worlds.classes import toy_classes
@@ -45,6 +46,39 @@ def test_two_opposite_classes_have_one_outlier_each_of_known_size():
     """By symmetry the bulk answers nothing, so that ā z̄ = ±1 as T → 0, and ā²/s = n z̄² makes ā² = √(s n)."""
     found = sparse((200, 200), np.array([[1.0], [-1.0]]), 1e-3, 1 / 400)
     np.testing.assert_allclose(np.sort(found.outliers[:, 0]), np.array([-1.0, 1.0]) * 0.5**0.25, rtol=0.01)
+
+
+def test_a_tail_is_summed_on_one_side_while_neurons_condense_on_the_other():
+    """Few examples are silent for positive readouts, many for negative ones; the bulk again, by a fine sum."""
+    counts, targets, temperature, variance = np.array([2.0, 1.0, 11.0]), [1.776, -1.965, 1.158], 0.069, 0.09
+    found = sparse(counts.astype(int), np.array(targets)[:, None], temperature, variance)
+    residual, (outlier,) = found.residual[[0, 2, 3], 0], found.outliers[:, 0]
+    assert outlier < 0 and residual[1] == pytest.approx(-1.0 / np.sqrt(variance), rel=1e-9)  # h = 1 on its side
+    spacing = 0.6 * np.sqrt(variance)
+    readouts = np.arange(found.bulk.readouts[0, 0] - spacing / 2, 150 * np.sqrt(variance), 1e-3)
+    site = RECTIFIED.site(readouts[:, None] * residual)
+    heights = site.log_partition @ counts - readouts**2 / (2 * variance)
+    probability = np.exp(heights - heights.max()) / np.exp(heights - heights.max()).sum()
+    answers = probability * readouts @ site.mean + np.maximum(residual * outlier, 0.0) * outlier
+    # the sums differ where the negative tail is cut, at a thousandth of its height
+    np.testing.assert_allclose(temperature * residual + answers, targets, atol=2e-5)
+
+
+@pytest.mark.parametrize(("counts", "target", "temperature", "variance"), [(100, 1.0, 0.5, 0.3), (5, 30.0, 0.05, 0.1)])
+def test_a_single_class_is_the_minimum_of_its_dual(counts, target, temperature, variance):
+    """Many examples, for which Y/T is no start, and a tail that is 16 times as wide as the prior."""
+    found = sparse((counts,), np.array([[target]]), temperature, variance)
+    assert found.codes is None
+    readouts = np.sqrt(variance) * np.arange(-15.0, 300.0, 0.01)
+
+    def missing(residual):
+        site = RECTIFIED.site(readouts * residual)
+        heights = counts * site.log_partition - readouts**2 / (2 * variance)
+        weights = np.exp(heights - heights.max())
+        return temperature * residual - target + np.average(readouts * site.mean, weights=weights)
+
+    exact = brentq(missing, 0.0, 0.9999 / np.sqrt(variance * counts), xtol=1e-15, rtol=1e-14)
+    np.testing.assert_allclose(found.residual, exact, rtol=1e-9)
 
 
 def test_above_the_onset_it_is_a_minimum_of_the_dual():

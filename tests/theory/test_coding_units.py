@@ -6,6 +6,7 @@ import pytest
 
 from festina.networks.bayesian import NONLINEARITIES
 from festina.theory.coding import kernels, lazy
+from festina.theory.coding._quadrature import by_quadrature
 from festina.theory.coding.units import LINEAR, RECTIFIED, SIGMOIDAL, UNITS
 
 GRID = np.linspace(-16.0, 16.0, 64001)
@@ -38,6 +39,40 @@ def test_the_table_of_the_sigmoid_reaches_as_far_as_fields_do():
     fields = np.array([-150.0, -31.7, 63.33, 190.0])
     expected = np.stack([brute_force(SIGMOIDAL, 0.0, 1.0, b) for b in fields], axis=1)
     np.testing.assert_allclose(np.stack(SIGMOIDAL.site(fields)), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(("field", "curvature"), [(188.0, 0.0), (-188.0, 0.0), (-40.0, 300.0), (0.0, -300.0)])
+def test_nodes_follow_a_narrow_preactivation_that_a_field_pulls_far(field, curvature):
+    """By more than four of its widths, of which nodes at rest would reach nine: against a sum that is wide enough."""
+    mean, variance = 0.2, 0.02
+    found = by_quadrature(SIGMOIDAL.function, *(np.array(x) for x in (mean, variance, field, curvature)))
+    z = mean + np.sqrt(variance) * np.linspace(-40.0, 40.0, 200001)
+    phi = SIGMOIDAL.function(z)
+    exponent = -((z - mean) ** 2) / (2 * variance) + field * phi + 0.5 * curvature * phi**2
+    weight = np.exp(exponent - exponent.max())
+    log_partition = exponent.max() + np.log(weight.sum() * (z[1] - z[0]) / np.sqrt(2 * np.pi * variance))
+    average, first = np.average(phi, weights=weight), np.average(z, weights=weight)
+    assert abs(first - mean) > 4 * np.sqrt(variance)
+    apart = phi - average, z - first
+    products = (np.average(one * other, weights=weight) for one, other in (apart[:1] * 2, apart[1:] * 2, apart))
+    spread_of_phi, spread, covariance = products
+    expected = log_partition, average, spread_of_phi, first, spread, covariance
+    np.testing.assert_allclose([float(part) for part in found], expected, rtol=1e-11)
+
+
+def test_a_rectified_preactivation_far_below_zero_keeps_its_digits():
+    """⟨z₊⟩ and ⟨z₊²⟩ for z ~ N(m, v) satisfy ⟨z₊²⟩ = m⟨z₊⟩ + vΦ and ⟨z₊⟩ = mΦ + √v N; here by their series, d = −m."""
+    distance = np.array([21.0, 30.0, 36.0])
+    density = np.exp(-(distance**2) / 2) / np.sqrt(2 * np.pi)
+    odd, signs = np.cumprod(np.arange(1.0, 20.0, 2.0)), (-1.0) ** np.arange(10)
+    power = np.arange(1, 11)
+    # ∫₀^∞ y^k e^{−y²/2 − dy} dy = Σ_j (−½)^j (k + 2j)!/(j! d^{k+2j+1}), of which (2j + 1)!/(2^j j!) = (2j + 1)!!
+    first = density * ((signs * odd)[None] / distance[:, None] ** (2 * power)).sum(axis=1)
+    second = density * ((signs * odd * 2 * power)[None] / distance[:, None] ** (2 * power + 1)).sum(axis=1)
+    np.testing.assert_allclose(RECTIFIED.mean(-distance, np.ones(3)), first, rtol=1e-12)
+    np.testing.assert_allclose(RECTIFIED.square(-distance, np.ones(3)), second, rtol=1e-12)
+    certain = RECTIFIED.mean(np.array([-2.0, 3.0]), np.zeros(2)), RECTIFIED.square(np.array([-2.0, 3.0]), np.zeros(2))
+    np.testing.assert_allclose(certain, [[0.0, 3.0], [0.0, 9.0]], rtol=1e-15)
 
 
 @every_unit

@@ -197,6 +197,10 @@ def test_what_cannot_be_is_refused():
         theory.race(-1.0, 1.0, 0.5)
     with pytest.raises(ArgumentError, match="`linear` must be positive where `nonlinear` is zero"):
         theory.race(0.0, 1.0, 0.0)
+    with pytest.raises(ArgumentError, match="`linear` must be positive where `nonlinear` is zero"):
+        theory.single_share(0.0, 0.0)
+    with pytest.raises(ArgumentError, match="`examples` must be at least 1"):
+        theory.strengths(1.0, 0)
     with pytest.raises(ArgumentError, match=r"`nonlinear` must be zero or positive, and at most 1e\+40"):
         theory.race(1e200, 1.0, 0.5)
     with pytest.raises(ArgumentError, match="`units` must be a power of 2"):

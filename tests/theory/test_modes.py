@@ -2,17 +2,20 @@
 
 import functools
 import warnings
+from fractions import Fraction
+from types import SimpleNamespace
 
 import jax
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.linalg import hadamard
 
 import festina as fs
 from festina.errors import ArgumentError, FestinaWarning
 from festina.networks import DeepLinear
 from festina.theory.modes import singular_modes
-from festina.worlds import Dataset, Teacher
+from festina.worlds import Dataset, Moments, Teacher
 
 
 @pytest.mark.parametrize("hidden", [(), (5,), (4, 6)])
@@ -192,6 +195,59 @@ def test_compare_does_not_look_past_nan():
     assert np.isnan(comparison.max_error)
     with pytest.raises(ArgumentError, match=r"must give `loss` with shape \(201,\)"):
         fs.compare(run, lambda time: {"loss": np.zeros(3)})
+
+
+def least_loss_exactly(inputs, targets):
+    """Least squares in fractions: the normal equations by elimination, and what is left."""
+    rows = [[[Fraction(float(entry)) for entry in row] for row in table] for table in (inputs, targets)]
+    columns, answers = (list(zip(*table, strict=True)) for table in rows)
+
+    def inner(one, other):
+        return sum(a * b for a, b in zip(one, other, strict=True))
+
+    left = Fraction(0)
+    for answer in answers:
+        frame, rest = [], list(answer)
+        for column in columns:  # Gram-Schmidt, without roots
+            for unit in frame:
+                share = inner(unit, column) / inner(unit, unit)
+                column = [a - share * b for a, b in zip(column, unit, strict=True)]
+            frame.append(column)
+        for unit in frame:
+            share = inner(unit, rest) / inner(unit, unit)
+            rest = [a - share * b for a, b in zip(rest, unit, strict=True)]
+        left += inner(rest, rest)
+    return left / (2 * len(inputs))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-4, 1e-8, 1e-12, 1e-16, 1e-20])
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_floor_is_right_however_small_it_is(size, turned):
+    """Inputs that are white to the last digit, and others that rounding makes white only nearly."""
+    random = np.random.default_rng(1)
+    inputs = hadamard(8)[:, 1:4] * 0.7
+    if turned:
+        inputs = np.sqrt(8) * np.linalg.qr(random.normal(size=(8, 3)))[0]
+    targets = inputs @ random.normal(size=(3, 2)) + size * random.normal(size=(8, 2))
+    network = DeepLinear.init(jax.random.key(0), (3, 2), 0.1)
+    solution = fs.theory.modes(Dataset(inputs, targets), network)
+    exact = least_loss_exactly(inputs, targets)
+    assert exact > 0 and abs(Fraction(solution.floor) / exact - 1) < 1e-12
+    assert solution(1e3)["loss"] == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_the_floor_is_never_negative():
+    """Targets that inputs explain wholly, and a world of which only moments are known."""
+    random = np.random.default_rng(2)
+    network = DeepLinear.init(jax.random.key(0), (3, 2), 0.1)
+    for _ in range(20):
+        world = Dataset(hadamard(4)[:, :3], hadamard(4)[:, :3] @ random.normal(size=(3, 2)))
+        moments = world.moments
+        bare = SimpleNamespace(moments=Moments(moments.inputs, moments.cross, moments.outputs))
+        assert 0.0 <= fs.theory.modes(world, network).floor < 1e-31
+        assert fs.theory.modes(bare, network).floor == 0.0
+    noisy = Teacher(random.normal(size=(2, 3)), 1e-9)
+    assert fs.theory.modes(noisy, network).floor == pytest.approx(1e-18, rel=1e-12)
 
 
 def test_a_network_that_does_not_fit_is_refused():

@@ -136,5 +136,6 @@ def test_strengths_may_be_whole_numbers_in_a_list():
         assert np.all(whole.input_variance > 0)
     np.testing.assert_array_equal(two_phases(3, [4, 2, 1], 2)(np.ones(1), 0.1, 0.1).shape, (1,))
     assert initial_loss([4, 2, 1]) == 7.0 and residual_loss(3, [4, 2, 1]) == pytest.approx(5 / 9)
-    with pytest.raises(ArgumentError, match="`strengths` must be finite"):
-        at_start(1, 3, [1.0, np.inf])
+    for refused in (lambda: at_start(1, 3, [1.0, np.inf]), lambda: initial_loss([np.nan, 1.0])):
+        with pytest.raises(ArgumentError, match="`strengths` must be finite"):
+            refused()

@@ -126,3 +126,18 @@ def test_what_is_refused():
         theory.time_to_reach(1.0, 1.0, (0.1, 0.1, 0.1), 2, 1)
     with pytest.raises(ArgumentError, match="`shared` must sum with `private` to less than the strength"):
         theory.race_outcome(1.0, 0.6, 0.6, 2, 1)
+    for time in (np.inf, np.nan, -1.0):
+        with pytest.raises(ArgumentError, match="`time` must be finite and not negative"):
+            theory.reduction([1.0], (0.1, 0.1, 0.1), 5, 2)(time)
+    with pytest.raises(ArgumentError, match="`strengths` must be finite, one for each mode"):
+        theory.reduction([np.nan], (0.1, 0.1, 0.1), 5, 2)
+    with pytest.raises(ArgumentError, match="`initial` must be three layers, each one number or one for each of 2"):
+        theory.reduction([1.0, 2.0], (np.ones(3), np.ones(3), np.ones(3)), 5, 2)
+    with pytest.raises(ArgumentError, match="`initial` must be finite"):
+        theory.reduction([1.0], (0.1, np.nan, 0.1), 5, 2)
+    for product in (-1e-3, np.nan):
+        with pytest.raises(ArgumentError, match="`product` must be finite and not negative"):
+            theory.balanced_start(product, 5)
+    for domains, trained in ((0, 1), (np.nan, 1), (2, 5)):
+        with pytest.raises(ArgumentError, match="`trained` must lie between 1 and the number of domains"):
+            theory.speed_up(domains, trained)

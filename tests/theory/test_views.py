@@ -232,6 +232,18 @@ def test_what_has_no_solution_is_refused():
         end_state(np.array([1.0, -1.0]), np.ones((2, 2)))
     with pytest.raises(ArgumentError, match="`time` must be finite, and not be negative"):
         lotka_volterra([1.0], [0.1])(-1.0)
+    for depth in (1.5, np.nan):
+        with pytest.raises(ArgumentError, match="`depth` must be at least 2"):
+            co_occurring_end(depth, np.ones(2), np.array([0.1, 0.2]))
+    with pytest.raises(ArgumentError, match="`initial` must be one for each amplitude"):
+        co_occurring_end(3, np.ones(2), np.full(3, 0.1))
+    with pytest.raises(ArgumentError, match="`initial` must be positive and finite"):
+        co_occurring_end(3, np.ones(2), np.array([0.1, np.inf]))
+    for strengths in ([1.0, np.nan], [[1.0]], [-1.0]):
+        with pytest.raises(ArgumentError, match="`strengths` must be a row of finite numbers"):
+            bottleneck(np.array(strengths), 1)
+    with pytest.raises(ArgumentError, match="`tasks` must be at least 1"):
+        private_rate(0)
 
 
 def test_nothing_seen_is_nothing_learned():

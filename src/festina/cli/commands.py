@@ -54,19 +54,20 @@ def dispatch(words: list[str]) -> int:
 
 
 def list_experiments(words: list[str]) -> int:
-    parser = Parser("list", description="Every experiment, one line each, grouped by source.")
+    parser = Parser("list", description="Every experiment, grouped by source, and every model, one line each.")
     arguments.add_output(parser)
     found = parser.read(words)
     entries = load_all()
     for entry in entries:
         if entry.error:
             machine.warn(f"experiment {entry.name!r} cannot be loaded: {entry.error}")
-    print_experiments([entry.experiment for entry in entries if entry.experiment], found.json)
+    experiments = [entry.experiment for entry in entries if entry.experiment]
+    print_experiments(experiments, registry.all_models(), found.json)
     return 0
 
 
 def show(words: list[str]) -> int:
-    name, rest = arguments.split_name(words, registry.names())
+    name, rest = arguments.split_name(words, registry.runnable_names())
     parser = Parser(
         "show", usage="festina show NAME [--json]", description="What an experiment asks, its fields, its claims."
     )
@@ -77,7 +78,7 @@ def show(words: list[str]) -> int:
 
 
 def run(words: list[str]) -> int:
-    name, rest = arguments.split_name(words, registry.names())
+    name, rest = arguments.split_name(words, registry.runnable_names())
     experiment = None if name is None else registry.find(name)
     parser = Parser(
         f"run {name or ''}".strip(),
@@ -124,9 +125,9 @@ def version(words: list[str]) -> int:
     arguments.add_output(parser)
     found = parser.read(words)
     if found.json:
-        from festina.lab.provenance import provenance
+        from festina.lab.provenance import machinery
 
-        print_json({name: value for name, value in provenance().items() if name != "created"})
+        print_json(machinery())
     else:
         print(f"festina {__version__}")
     return 0

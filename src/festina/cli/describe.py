@@ -14,10 +14,10 @@ from festina.sources import Source
 UNSOURCED = Source("", "without a source", "Without a source")
 
 
-def print_experiments(experiments: Sequence[Experiment], as_json: bool) -> None:
-    """Every experiment once, under its first source."""
+def print_experiments(experiments: Sequence[Experiment], models: Sequence[Experiment], as_json: bool) -> None:
+    """Every experiment once, under its first source, and then every model."""
     if as_json:
-        print_json([_card(experiment) for experiment in experiments])
+        print_json([_card(experiment) for experiment in (*experiments, *models)])
         return
     if not experiments:
         print("There are no experiments.")
@@ -25,13 +25,17 @@ def print_experiments(experiments: Sequence[Experiment], as_json: bool) -> None:
     groups: dict[Source, list[Experiment]] = {}
     for experiment in experiments:
         groups.setdefault((*experiment.sources, UNSOURCED)[0], []).append(experiment)
-    widest = max(length(experiment.name) for experiment in experiments)
+    widest = max(length(experiment.name) for experiment in (*experiments, *models))
     for source in sorted(groups, key=lambda source: (source == UNSOURCED, source.key)):
         key = f"  {source.key}" if source.key else ""
         print(paint(source.short, "bold") + paint(key, "dim"))
         for experiment in groups[source]:
             print(one_line(f"  {pad(experiment.name, widest)}  {experiment.summary()}"))
         print()
+    print(paint("Models", "bold") + paint("  each a system by itself, with every number a field", "dim"))
+    for model in models:
+        print(one_line(f"  {pad(model.name, widest)}  {model.summary()}"))
+    print()
     print("`festina show NAME` tells more, `festina run NAME` runs one, `festina reproduce` runs all.")
 
 

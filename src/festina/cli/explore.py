@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 from festina.cli import arguments, machine
 from festina.cli.arguments import Parser
@@ -18,6 +19,7 @@ def explore(words: list[str]) -> int:
     )
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="where to serve [default 127.0.0.1]")
     parser.add_argument("--port", metavar="PORT", default="8765", help="0 takes any that is free [default 8765]")
+    parser.add_argument("--out", metavar="DIR", default="runs", help="the store of results [default runs]")
     parser.add_argument("--no-browser", action="store_true", help="print the address, and do not open it")
     parser.add_argument("--debug", action="store_true", help="show where an error came from")
     found = parser.read(words)
@@ -29,9 +31,11 @@ def explore(words: list[str]) -> int:
         raise FestinaError(f"the page needs {' and '.join(missing)}; install it with: pip install 'festina[page]'")
     machine.prepare()
 
+    from festina.lab.store import check_writable
     from festina.page.server import serve
 
-    serve(found.host, port, browser=not found.no_browser and has_screen())
+    check_writable(Path(found.out))
+    serve(found.host, port, browser=not found.no_browser and has_screen(), store=Path(found.out))
     return 0
 
 

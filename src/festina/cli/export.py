@@ -11,7 +11,7 @@ from festina.verdicts import summary
 
 
 def export(words: list[str]) -> int:
-    name, rest = arguments.split_name(words, registry.names())
+    name, rest = arguments.split_name(words, registry.runnable_names())
     experiment = None if name is None else registry.find(name)
     parser = Parser(
         f"export {name or ''}".strip(),

@@ -122,8 +122,8 @@ def work_on_sweep(folder: Path, shard: tuple[int, int] | None, *, begin: float, 
     from festina.lab.worker import Shard, work
 
     share = None if shard is None else Shard(*shard)
-    check_code(folder)
     plan, computed = stored_plan(folder), []
+    check_code(folder, plan)
     work(
         folder,
         plan,

@@ -93,7 +93,7 @@ def _question(
     command: str, words: list[str], add: Callable[[Parser], None]
 ) -> tuple[argparse.Namespace, dict[str, Any]]:
     """What a sweep asks, read from the words of a command with further flags of its own."""
-    name, rest = arguments.split_name(words, registry.names())
+    name, rest = arguments.split_name(words, registry.runnable_names())
     experiment = None if name is None else registry.find(name)
     parser = Parser(
         f"{command} {name or ''}".strip(),

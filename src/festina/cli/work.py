@@ -41,7 +41,7 @@ def run_one(experiment: Experiment, *, as_json: bool, figure: bool, **question: 
 
 
 def _figure(result: Result) -> list[Path]:
-    from festina.lab.style import ensure_figure
+    from festina.lab.pictures import ensure_figure
 
     try:
         return ensure_figure(result)

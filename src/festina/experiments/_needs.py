@@ -1,7 +1,15 @@
-"""What a claim that is undecided says that it needs."""
+"""What a claim that does not apply, or is undecided, says that it needs."""
 
 from math import ceil, floor, inf, log10
 from typing import Any
+
+from festina.claims import NotApplicable
+
+
+def require_case(condition: Any, what: str) -> None:
+    """Not applicable unless a condition holds: `needs margins on either side of √(2/3)`."""
+    if not condition:
+        raise NotApplicable(f"needs {what}")
 
 
 def needs(config: Any, name: str, value: float) -> str:

@@ -20,7 +20,8 @@ def side_by_side(processes: Sequence[Any], join: Callable[[list[Any]], dict[str,
 
     def packed(states: list[Any]) -> Any:
         memory = tuple((state.step, state.memory) for state in states)
-        steps = jnp.sum(jnp.stack([state.step for state in states]))
+        # Those of the busiest: what is ahead is foreseen from steps per recording, of which each process has its own.
+        steps = jnp.max(jnp.stack([state.step for state in states]))
         return fs.learning.State(states[0].time, steps, tuple(state.parameters for state in states), memory)
 
     def unpacked(state: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from festina._lazy import attributes
 
 if TYPE_CHECKING:
-    from festina.lab import report, style
+    from festina.lab import report
     from festina.lab.cluster import Dask
     from festina.lab.executors import InProcess, Processes
     from festina.lab.opened import open_sweep
@@ -23,7 +23,6 @@ __getattr__ = attributes(
         "open_sweep": "festina.lab.opened",
         "report": "festina.lab.report",
         "resume": "festina.lab.sweep",
-        "style": "festina.lab.style",
     },
 )
 
@@ -36,5 +35,4 @@ __all__ = [
     "open_sweep",
     "report",
     "resume",
-    "style",
 ]

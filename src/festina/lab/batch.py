@@ -1,28 +1,32 @@
-"""From an experiment written for one run to batches of runs, and from their recordings to labelled data."""
+"""From models written for one run to compiled batches: every seed with every arm, one batch for each structure."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 
-from festina.config import STRUCTURE_ONLY
-from festina.errors import FestinaError
+from festina.compiling import brief_jit
+from festina.config import STRUCTURE_ONLY, ExperimentConfig
 from festina.experiment import Experiment
+from festina.learning.crossed import Crossed, alone, every_run
+from festina.learning.failure import Failure
 from festina.learning.loop import Checkpoint, Outcome, drive
-from festina.learning.outlook import Counted, Outlook
 from festina.learning.process import Process
+from festina.model import Model
 from festina.platforms import check_platforms
 from festina.precision import bytes_of, double
+
+Listen = Callable[[int, dict[str, np.ndarray]], None]
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its configuration and its seed."""
+    """One run: its configuration and its seed. It has all arms of the experiment."""
 
     config: Any
     seed: int
@@ -30,21 +34,133 @@ class Run:
 
 @dataclass(frozen=True)
 class Builder:
-    """Builds the process of one run. Two builders of one structure are equal, and so share one compilation."""
+    """Builds the process of one arm. Two builders of one structure are equal, and so share one compilation."""
 
-    kind: type[Experiment]
+    kind: type[Model] | type[Experiment]
     structure: str
 
     @classmethod
-    def of(cls, experiment: Experiment, config: Any) -> "Builder":
-        fields = config.fields_of_kind("structural")
-        values = config.model_dump(mode="json")
-        return cls(type(experiment), json.dumps({name: values[name] for name in fields}))
+    def of(cls, model: Model) -> "Builder":
+        return cls(type(model), _structure(model))
+
+    def configured(self, inputs: dict[str, Any]) -> Any:
+        """The model, or the configuration of an experiment, with traced values for its continuous fields."""
+        kind = self.kind if issubclass(self.kind, Model) else self.kind.Config
+        config = kind.model_validate(json.loads(self.structure), context=STRUCTURE_ONLY)
+        return config.model_copy(update={name: value for name, value in inputs.items() if name != "seed"})
 
     def __call__(self, inputs: dict[str, Any]) -> Process:
-        config = self.kind.Config.model_validate(json.loads(self.structure), context=STRUCTURE_ONLY)
-        config = config.model_copy(update=inputs["fields"])
-        return self.kind().simulate(config, jax.random.key(inputs["seed"]))
+        config, key = self.configured(inputs), jax.random.key(inputs["seed"])
+        if issubclass(self.kind, Model):
+            return config.process(config.start(key))
+        return self.kind().simulate(config, key)
+
+
+def _structure(config: ExperimentConfig) -> str:
+    values = config.model_dump(mode="json")
+    return json.dumps({name: values[name] for name in config.fields_of_kind("structural")})
+
+
+def models_of(experiment: Experiment, config: Any) -> list[Any]:
+    """The models of all arms; of an experiment that simulates by itself, its configuration."""
+    return [arm.model for arm in experiment.arms_at(config)] if experiment.arms is not None else [config]
+
+
+def builder_of(experiment: Experiment, model: Any) -> Builder:
+    return Builder.of(model) if isinstance(model, Model) else Builder(type(experiment), _structure(model))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Arms of one structure, of all runs: what is compiled and driven as one.
+
+    Attributes:
+        builder: of the process of each.
+        inputs: what differs.
+        arms: which of the experiment's arms they are.
+        order: where each is among what the loop drives (runs × arms).
+        models: their models (runs × arms).
+    """
+
+    builder: Builder
+    inputs: Any
+    arms: list[int]
+    order: np.ndarray
+    models: list[list[Any]]
+
+
+def batches(experiment: Experiment, runs: Sequence[Run]) -> list[Batch]:
+    """All arms of all runs, batch by batch (inside `double`)."""
+    configs = {id(run.config): models_of(experiment, run.config) for run in runs}
+    models = [configs[id(run.config)] for run in runs]
+    by_builder: dict[Builder, list[int]] = {}
+    for number, model in enumerate(models[0]):
+        by_builder.setdefault(builder_of(experiment, model), []).append(number)
+    found = []
+    for builder, arms in by_builder.items():
+        own = [[row[arm] for arm in arms] for row in models]
+        found.append(_batch(builder, arms, own, [run.seed for run in runs]))
+    return found
+
+
+def _batch(builder: Builder, arms: list[int], models: list[list[Any]], seeds: list[int]) -> Batch:
+    """Every seed with every point and arm, where each seed meets the same points; else run by run."""
+    names = models[0][0].fields_of_kind("continuous")
+    distinct = list(dict.fromkeys(seeds))
+    points = len(seeds) // len(distinct)
+    rows = [[[getattr(model, name) for name in names] for model in row] for row in models]
+    values = np.asarray(rows, float).reshape(len(models), len(arms), len(names))
+    by_seed = (
+        values.reshape(len(distinct), points * len(arms), len(names)) if points * len(distinct) == len(seeds) else None
+    )
+    same = by_seed is not None and seeds == list(np.repeat(distinct, points)) and bool(np.all(by_seed == by_seed[:1]))
+    if same and by_seed is not None:
+        inputs = _crossed(names, by_seed[0], distinct)
+    else:
+        inputs = _crossed(names, values.reshape(-1, len(names)), [seed for seed in seeds for _ in arms], of_seeds=True)
+    order = np.arange(len(seeds) * len(arms)).reshape(len(seeds), len(arms))
+    return Batch(builder, inputs, arms, order, models)
+
+
+def _crossed(names: Sequence[str], values: np.ndarray, seeds: list[int], of_seeds: bool = False) -> Crossed:
+    """Fields that differ along their axis, and those that do not."""
+    differs = {name: bool(np.any(values[:, k] != values[0, k])) for k, name in enumerate(names)}
+    arrays = {name: jnp.asarray(values[:, k]) for k, name in enumerate(names)}
+    varied = {name: array for name, array in arrays.items() if differs[name]}
+    shared = {name: array[0] for name, array in arrays.items() if not differs[name]}
+    own = {"seed": jnp.asarray(seeds)}
+    if of_seeds:
+        return Crossed(own | varied, {}, shared, (len(seeds), 1))
+    return Crossed(own, varied, shared, (len(seeds), len(values)))
+
+
+@dataclass
+class Simulated:
+    """What all batches left behind, arm by arm.
+
+    Attributes:
+        times: of the recordings (runs × arms × records).
+        observed: by name, (runs × arms × records × …); NaN where an arm does not record it, or not that far.
+        concluded: by name, (runs × arms × …).
+        failures: by run.
+        records: how many recordings are done by all arms.
+        seconds: that it took.
+        warm_seconds: that it would take with everything compiled.
+        steps: of all runs and arms together.
+    """
+
+    times: np.ndarray
+    observed: dict[str, np.ndarray]
+    concluded: dict[str, np.ndarray]
+    failures: list[Failure] = field(default_factory=list)
+    records: int = 0
+    seconds: float = 0.0
+    warm_seconds: float = 0.0
+    steps: int = 0
+
+    @property
+    def interrupted(self) -> bool:
+        return self.records < self.times.shape[2]
 
 
 def simulate(
@@ -53,112 +169,138 @@ def simulate(
     *,
     label: str,
     checkpoint: Checkpoint | None = None,
-    listen: Callable[[int, dict[str, np.ndarray]], None] | None = None,
-) -> Outcome:
-    """Drive runs of one structure as one batch; ``listen`` hears of every chunk, as in `drive`."""
+    listen: Listen | None = None,
+) -> Simulated:
+    """Drive all arms of all runs, batch by batch; ``listen`` hears of every chunk, as in `drive`, of all arms."""
     check_platforms()
     with double():
-        builder = Builder.of(experiment, runs[0].config)
-        return drive(builder, inputs_of(runs), label=label, checkpoint=checkpoint, listen=listen)
+        work = batches(experiment, runs)
+        outcomes: list[Outcome] = []
+        for number, batch in enumerate(work):
+            kept = checkpoint and _own_checkpoint(checkpoint, number, len(work))
+            heard = listen and _heard(listen, work, outcomes)
+            outcomes.append(drive(batch.builder, batch.inputs, label=label, checkpoint=kept, listen=heard))
+            if outcomes[-1].interrupted:
+                break
+        return _joined(experiment, runs, work, outcomes)
+
+
+def _own_checkpoint(checkpoint: Checkpoint, number: int, count: int) -> Checkpoint:
+    """Of one batch; one that ends before others begin is kept to its end."""
+    path = checkpoint.path
+    own = path if number == 0 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+    return replace(checkpoint, path=own, last=number + 1 < count)
+
+
+def _heard(listen: Listen, work: list[Batch], done: list[Outcome]) -> Listen:
+    """Tell of all arms; those whose batch has not begun have recorded nothing."""
+
+    def hear(records: int, observed: dict[str, np.ndarray]) -> None:
+        parts = [*(outcome.observed for outcome in done), observed]
+        furthest = max([records, *(outcome.records for outcome in done)])
+        listen(furthest, _by_arm(work[: len(parts)], parts, sum(len(batch.arms) for batch in work)))
+
+    return hear
+
+
+def _joined(experiment: Experiment, runs: Sequence[Run], work: list[Batch], outcomes: list[Outcome]) -> Simulated:
+    arms, done = sum(len(batch.arms) for batch in work), work[: len(outcomes)]
+    times = _by_arm(done, [{"times": outcome.times} for outcome in outcomes], arms)["times"]
+    begun = len(outcomes) == len(work)
+    return Simulated(
+        times,
+        _by_arm(done, [outcome.observed for outcome in outcomes], arms),
+        _by_arm(done, [outcome.concluded for outcome in outcomes], arms) if begun else {},
+        [
+            _placed(failure, batch, experiment, runs)
+            for batch, outcome in zip(done, outcomes, strict=True)
+            for failure in outcome.failures
+        ],
+        min(outcome.records for outcome in outcomes) if begun else 0,
+        sum(outcome.seconds for outcome in outcomes),
+        sum(outcome.warm_seconds for outcome in outcomes),
+        sum(outcome.steps for outcome in outcomes),
+    )
+
+
+def _placed(failure: Failure, batch: Batch, experiment: Experiment, runs: Sequence[Run]) -> Failure:
+    """A failure with the number of its run, and the arm it happened in if there are several."""
+    run, place = (int(at) for at in np.argwhere(batch.order == failure.run)[0])
+    if experiment.arms is None or not experiment.arms.dims:
+        return replace(failure, run=run)
+    labels = experiment.arms_at(runs[run].config)[batch.arms[place]].labels
+    where = ", ".join(f"{name} {value}" for name, value in labels.items())
+    return replace(failure, run=run, arm=where)
+
+
+def _by_arm(work: Sequence[Batch], parts: Sequence[dict[str, np.ndarray]], arms: int) -> dict[str, np.ndarray]:
+    """What batches hold by name, as (runs × arms × …); where sizes differ, NaN (or zero) fills up."""
+    found: dict[str, np.ndarray] = {}
+    for name in dict.fromkeys(name for part in parts for name in part):
+        own = [(batch, part[name]) for batch, part in zip(work, parts, strict=True) if name in part]
+        if len(own) == 1 and len(own[0][0].arms) == arms:
+            found[name] = own[0][1][own[0][0].order]
+            continue
+        shape = tuple(np.max([values.shape[1:] for _, values in own], axis=0))
+        kind = np.result_type(*(values.dtype for _, values in own))
+        fill = np.nan if np.issubdtype(kind, np.floating) else 0
+        found[name] = np.full((len(work[0].order), arms, *shape), fill, kind)
+        for batch, values in own:
+            inner = tuple(slice(0, size) for size in values.shape[1:])
+            for place, arm in enumerate(batch.arms):
+                found[name][(slice(None), arm, *inner)] = values[batch.order[:, place]]
+    return found
+
+
+@partial(brief_jit, static_argnums=0)
+def _starts(builder: Builder, inputs: Any) -> Any:
+    def one(inputs: dict[str, Any]) -> Any:
+        return builder.configured(inputs).start(jax.random.key(inputs["seed"]))
+
+    return every_run(one, inputs)
+
+
+def starts_of(batch: Batch) -> Any:
+    """The starts of all runs and arms of a batch of models, drawn as the simulation draws them."""
+    return _starts(batch.builder, batch.inputs)
+
+
+def times_of(experiment: Experiment, run: Run) -> np.ndarray:
+    """When the first arm of a run is recorded, without running it; compiled once for each structure."""
+    with double():
+        batch = batches(experiment, [run])[0]
+        return np.asarray(_times(batch.builder, alone(batch.inputs, 0)))
+
+
+@partial(brief_jit, static_argnums=0)
+def _times(builder: Builder, inputs: Any) -> Any:
+    return builder(inputs).times
 
 
 def bytes_per_run(experiment: Experiment, run: Run) -> int:
-    """How much memory the recordings of one run take, found without computing it."""
+    """How much memory the recordings of one run take, all arms together, found without computing it."""
 
     def recordings(process: Process) -> Any:
         return process.observe(process.initial), process.conclude(process.initial), process.times
 
-    seen, last, times = _shapes(experiment, run, recordings)
-    return bytes_of(seen) * times.shape[0] + bytes_of(last)
+    def needed(shapes: Any) -> int:
+        seen, last, times = shapes
+        return bytes_of(seen) * times.shape[0] + bytes_of(last)
+
+    return _total(experiment, run, recordings, needed)
 
 
 def bytes_of_state(experiment: Experiment, run: Run) -> int:
-    """How much memory the state of one run takes, found without computing it."""
-    return bytes_of(_shapes(experiment, run, lambda process: process.initial))
+    """How much memory the state of one run takes, all arms together, found without computing it."""
+    return _total(experiment, run, lambda process: process.initial, bytes_of)
 
 
-def _shapes(experiment: Experiment, run: Run, look: Callable[[Process], Any]) -> Any:
-    """The shapes of what is looked at in the process of one run."""
+def _total(experiment: Experiment, run: Run, look: Callable[[Process], Any], size: Callable[[Any], int]) -> int:
+    """The size of what is looked at in the processes of all arms of one run."""
     check_platforms()
-    builder = Builder.of(experiment, run.config)
     with double():
-        alone = jax.tree.map(lambda leaf: leaf[0], inputs_of([run]))
-        return jax.eval_shape(lambda inputs: look(builder(inputs)), alone)
-
-
-def dataset(experiment: Experiment, runs: Sequence[Run], outcome: Outcome) -> xr.Dataset:
-    """The recordings of a batch with named dimensions and coordinates, and what is measured on them."""
-    done = slice(0, outcome.records)
-    recorded = {name: values[:, done] for name, values in outcome.observed.items()} | outcome.concluded
-    variables = {name: _labelled(experiment, name, values) for name, values in recorded.items()}
-    data = _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, outcome.times[:, done])))
-    return data.assign(experiment.measure(data))
-
-
-def on_own_clocks(experiment: Experiment, data: xr.Dataset, times: np.ndarray) -> xr.Dataset:
-    """The same data with the recordings numbered, and each run's times beside them, whether or not runs share them."""
-    numbers = ("time", np.arange(times.shape[1]), {"units": "recording"})
-    clock = (("run", "time"), times, {"units": experiment.time_unit})
-    return data.drop_vars("clock", errors="ignore").assign_coords(time=numbers, clock=clock)
-
-
-def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr.Dataset | None:
-    """What theory says of each run, at the recordings' times."""
-    answers: list[Mapping[str, Any]] = []
-    outlook = Outlook(f"the theory of {experiment.name}", Counted(0, len(runs)), len(runs))
-    with double(), outlook.watched():
-        for run, grid in zip(runs, times, strict=True):
-            solution = experiment.theory(run.config, jax.random.key(run.seed))
-            if solution is None:
-                return None
-            answers.append({name: np.asarray(values) for name, values in solution(grid).items()})
-            outlook.tick(lambda: Counted(len(answers), len(runs)), len(runs) - len(answers))
-    variables = {
-        name: _labelled(
-            experiment, name, np.stack([answer[name][-1] if kind.final else answer[name] for answer in answers])
+        return sum(
+            len(batch.arms)
+            * size(jax.eval_shape(lambda inputs, b=batch: look(b.builder(inputs)), alone(batch.inputs, 0)))
+            for batch in batches(experiment, [run])
         )
-        for name, kind in experiment.variables.items()
-        if name in answers[0]
-    }
-    return _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, times)))
-
-
-def inputs_of(runs: Sequence[Run]) -> dict[str, Any]:
-    """What differs between the runs of a batch, as the arrays the compiled program takes (inside `double`)."""
-    names = runs[0].config.fields_of_kind("continuous")
-    fields = {name: jnp.asarray([getattr(run.config, name) for run in runs], dtype=jnp.float64) for name in names}
-    return {"fields": fields, "seed": jnp.asarray([run.seed for run in runs])}
-
-
-def _labelled(experiment: Experiment, name: str, values: np.ndarray) -> tuple:
-    """Values with the dimensions, the label and the unit the experiment declares for them."""
-    if name not in experiment.variables:
-        raise FestinaError(f"{experiment.name} records `{name}` but does not declare it in `variables`")
-    declared = experiment.variables[name]
-    dims = (*declared.leading, *declared.dims)
-    if len(dims) != values.ndim:
-        raise FestinaError(
-            f"{experiment.name} declares `{name}` with dimensions {dims}, but records shape {values.shape}"
-        )
-    return dims, values, {"long_name": declared.label, "units": declared.unit}
-
-
-def _numbered(data: xr.Dataset) -> xr.Dataset:
-    """Give dimensions without values of their own the numbers 0, 1, 2, …, so that unequal sizes can be joined."""
-    bare = [name for name in data.dims if name not in data.coords and name != "run"]
-    return data.assign_coords({name: np.arange(data.sizes[name]) for name in bare})
-
-
-def _coordinates(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> dict[str, Any]:
-    config = runs[0].config
-    shared = bool(np.all(times == times[:1]))
-    clock = ("time", times[0]) if shared else ("time", np.arange(times.shape[1]))
-    coordinates: dict[str, Any] = {
-        "seed": ("run", np.asarray([run.seed for run in runs])),
-        "time": (*clock, {"units": experiment.time_unit if shared else "recording"}),
-    }
-    if not shared:
-        coordinates["clock"] = (("run", "time"), times, {"units": experiment.time_unit})
-    for name in config.fields_of_kind("continuous"):
-        coordinates[f"config_{name}"] = ("run", np.asarray([getattr(run.config, name) for run in runs], float))
-    return coordinates | {name: (name, np.asarray(values)) for name, values in experiment.coordinates(config).items()}

@@ -129,5 +129,6 @@ def _settle() -> None:
 @lru_cache(maxsize=4)
 def _plan_of(folder: Path) -> Plan:
     """The plan of a sweep; a worker reads it once."""
-    check_code(folder)
-    return stored_plan(folder)
+    plan = stored_plan(folder)
+    check_code(folder, plan)
+    return plan

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from festina.errors import FestinaError, StoreError, one_line
-from festina.learning.checkpoint import write_json
+from festina.files import write_json
 
 
 class Damaged(StoreError):

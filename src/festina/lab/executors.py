@@ -10,12 +10,12 @@ from typing import Protocol
 
 from festina.errors import require
 from festina.lab import cores
+from festina.lab.batch import Simulated
 from festina.lab.crew import Crew, runs_done
 from festina.lab.folder import unmarked
 from festina.lab.plan import Plan, Tile
 from festina.lab.registry import is_known
 from festina.lab.worker import work
-from festina.learning.loop import Outcome
 
 Tell = Callable[[int], None]
 START_UP = 5.0  # seconds in which worker processes are there and have compiled
@@ -34,7 +34,7 @@ class InProcess:
     def finish(self, folder: Path, plan: Plan, tell: Tell) -> None:
         done = runs_done(folder, plan)
 
-        def count(tile: Tile, outcome: Outcome) -> None:
+        def count(tile: Tile, outcome: Simulated) -> None:
             nonlocal done
             done += tile.runs
             tell(done)
@@ -67,7 +67,7 @@ class Processes:
             Crew(folder, min(count, left)).run(plan, tell)
             return
 
-        def enough(tile: Tile, outcome: Outcome) -> bool:
+        def enough(tile: Tile, outcome: Simulated) -> bool:
             nonlocal left
             left -= 1
             tell(runs_done(folder, plan))

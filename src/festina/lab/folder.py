@@ -12,9 +12,10 @@ from festina.experiment import Experiment
 from festina.lab import tiles
 from festina.lab.axes import Axis, checked
 from festina.lab.damage import Damaged, read_sealed, write_sealed
+from festina.lab.identity import identity
 from festina.lab.locks import claimed, exclusive
 from festina.lab.plan import Plan, Tile, make_plan
-from festina.lab.provenance import code_digest, digest, own_code, provenance
+from festina.lab.provenance import digest, provenance
 from festina.lab.registry import find
 from festina.lab.store import check_writable, set_aside
 
@@ -22,8 +23,8 @@ CARD = "sweep.json"
 
 
 def sweep_folder(store: Path, plan: Plan) -> Path:
-    """Where a sweep lives: the same question always in the same folder."""
-    return store / plan.experiment.name / f"sweep-{digest(plan.question(), own_code(plan.experiment))}"
+    """Where a sweep lives: the same question, asked of the same code, always in the same folder."""
+    return store / plan.experiment.name / f"sweep-{digest(plan.question(), identity(plan.experiment))}"
 
 
 def prepare(folder: Path, plan: Plan) -> None:
@@ -33,8 +34,7 @@ def prepare(folder: Path, plan: Plan) -> None:
         if is_sweep(folder):
             _mend_card(folder)
         if not (folder / CARD).exists():
-            write_sealed(folder / CARD, {"question": plan.question(), **provenance()})
-    check_code(folder)
+            write_sealed(folder / CARD, {"question": plan.question(), **provenance(plan.experiment)})
     if json.dumps(read_card(folder)["question"]) != json.dumps(plan.question()):
         raise StoreError(f"{folder} holds another sweep than its name says; choose another store")
 
@@ -54,13 +54,13 @@ def _mend_card(folder: Path) -> None:
         warnings.warn(f"{damage.what}; {fate}written anew", FestinaWarning, stacklevel=4)
 
 
-def check_code(folder: Path) -> None:
+def check_code(folder: Path, plan: Plan) -> None:
     """Refuse to go on with what another version of the code began: the bits would not match."""
-    known, own = read_card(folder), provenance()
-    if known["code"] != code_digest():
+    known, own = read_card(folder), provenance(plan.experiment)
+    if known["code"] != own["code"]:
         raise StoreError(
             f"{folder} was begun by festina {known['version']} (code {known['code']}), this is "
-            f"{own['version']} (code {code_digest()}); finish it with that version, or choose another store"
+            f"{own['version']} (code {own['code']}); finish it with that version, or ask for it anew"
         )
 
 

@@ -12,11 +12,11 @@ import xarray as xr
 import zarr
 
 from festina.errors import StoreError
+from festina.files import write_json
 from festina.lab import tiles
 from festina.lab.damage import damage_named
 from festina.lab.locks import exclusive
 from festina.lab.plan import Group
-from festina.learning.checkpoint import write_json
 
 
 def write_tile(

@@ -7,32 +7,12 @@ import subprocess
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from inspect import getfile
 from pathlib import Path
 from typing import Any
 
 from festina._version import __version__
-
-PACKAGE = Path(__file__).resolve().parent.parent
-
-
-@cache
-def code_digest() -> str:
-    """A hash of festina's own source, so that a changed formula never answers with an old result."""
-    digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def own_code(experiment: object) -> str:
-    """A hash of an experiment's own file if it is none of festina's, which `code_digest` covers."""
-    try:
-        path = Path(getfile(type(experiment))).resolve()
-        return "" if PACKAGE in path.parents else hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    except (OSError, TypeError):  # typed in at a prompt: there is no file to tell one version from another
-        return str(id(type(experiment)))
+from festina.experiment import Experiment
+from festina.lab.identity import identity
 
 
 @cache
@@ -53,16 +33,19 @@ def _git(*words: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def provenance() -> dict[str, Any]:
-    """What is written into every result."""
+def provenance(experiment: Experiment) -> dict[str, Any]:
+    """What is written into every result of an experiment."""
+    return {"code": identity(experiment), "created": datetime.now(UTC).isoformat(timespec="seconds"), **machinery()}
+
+
+def machinery() -> dict[str, Any]:
+    """Which festina this is, and what it runs on."""
     return {
         "version": __version__,
-        "code": code_digest(),
         "commit": commit(),
         "jax": version("jax"),
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "precision": "float64",
     }
 

@@ -7,9 +7,12 @@ from inspect import isclass
 from pkgutil import iter_modules, walk_packages
 from types import ModuleType
 
-from festina import experiments
+from festina import experiments, models
+from festina.arms import Arms
 from festina.errors import FestinaError, UnknownName
 from festina.experiment import Experiment
+from festina.figures.model import ModelExperiment
+from festina.model import Model
 
 GROUP = "festina.experiments"
 
@@ -27,12 +30,14 @@ def builtin_names() -> tuple[str, ...]:
 
 def find(name: str) -> Experiment:
     """The experiment of a name, or an error with the nearest names."""
+    if name.startswith("model/"):
+        return experiment_of(_model(name.removeprefix("model/")))
     if name in builtin_names():
         return _experiment_in(import_module(f"{experiments.__name__}.{name.replace('/', '.')}"))
     for entry in entry_points(group=GROUP):
         if entry.name == name:
             return _loaded(entry)
-    raise UnknownName("experiment", name, names())
+    raise UnknownName("experiment", name, runnable_names())
 
 
 def is_known(experiment: Experiment) -> bool:
@@ -43,9 +48,50 @@ def is_known(experiment: Experiment) -> bool:
         return False
 
 
+@cache
+def model_names() -> dict[str, str]:
+    """The models there are: their names on the command line, and the names of their classes."""
+    return {getattr(models, kind).name: kind for kind in models.MODELS}
+
+
+def all_models() -> list[Experiment]:
+    """Every model, as what the lab runs."""
+    return [find(f"model/{name}") for name in sorted(model_names())]
+
+
+def _model(name: str) -> type[Model]:
+    if name not in model_names():
+        raise UnknownName("model", name, model_names())
+    return getattr(models, model_names()[name])
+
+
+@cache
+def _kind_of(model: type[Model]) -> type[Experiment]:
+    body = {
+        "name": f"model/{model.name}",
+        "sources": model.sources,
+        "arms": Arms(model),
+        "presets": model.presets,
+        "quick": model.quick,
+        "__doc__": model.__doc__,
+        "__module__": model.__module__,
+    }
+    return type(f"{model.__name__}Experiment", (ModelExperiment,), body)
+
+
+def experiment_of(model: type[Model]) -> Experiment:
+    """A model by itself, as the lab runs it: one arm, and no claims but that simulation and theory agree."""
+    return _kind_of(model)()
+
+
 def names() -> tuple[str, ...]:
-    """All names, built in or registered."""
+    """The names of all experiments, built in or registered."""
     return tuple(sorted({*builtin_names(), *(entry.name for entry in entry_points(group=GROUP))}))
+
+
+def runnable_names() -> tuple[str, ...]:
+    """The names of all that the lab runs: experiments and models."""
+    return (*names(), *(f"model/{name}" for name in sorted(model_names())))
 
 
 def all_experiments() -> list[Experiment]:

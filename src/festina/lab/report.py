@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from festina._version import __version__
-from festina.lab.style import FORMATS, draw, figure_paths, is_drawn
-from festina.lab.tables import rerun_command, seeds_of, value_text
+from festina.lab.pictures import FORMATS, draw, figure_paths, is_drawn
+from festina.lab.question import Question
+from festina.lab.tables import seeds_of, value_text
 from festina.lab.typesetting import inline, numbers, paragraph
 from festina.verdicts import KINDS, MARKS, counts, headline, summary
 from festina.wording import duration
@@ -58,7 +59,7 @@ def write_report(
         title: the heading.
         further: what comes after the experiments.
     """
-    from festina.learning.checkpoint import write_atomically
+    from festina.files import write_atomically
 
     page = report_page(entries, title, further)
 
@@ -274,7 +275,7 @@ def _origin(result: Result) -> str:
         "Computed": f"{_moment(attrs.get('created', ''))}, in {duration(float(attrs.get('seconds', float('nan'))))}",
     }
     rows = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text)
-    return f"<h4>To run it again</h4><pre>{escape(rerun_command(result))}</pre><dl>{rows}</dl>"
+    return f"<h4>To run it again</h4><pre>{escape(Question.answered_by(result).command)}</pre><dl>{rows}</dl>"
 
 
 def _span(seeds: list[int]) -> str:

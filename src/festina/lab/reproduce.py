@@ -104,8 +104,8 @@ def reproduce(
 
 
 def _attempt(entry: Entry, **options: Any) -> Entry:
+    from festina.lab.pictures import ensure_figure
     from festina.lab.run import run
-    from festina.lab.style import ensure_figure
 
     if entry.experiment is None:
         return entry

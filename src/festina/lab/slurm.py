@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from festina.errors import FestinaError, require
+from festina.files import write_atomically
 from festina.lab.plan import Plan
-from festina.learning.checkpoint import write_atomically
 
 SCRIPT = "slurm.sh"
 

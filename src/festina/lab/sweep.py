@@ -16,7 +16,7 @@ from festina.lab.folder import check_code, prepare, stored_plan, sweep_folder, u
 from festina.lab.opened import open_sweep
 from festina.lab.plan import Plan, make_plan
 from festina.lab.registry import find
-from festina.lab.worker import check_names, inspect
+from festina.lab.worker import check_names, inspect, is_damaged
 from festina.learning.outlook import Counted, Outlook
 from festina.learning.progress import Progress
 
@@ -76,8 +76,10 @@ def resume(folder: str | Path, *, executor: Executor | None = None, experiment: 
         experiment: that is swept, if festina does not know it by name.
     """
     folder = Path(folder)
-    check_code(folder)
-    return finish(folder, stored_plan(folder, experiment), executor)
+    plan = stored_plan(folder, experiment)
+    if any(unmarked(folder, plan)) or is_damaged(folder, plan):  # what is whole can be read by any version
+        check_code(folder, plan)
+    return finish(folder, plan, executor)
 
 
 def planned(

@@ -70,30 +70,6 @@ def run_command(name: str, budget: str, fields: Mapping[str, Any], options: Mapp
     return shlex.join(words)
 
 
-def rerun_command(result: Result) -> str:
-    """The exact command that gives a result again."""
-    return run_command(result.experiment.name, *what_was_asked(result))
-
-
-def what_was_asked(result: Result) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """The budget of a result, and those of its fields and of its options that are not the budget's own."""
-    budget = result.data.attrs.get("budget", "full")
-    experiment = result.experiment
-    usual = experiment.configure(budget)
-    fields = {
-        name: getattr(result.config, name)
-        for name in type(result.config).model_fields
-        if getattr(result.config, name) != getattr(usual, name)
-    }
-    seeds = seeds_of(result)
-    options = {}
-    if len(seeds) != experiment.seeds_at(budget):
-        options["seeds"] = len(seeds)
-    if seeds and seeds[0] != 0:
-        options["first_seed"] = seeds[0]
-    return budget, fields, options
-
-
 def seeds_of(result: Result) -> list[int]:
     """The seeds of a result's runs."""
     return [int(seed) for seed in result.data["seed"].values]
@@ -118,6 +94,8 @@ def as_json(value: Any) -> Any:
 
 def result_json(result: Result) -> dict[str, Any]:
     """A result without its data, for machines."""
+    from festina.lab.question import Question  # which builds on this module
+
     attrs = result.data.attrs
     return as_json(
         {
@@ -135,6 +113,6 @@ def result_json(result: Result) -> dict[str, Any]:
             "version": attrs.get("version"),
             "commit": attrs.get("commit"),
             "created": attrs.get("created"),
-            "command": rerun_command(result),
+            "command": Question.answered_by(result).command,
         }
     )

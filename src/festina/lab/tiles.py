@@ -15,11 +15,10 @@ import numpy as np
 import zarr
 
 from festina.errors import FestinaWarning, StoreError
+from festina.files import write_json
 from festina.lab.damage import Damaged, damage_named
 from festina.lab.plan import Group, Tile
-from festina.lab.provenance import code_digest
 from festina.lab.store import hashes, set_aside
-from festina.learning.checkpoint import write_json
 
 CARDS = "tiles"
 DATA = "data.zarr"
@@ -146,7 +145,7 @@ def _read(path: Path) -> dict[str, Any]:
 def write_group_card(folder: Path, number: int) -> None:
     """Keep the hashes of a group just allocated: its metadata and the arrays that no run changes."""
     files = (path for path in group_path(folder, number).rglob("*") if path.is_file())
-    write_json(group_card(folder, number), {"code": code_digest(), "files": hashes(folder, files)})
+    write_json(group_card(folder, number), {"files": hashes(folder, files)})
 
 
 def write_tile_card(folder: Path, number: int, start: int, tile: int, arrays: Sequence[str]) -> None:
@@ -168,7 +167,7 @@ def is_damaged(folder: Path, number: int, group: Group) -> bool:
 
 def mend(folder: Path, number: int, group: Group) -> None:
     """Compare a group with its cards; what is damaged is named, set aside or marked as not done."""
-    trouble = _group_trouble(folder, number) or _other_code(folder, number)
+    trouble = _group_trouble(folder, number)
     if trouble:
         _retire_group(folder, number, trouble)
     for start, stop, trouble in _damaged_tiles(folder, number, group):
@@ -201,13 +200,6 @@ def _group_trouble(folder: Path, number: int) -> str:
         return _difference(listed, found)
     except Exception:  # whatever a damaged card holds: it is damaged
         return f"{path.relative_to(folder)} is not readable"
-
-
-def _other_code(folder: Path, number: int) -> str:
-    """What says that other code computed a group: nobody noticed if the card of the sweep was lost meanwhile."""
-    path = group_card(folder, number)
-    same = not path.exists() or _read(path).get("code") == code_digest()
-    return "" if same else f"{path.relative_to(folder)} is of another version"
 
 
 def _retire_group(folder: Path, number: int, trouble: str) -> None:

@@ -123,7 +123,8 @@ def section(own: OwnNetwork) -> Section:
 
 def _drawn(comparison: Comparison) -> bytes:
     from festina._lazy import plt
-    from festina.lab.style import encoded, style
+    from festina.figures.style import style
+    from festina.lab.pictures import encoded
 
     with style():
         figure = comparison.plot(most=12)

@@ -13,12 +13,13 @@ import xarray as xr
 
 from festina.errors import ArgumentError, Interrupted, require
 from festina.lab import tiles
-from festina.lab.batch import dataset, on_own_clocks, simulate
+from festina.lab.answer import recorded
+from festina.lab.batch import Simulated
 from festina.lab.folder import unmarked
 from festina.lab.grid import write_tile
+from festina.lab.labelled import on_own_clocks
 from festina.lab.locks import claimed, shared
 from festina.lab.plan import Plan, Tile
-from festina.learning.loop import Outcome
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def work(
     *,
     shard: Shard | None = None,
     begin: float = 0.0,
-    tell: Callable[[Tile, Outcome], bool | None] = lambda tile, outcome: None,
+    tell: Callable[[Tile, Simulated], bool | None] = lambda tile, outcome: None,
 ) -> bool:
     """Compute every tile that is not done and that nobody else is computing; whether it was told to end before.
 
@@ -83,13 +84,13 @@ def _in_turn(folder: Path, plan: Plan, shard: Shard, begin: float) -> list[Tile]
     return left[first:] + left[:first]
 
 
-def computed(plan: Plan, tile: Tile) -> tuple[Outcome, xr.Dataset]:
+def computed(plan: Plan, tile: Tile) -> tuple[Simulated, xr.Dataset]:
     """The outcome of one tile, and its data as it is to be written."""
     runs = plan.groups[tile.group].padded(tile.start, tile.stop)
-    outcome = simulate(plan.experiment, runs, label=f"runs {tile.start + 1}–{tile.stop}")
+    outcome, data = recorded(plan.experiment, runs, label=f"runs {tile.start + 1}–{tile.stop}")
     if outcome.interrupted:
         raise Interrupted("sweep interrupted; finished batches are kept, ask again to go on")
-    data = on_own_clocks(plan.experiment, dataset(plan.experiment, runs, outcome), outcome.times)
+    data = on_own_clocks(plan.experiment, data, outcome.times)
     if plan.variables is not None:
         check_names(plan.variables, [str(name) for name in data.data_vars])
         data = data[list(plan.variables)]
@@ -106,7 +107,7 @@ def check_names(variables: Collection[str] | None, known: Collection[str]) -> No
         raise ArgumentError(f"Argument `variables` must name some of {', '.join(sorted(known))}, but {names}.")
 
 
-def compute(folder: Path, plan: Plan, tile: Tile) -> Outcome:
+def compute(folder: Path, plan: Plan, tile: Tile) -> Simulated:
     """Compute one tile and write it."""
     group = plan.groups[tile.group]
     outcome, data = computed(plan, tile)

@@ -4,7 +4,7 @@ from festina.learning.closure import closed_process, compressed, compressed_by_r
 from festina.learning.descent import descent_process, scaled_by, stages_by_time
 from festina.learning.failure import Failure
 from festina.learning.flow import Tolerance, flow_process
-from festina.learning.joint import Arm, JointDescent, View, joint_process, stacked
+from festina.learning.joint import JointDescent, View, joint_process
 from festina.learning.learn import descent, flow
 from festina.learning.loop import Checkpoint, Outcome, drive
 from festina.learning.posterior import Chain, annealed, constant, posterior_process
@@ -18,7 +18,6 @@ __all__ = [
     "MALA",
     "NUTS",
     "Abstracted",
-    "Arm",
     "Chain",
     "Checkpoint",
     "CrossEntropy",
@@ -47,7 +46,6 @@ __all__ = [
     "joint_process",
     "posterior_process",
     "scaled_by",
-    "stacked",
     "stages_by_time",
     "stream_rule",
 ]

@@ -2,10 +2,7 @@
 
 import hashlib
 import json
-import os
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,23 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from festina.errors import FestinaWarning, StoreError
+from festina.files import write_atomically
 
 ARCHIVE = b"PK"  # how a NumPy archive begins
-
-
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let ``write`` fill a temporary neighbour, then put it in place in one move."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def fingerprint(*parts: Any) -> str:
@@ -44,16 +27,6 @@ def fingerprint(*parts: Any) -> str:
         digest.update(np.ascontiguousarray(leaf).tobytes() if is_array else repr(leaf).encode())
         digest.update(b"|")
     return digest.hexdigest()
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write JSON whole or not at all."""
-    text = json.dumps(content, indent=1)
-    write_atomically(path, lambda temporary: _write_text(temporary, text))
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def save(path: Path, mark: str, progress: int, arrays: dict[str, np.ndarray], notes: dict[str, Any]) -> None:

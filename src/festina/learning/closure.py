@@ -15,10 +15,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from festina.errors import require
-from festina.learning.joint import Arm, Watch, joint_process
+from festina.learning.joint import JointDescent, Watch, joint_process
 from festina.learning.process import Process
 from festina.networks.abstraction import NeuronGated, PathGated
 from festina.precision import precise
+from festina.worlds.blocks import Blocks
 from festina.worlds.tasks import Tasks
 
 
@@ -42,7 +43,8 @@ def compressed_by_row(network: PathGated | NeuronGated, tasks: Tasks) -> tuple[A
 
 def closed_process(
     network: PathGated,
-    arms: Arm,
+    rule: JointDescent,
+    blocks: Blocks,
     tasks: Tasks,
     key: Array,
     *,
@@ -57,12 +59,13 @@ def closed_process(
     What is observed sees students and teachers as 1 × (P + M) matrices: loss, gates, norms and overlaps are exact,
     alignments of single rows are not to be had (`compressed_by_row` keeps them).
     """
-    costly = arms.rule.regularizer.costs_weights
-    require(not costly, "arms", "put no cost on weights, whose columns the closure does not know", "with such a cost")
+    costly = rule.regularizer.costs_weights
+    require(not costly, "rule", "put no cost on weights, whose columns the closure does not know", "with such a cost")
     small, goals = compressed(network, tasks)
     return joint_process(
         small,
-        arms,
+        rule,
+        blocks,
         goals,
         key,
         step_size=step_size,

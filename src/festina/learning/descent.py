@@ -12,6 +12,7 @@ from festina.errors import require
 from festina.learning.process import Observed, Process, State
 
 Update = Callable[[Any, Any, Any], Any]
+Stages = Callable[[Int[Array, ""], Any], Any]
 
 BULK = 128  # steps whose data are drawn together: random numbers are cheaper by the thousand
 LONGEST = 2**20  # steps that are numbered together
@@ -25,7 +26,7 @@ def descent_process(
     records: int,
     steps_per_record: int,
     observe: Callable[[State], Observed],
-    stage_at: Callable[[Int[Array, ""], Any], Any] = lambda step, memory: jnp.asarray(0),
+    stage_at: Stages = lambda step, memory: jnp.asarray(0),
     draw: Callable[[Array], Any] | None = None,
     memory: Any = None,
 ) -> Process:
@@ -46,40 +47,77 @@ def descent_process(
         draw: what is seen in a step, from its key alone (`no_data` for nothing); unless given, the key itself.
         memory: what never changes and is costly to make, such as a world; it is made once and then carried along.
     """
+    step_size = jnp.asarray(step_size, float)
+
+    def take(parameters: Any, memory: Any, first: Int[Array, ""], steps: int) -> Any:
+        return descend(rate, parameters, key, first, steps, step_size, stage_at, draw, memory)
+
+    return stepping_process(take, parameters, step_size, records, steps_per_record, observe, memory)
+
+
+def stepping_process(
+    take: Callable[[Any, Any, Int[Array, ""], int], Any],
+    parameters: Any,
+    step_size: Float[Array, ""],
+    records: int,
+    steps_per_record: int,
+    observe: Callable[[State], Observed],
+    memory: Any = None,
+) -> Process:
+    """A dynamics of numbered steps: ``take(parameters, memory, first, steps)`` takes some, the first being ``first``.
+
+    Steps are numbered by the recordings, which all arms of a seed have in common, and not by what each has counted:
+    what depends on the number of a step and on the seed alone is then computed once for all of them.
+    """
     require(records >= 1, "records", "be at least 1", records)
     require(steps_per_record >= 1, "steps_per_record", "be at least 1", steps_per_record)
-    step_size = jnp.asarray(step_size, float)
+
+    def moved(state: State, first: Int[Array, ""], steps: int) -> State:
+        done = first + steps
+        parameters = take(state.parameters, state.memory, first, steps)
+        return State(done.astype(step_size.dtype) * step_size, done, parameters, state.memory)
+
+    def advance(state: State, index: Int[Array, ""]) -> State:
+        return moved(state, ((index - 1) * steps_per_record).astype(state.step.dtype), steps_per_record)
+
+    times = jnp.arange(records + 1).astype(step_size.dtype) * (steps_per_record * step_size)
+    start = State.start(parameters, times[0], memory)
+    one = lambda state: moved(state, state.step, 1)  # noqa: E731
+    return Process(start, advance, observe, times, one, steps=records * steps_per_record)
+
+
+def descend(
+    rate: Update,
+    parameters: Any,
+    key: Array,
+    first: Int[Array, ""],
+    steps: int,
+    step_size: Float[Array, ""],
+    stage_at: Stages,
+    draw: Callable[[Array], Any] | None = None,
+    memory: Any = None,
+) -> Any:
+    """The parameters after some steps, of which the first has the number ``first``; see `descent_process`."""
 
     def key_at(step: Int[Array, ""]) -> Array:
         return draws.fold_in(key, step)
 
-    def move(parameters: Any, step: Int[Array, ""], data: Any, memory: Any) -> Any:
-        change = rate(parameters, data, stage_at(step, memory))
-        return jax.tree.map(lambda p, c: p + step_size.astype(p.dtype) * c, parameters, change)
+    def body(parameters: Any, given: tuple[Any, Any]) -> tuple[Any, None]:
+        number, drawn = given
+        data = key_at(number) if draw is None else drawn
+        change = rate(parameters, data, stage_at(number, memory))
+        return jax.tree.map(lambda p, c: p + step_size.astype(p.dtype) * c, parameters, change), None
 
-    def many(state: State, steps: int) -> State:
-        numbers = state.step + jnp.arange(steps, dtype=state.step.dtype)
+    def many(parameters: Any, first: Int[Array, ""]) -> Any:
+        numbers = first + jnp.arange(bulk, dtype=first.dtype)
         drawn = None if draw is None else jax.vmap(draw)(jax.vmap(key_at)(numbers))
+        return jax.lax.scan(body, parameters, (numbers, drawn))[0]
 
-        def body(parameters: Any, given: tuple[Any, Any]) -> tuple[Any, None]:
-            number, data = given
-            return move(parameters, number, key_at(number) if draw is None else data, state.memory), None
-
-        parameters = jax.lax.scan(body, state.parameters, (numbers, drawn))[0]
-        done = state.step + steps
-        return State(done.astype(step_size.dtype) * step_size, done, parameters, state.memory)
-
-    bulk = _largest_divisor(steps_per_record, LONGEST if draw in (None, no_data) else BULK)
-    pieces = steps_per_record // bulk
-
-    def advance(state: State, index: Int[Array, ""]) -> State:
-        if pieces == 1:
-            return many(state, bulk)
-        return jax.lax.scan(lambda state, _: (many(state, bulk), None), state, None, length=pieces)[0]
-
-    times = jnp.arange(records + 1).astype(step_size.dtype) * (steps_per_record * step_size)
-    start = State.start(parameters, times[0], memory)
-    return Process(start, advance, observe, times, lambda state: many(state, 1), steps=records * steps_per_record)
+    bulk = _largest_divisor(steps, LONGEST if draw in (None, no_data) else BULK)
+    if bulk == steps:
+        return many(parameters, first)
+    starts = first + bulk * jnp.arange(steps // bulk, dtype=first.dtype)
+    return jax.lax.scan(lambda parameters, first: (many(parameters, first), None), parameters, starts)[0]
 
 
 def no_data(key: Array) -> None:

@@ -26,9 +26,11 @@ class Failure:
     step: int
     parameter: str
     cause: str
+    arm: str = ""
 
     def __str__(self) -> str:
-        return f"run {self.run} failed at step {self.step} (t = {self.time:g}): {self.cause} in `{self.parameter}`"
+        run = f"run {self.run}, {self.arm}," if self.arm else f"run {self.run}"
+        return f"{run} failed at step {self.step} (t = {self.time:g}): {self.cause} in `{self.parameter}`"
 
 
 def diagnose(build: Build, run: int, inputs: Any, before: State, end: State, finite: np.ndarray) -> Failure:

@@ -1,7 +1,7 @@
 """Gradient flow: τ dθ/dt = −∂L/∂θ, integrated adaptively and stopped exactly at every recording and switch."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import diffrax
@@ -44,9 +44,10 @@ def flow_process(
     """
     tolerance = Tolerance() if tolerance is None else tolerance
     solver = diffrax.Dopri8() if solver is None else solver
+    solver = replace(solver, scan_kind="lax")  # a loop over stages that can be differentiated forwards
     switches = jnp.zeros((0,)) if switches is None else jnp.asarray(switches)
     term = diffrax.ODETerm(lambda time, params, stage: rate(params, stage))
-    first_step = (times[-1] - times[0]) * 1e-4
+    first_step = jax.lax.stop_gradient(times[-1] - times[0]) * 1e-4
 
     def advance(state: State, index: Int[Array, ""]) -> State:
         target = times[index]
@@ -94,7 +95,8 @@ def _attempt(
         time=keep(end, state.time),
         step=state.step + 1,
         parameters=jax.tree.map(keep, proposal, state.parameters),
-        memory=next_size,
+        # How long a step is has no derivative: but for the tolerance, nothing that is computed depends on it.
+        memory=jax.lax.stop_gradient(next_size),
     )
 
 

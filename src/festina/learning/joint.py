@@ -1,6 +1,6 @@
 """Joint descent on students and gates through blocks of tasks that are never announced (Sandbrink et al. 2024)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -9,8 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from festina.errors import require
-from festina.learning.descent import descent_process, no_data
+from festina.learning.descent import descend, no_data, stepping_process
 from festina.learning.process import Observed, Process, State
+from festina.learning.wide import wide_steps
 from festina.networks.abstraction import Abstraction, PathGated, Regularizer
 from festina.worlds.blocks import Blocks
 from festina.worlds.statistics import Population, Statistics
@@ -68,24 +69,8 @@ class JointDescent(eqx.Module):
         return network.rebuilt(jax.tree.map(lambda up: up * of_weights, students), gates)
 
 
-class Arm(eqx.Module):
-    """One condition of an experiment: how to learn, and in which blocks. Arms of one run share all else."""
-
-    rule: JointDescent
-    blocks: Blocks
-
-
-def stacked(*arms: Arm) -> Arm:
-    """Arms of one structure side by side: every number becomes an array with a leading axis of arms."""
-    kinds = {jax.tree.structure(arm) for arm in arms}
-    require(
-        len(kinds) == 1, "arms", "go through their tasks in one order and have the same terms in their rules", kinds
-    )
-    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, float) for leaf in leaves]), *arms)
-
-
 class View(eqx.Module):
-    """One arm at one moment, and what can be seen of it. For an abstraction of paths; P paths, M teachers."""
+    """A network at one moment, and what can be seen of it. For an abstraction of paths; P paths, M teachers."""
 
     network: Any
     rule: JointDescent
@@ -132,7 +117,8 @@ Watch = Callable[[View], Observed]
 
 def joint_process(
     network: Abstraction,
-    arms: Arm,
+    rule: JointDescent,
+    blocks: Blocks,
     tasks: Tasks,
     key: Array,
     *,
@@ -141,74 +127,69 @@ def joint_process(
     steps_per_record: int,
     observe: Watch,
     statistics: Statistics | None = None,
-    starts: Sequence[Abstraction] | None = None,
     dtype: Any = jnp.float64,
 ) -> Process:
-    """Every arm from the same network, through the same data, side by side.
+    """Joint descent of one network through blocks of tasks.
+
+    Under a `vmap` over what belongs to an arm (all but the key) path-gated networks go side by side through one stream
+    of data, see `wide_steps`.
 
     Args:
-        network: where all arms start.
-        arms: conditions, made by `stacked`; their number is a leading axis of all that is recorded.
-        tasks: the teachers, in the numbering of the arms' blocks.
+        network: students and gates at the start.
+        rule: how they learn.
+        blocks: which task is shown when.
+        tasks: the teachers, in the numbering of the blocks.
         key: of the data.
         step_size: dt of the simultaneous Euler steps.
         records: recordings after the first.
         steps_per_record: steps between two of them.
-        observe: what to record of one arm, seen as a `View`.
+        observe: what to record, of the network seen as a `View`.
         statistics: what is seen in one step, `Sampled(B)`, `Wishart(B)` or `Population()` (the default).
-        starts: a network of its own for every arm, if they do not all start from ``network``.
         dtype: of weights and gates.
     """
-    statistics = statistics or Population()
-    network, arms, tasks, starts = as_type(dtype, (network, arms, tasks, starts))
-    shape = tasks.maps.shape[1:]
+    seen = statistics or Population()
+    network, rule, blocks, tasks = as_type(dtype, (network, rule, blocks, tasks))
+    shape, order = tasks.maps.shape[1:], blocks.order
     require(network.map.shape == shape, "network", f"map as the tasks do, with shape {shape}", network.map.shape)
-    check_order(arms, tasks)
-    if isinstance(network, PathGated) and not arms.rule.regularizer.costs_weights:
-        from festina.learning.wide import wide_process  # which builds on this module
+    require(max(order) < tasks.count, "blocks", f"name tasks from 0 to {tasks.count - 1}", order)
+    step_size = jnp.asarray(step_size, float)
+    wide = isinstance(network, PathGated) and not rule.regularizer.costs_weights
 
-        clock = {"step_size": step_size, "records": records, "steps_per_record": steps_per_record}
-        own = {"observe": observe, "statistics": statistics, "starts": starts}
-        return wide_process(network, arms, tasks, key, **own, **clock)
-
-    def stage_at(step: Int[Array, ""], memory: tuple[Arm, Tasks]) -> tuple[JointDescent, Float[Array, "arms o i"]]:
-        arms, tasks = memory
-        targets = jax.vmap(lambda blocks: _mixed(blocks.shown(step, tasks.count), tasks.maps))(arms.blocks)
-        return arms.rule, targets
-
-    def rate(networks: Any, second_moment: Any, stage: tuple[JointDescent, Float[Array, "arms o i"]]) -> Any:
-        def one(network: Any, rule: JointDescent, target: Any) -> Any:
-            return rule.rate(network, target, tasks.loss_share, second_moment)
-
-        return jax.vmap(one)(networks, *stage)
+    def take(network: Any, tasks: Tasks, first: Int[Array, ""], steps: int) -> Any:
+        steps_of = wide_steps if wide else plain_steps
+        return steps_of(seen, steps)(network, rule, blocks, tasks, key, first, step_size)
 
     def watch(state: State) -> Observed:
-        def one(network: Any, rule: JointDescent, target: Any) -> Observed:
-            return observe(View(network, rule, state.memory[1], target))
+        return observe(View(state.parameters, rule, state.memory, shown_map(blocks, state.memory, state.step)))
 
-        return jax.vmap(one)(state.parameters, *stage_at(state.step, state.memory))
-
-    def see(key: Array) -> Float[Array, "i i"] | None:
-        return statistics.second_moment(key, shape[1], dtype)
-
-    return descent_process(
-        rate,
-        side_by_side(network, arms, starts),
-        key,
-        step_size,
-        records,
-        steps_per_record,
-        watch,
-        stage_at,
-        draw=no_data if isinstance(statistics, Population) else see,
-        memory=(arms, tasks),
-    )
+    return stepping_process(take, network, step_size, records, steps_per_record, watch, memory=tasks)
 
 
-def check_order(arms: Arm, tasks: Tasks) -> None:
-    """Refuse blocks of tasks that do not exist."""
-    order = arms.blocks.order
-    require(max(order) < tasks.count, "arms", f"name tasks from 0 to {tasks.count - 1} in their blocks", order)
+def plain_steps(statistics: Statistics, steps: int) -> Callable[..., Any]:
+    """As `wide_steps`, for networks and rules of any kind."""
+
+    def take(
+        network: Abstraction,
+        rule: JointDescent,
+        blocks: Blocks,
+        tasks: Tasks,
+        key: Array,
+        first: Int[Array, ""],
+        step_size: Float[Array, ""],
+    ) -> Abstraction:
+        inputs, dtype = tasks.maps.shape[2], tasks.maps.dtype
+
+        def see(key: Array) -> Float[Array, "i i"] | None:
+            return statistics.second_moment(key, inputs, dtype)
+
+        def rate(network: Any, second_moment: Any, target: Float[Array, "o i"]) -> Any:
+            return rule.rate(network, target, tasks.loss_share, second_moment)
+
+        draw = no_data if isinstance(statistics, Population) else see
+        stage_at = lambda step, tasks: shown_map(blocks, tasks, step)  # noqa: E731
+        return descend(rate, network, key, first, steps, step_size, stage_at, draw, tasks)
+
+    return take
 
 
 def as_type(dtype: Any, tree: Any) -> Any:
@@ -216,18 +197,11 @@ def as_type(dtype: Any, tree: Any) -> Any:
     return jax.tree.map(lambda leaf: jnp.asarray(leaf).astype(dtype), tree)
 
 
-def side_by_side(network: Any, arms: Arm, starts: Sequence[Any] | None = None) -> Any:
-    """The same network for every arm along a first axis, or each arm's own."""
-    if starts is not None:
-        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *starts)
-    count = jax.tree.leaves(arms)[0].shape[0]
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), network)
-
-
-def _mixed(shown: tuple[Any, ...], maps: Float[Array, "m o i"]) -> Float[Array, "o i"]:
-    """The map of the task that is shown, as a sum, which fuses with the error where a gather would not."""
-    total = shown[0] * maps[0]
-    for weight, mapping in zip(shown[1:], maps[1:], strict=True):
+def shown_map(blocks: Blocks, tasks: Tasks, step: Int[Array, ""]) -> Float[Array, "o i"]:
+    """The map of the task that is shown in a step, as a sum, which fuses with the error where a gather would not."""
+    shown = blocks.shown(step, tasks.count)
+    total = shown[0] * tasks.maps[0]
+    for weight, mapping in zip(shown[1:], tasks.maps[1:], strict=True):
         total = total + weight * mapping
     return total
 

@@ -21,6 +21,7 @@ from festina.compiling import brief_jit, quick_jit
 from festina.errors import FestinaWarning, StoreError
 from festina.interrupts import held
 from festina.learning import checkpoint as checkpoints
+from festina.learning.crossed import alone, every_run, in_tiles
 from festina.learning.failure import Build, Failure, diagnose, finite
 from festina.learning.outlook import Clock, Outlook, Recorded, check_memory, check_steps
 from festina.learning.process import Process, State
@@ -28,7 +29,6 @@ from festina.learning.progress import Progress
 from festina.precision import bytes_of, double, to_numpy
 
 CHUNKS = 100
-TILE_BYTES = 2**19  # of parameters that go through a chunk together: with all that is computed, a core's second cache
 
 
 @dataclass
@@ -62,6 +62,7 @@ class Checkpoint:
     path: Path
     every: float = 5.0
     mark: Hashable = ""
+    last: bool = False  # whether to keep the end of the runs, too
 
 
 @jax.tree_util.register_static
@@ -105,7 +106,7 @@ def drive(
 
     Args:
         build: makes the process of ONE run from its inputs; hashable, for it is part of the compiled program.
-        inputs: what differs between the runs; every array has a leading axis of runs.
+        inputs: what differs between the runs; every array has a leading axis of runs, or is `Crossed`.
         label: what the progress bar says.
         checkpoint: where to keep the state, so that a killed run goes on where it was, to the last bit.
         listen: called after every chunk with the number of recordings done and everything observed so far; who
@@ -120,10 +121,10 @@ def drive(
         journey = _Journey(state, _allocate(first, records), 1)
         mark = "" if checkpoint is None else checkpoints.fingerprint(checkpoint.mark, inputs, times, first)
         resumed = 0 if checkpoint is None else _resume(checkpoint.path, mark, journey)
-        length, alone = chunk_length(records - 1), listen is not None
+        length, heard = chunk_length(records - 1), listen is not None
         clock = Clock()
-        outlook = Outlook(label, _place(journey, times), (records - journey.records) / length, silent=alone)
-        with outlook.watched(), Progress(label, total=runs * (records - 1), silent=alone) as progress:
+        outlook = Outlook(label, _place(journey, times), (records - journey.records) / length, silent=heard)
+        with outlook.watched(), Progress(label, total=runs * (records - 1), silent=heard) as progress:
             progress.advance(runs * (journey.records - 1))
             progress.say("compiling")
             saved = monotonic()
@@ -157,6 +158,8 @@ def drive(
                 if not unfinished():
                     raise
         concluded = _conclude(build, inputs, journey) if ahead.concludes and not unfinished() else {}
+        if checkpoint is not None and checkpoint.last and not unfinished() and resumed < records:
+            _save(checkpoint.path, mark, journey)
     finished = records if len(journey.failures) == runs else journey.records
     failures = [journey.failures[run] for run in sorted(journey.failures)]
     seconds = monotonic() - began
@@ -229,7 +232,7 @@ def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, _
         ahead = _Ahead(bool(process.conclude(initial)), process.steps)
         return initial, process.observe(initial), process.times, ahead
 
-    return jax.vmap(one)(inputs)
+    return every_run(one, inputs)
 
 
 @partial(quick_jit, static_argnums=(0, 4))
@@ -267,7 +270,7 @@ def _watched(build: Build, inputs: Any, state: State, first: Any, count: int, lo
             return state, jax.tree.map(lambda leaf: leaf[None], seen)
         return jax.lax.scan(to_next, state, jnp.asarray(first) + jnp.arange(count))
 
-    return _in_tiles(one, inputs, state)
+    return in_tiles(one, inputs, state, bytes_of(state.parameters) // state.step.shape[0])
 
 
 def _conclude(build: Build, inputs: Any, journey: _Journey) -> dict[str, np.ndarray]:
@@ -280,21 +283,7 @@ def _conclude(build: Build, inputs: Any, journey: _Journey) -> dict[str, np.ndar
 
 @partial(brief_jit, static_argnums=0)
 def _concluded(build: Build, inputs: Any, state: State) -> dict[str, Array]:
-    return jax.vmap(lambda inputs, state: build(inputs).conclude(state))(inputs, state)
-
-
-def _in_tiles(one: Callable[[Any, State], Any], inputs: Any, state: State) -> Any:
-    """`vmap` over runs, or over as many of them at once as fit the cache, tile after tile."""
-    runs = state.step.shape[0]
-    size = bytes_of(state.parameters) // runs
-    tile = max(
-        count for count in range(1, runs + 1) if runs % count == 0 and (count == 1 or count * size <= TILE_BYTES)
-    )
-    if tile == runs:
-        return jax.vmap(one)(inputs, state)
-    cut = jax.tree.map(lambda leaf: leaf.reshape(runs // tile, tile, *leaf.shape[1:]), (inputs, state))
-    done = jax.lax.map(lambda part: jax.vmap(one)(*part), cut)
-    return jax.tree.map(lambda leaf: leaf.reshape(runs, *leaf.shape[2:]), done)
+    return every_run(lambda inputs, state: build(inputs).conclude(state), inputs, state)
 
 
 def _allocate(first: dict[str, Any], records: int) -> dict[str, np.ndarray]:
@@ -314,8 +303,8 @@ def _note_failures(
     well = health["finite"].all(axis=2) & health["arrived"]
     for run in (int(run) for run in astray):
         record = int(np.argmin(well[run]))
-        alone, before, end = jax.tree.map(lambda leaf, run=run: leaf[run], (inputs, journey.state, after))
-        journey.failures[run] = diagnose(build, run, alone, before, end, health["finite"][run, record])
+        before, end = jax.tree.map(lambda leaf, run=run: leaf[run], (journey.state, after))
+        journey.failures[run] = diagnose(build, run, alone(inputs, run), before, end, health["finite"][run, record])
         _blank(journey, run, journey.records + record)
 
 

@@ -17,6 +17,7 @@ from festina import draws
 from festina.errors import require
 from festina.learning.process import Observed, Process, State
 from festina.learning.samplers import HMC, Sampler
+from festina.precision import is_traced
 
 Tempered = Callable[[Any, Any, Any], Float[Array, ""]]  # E of parameters, data and temperature
 SHRINKAGE, DELAY, FORGETTING = 0.05, 10.0, 0.75  # of dual averaging, as usual
@@ -65,9 +66,13 @@ class Chain(eqx.Module):
     means: Any
 
 
-def annealed(start: Any, end: Any, draws_between: int) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
-    """A temperature that falls geometrically from ``start`` to ``end`` over a number of draws, and stays there."""
-    require(draws_between >= 1, "draws_between", "be at least 1", draws_between)
+def annealed(start: Any, end: Any, draws_between: Any) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
+    """A temperature that falls geometrically from ``start`` to ``end`` over a number of draws, and stays there.
+
+    All three may be traced.
+    """
+    if not is_traced(draws_between):
+        require(draws_between >= 1, "draws_between", "be at least 1", draws_between)
 
     def temperature(draw: Int[Array, ""]) -> Float[Array, ""]:
         way = jnp.clip(draw.astype(float) / draws_between, 0.0, 1.0)

@@ -21,7 +21,7 @@ class State(eqx.Module):
 
     @classmethod
     def start(cls, parameters: Any, time: Any, memory: Any = None) -> "State":
-        return cls(jnp.asarray(time), jnp.asarray(0), parameters, memory)
+        return cls(jnp.asarray(time), jnp.zeros((), int), parameters, memory)  # of a fixed type, as all later ones
 
 
 @dataclass(frozen=True)

@@ -6,111 +6,134 @@ share, is then one product of wide matrices, every other operation runs along co
 units want it, and columns of an arm meet only in the sum for its gates. With E = W* − Σ_p c_p W_p, a step is
 
     G = S E,    τ_w dW_p/dt = κ c_p G,    τ_c dc_p/dt = κ⟨W_p, G⟩ − ∂R/∂c_p.
+
+A process is written for one arm. `wide_steps` is what it takes its steps with, and knows how to be batched: under a
+`vmap` over arms the networks of all of them become columns, take all steps up to the next recording, and become
+networks again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Float, Int
 
-from festina.errors import require
-from festina.learning.descent import descent_process, no_data
-from festina.learning.joint import Arm, JointDescent, View, Watch, side_by_side
-from festina.learning.process import Observed, Process, State
+from festina.learning.descent import descend, no_data
 from festina.networks.abstraction import PathGated
+from festina.worlds.blocks import Blocks
 from festina.worlds.statistics import Population, Statistics
 from festina.worlds.tasks import Tasks
 
 WIDEST = 512  # columns side by side in one array
 
 Wide = Float[Any, "i columns"]
-Stage = tuple[JointDescent, Wide]
-Memory = tuple[Arm, Float[Any, "m i columns"], Tasks]  # arms column by column, tasks as columns and as they are
+Arms = tuple[PathGated, Any, Blocks, Tasks]  # networks, rules, blocks and tasks, all with a leading axis of arms
+Memory = tuple[Any, Blocks, Float[Any, "m i columns"]]  # rules and blocks by column, and tasks as columns
+Steps = Callable[..., PathGated]
 
 
-def wide_process(
-    network: PathGated,
-    arms: Arm,
-    tasks: Tasks,
-    key: Array,
-    *,
-    step_size: Any,
-    records: int,
-    steps_per_record: int,
-    observe: Watch,
+def wide_steps(statistics: Statistics, steps: int) -> Steps:
+    """``take(network, rule, blocks, tasks, key, first, step_size)``: one network after some steps, see `descend`.
+
+    Under `vmap` all arms go side by side through one stream of data, unless it is the key (or the clock) that differs.
+    """
+
+    def alone(*given: Any) -> PathGated:
+        own, shared = given[:4], given[4:]
+        after = _together(statistics, steps, jax.tree.map(lambda leaf: leaf[None], own), *shared)
+        return jax.tree.map(lambda leaf: leaf[0], after)
+
+    take = custom_vmap(alone)
+
+    @take.def_vmap
+    def side_by_side(count: int, batched: Any, *given: Any) -> tuple[PathGated, PathGated]:
+        if any(jax.tree.leaves(batched[4:])):
+            axes = jax.tree.map(lambda varies: 0 if varies else None, tuple(batched))
+            after = jax.vmap(alone, axes, axis_size=count)(*given)
+        else:
+            arms = jax.tree.map(partial(_for_each, count), tuple(batched[:4]), given[:4])
+            after = _in_tiles(partial(_together, statistics, steps), count, arms, given[4:])
+        return after, jax.tree.map(lambda leaf: True, after)
+
+    return take
+
+
+def _for_each(count: int, varies: bool, leaf: Array) -> Array:
+    return leaf if varies else jnp.broadcast_to(leaf, (count, *leaf.shape))
+
+
+def _in_tiles(together: Callable[..., PathGated], count: int, arms: Arms, shared: tuple[Any, ...]) -> PathGated:
+    """Many arms as tiles that take all steps one after the other, each small enough for the cache.
+
+    (XLA also shares out larger operations among threads, which costs more than the whole operation.)
+    """
+    tiles = -(-count // max(1, WIDEST // arms[0].students[0].shape[1]))
+    if tiles == 1:
+        return together(arms, *shared)
+    width = -(-count // tiles)
+    padded = jax.tree.map(lambda leaf: leaf[jnp.minimum(jnp.arange(tiles * width), count - 1)], arms)
+    cut = jax.tree.map(lambda leaf: leaf.reshape(tiles, width, *leaf.shape[1:]), padded)
+    after = jax.lax.map(lambda tile: together(tile, *shared), cut)
+    return jax.tree.map(lambda leaf: leaf.reshape(tiles * width, *leaf.shape[2:])[:count], after)
+
+
+def _together(
     statistics: Statistics,
-    starts: Sequence[PathGated] | None,
-) -> Process:
-    """Every arm from the same network, through the same data; see `joint_process` for the arguments."""
-    outputs, inputs = tasks.maps.shape[1:]
-    count = jax.tree.leaves(arms)[0].shape[0]
-    most = max(1, WIDEST // outputs)
-    fits = starts is None or (len(starts) == count <= most)
-    require(fits, "starts", f"be one for each of {count} arms, of {most} at most", starts and len(starts))
+    steps: int,
+    arms: Arms,
+    key: Array,
+    first: Int[Array, ""],
+    step_size: Float[Array, ""],
+) -> PathGated:
+    """The networks of all arms after some steps through the same data."""
+    networks, rules, blocks, tasks = arms
+    outputs, inputs = networks.students[0].shape[1:]
 
     def see(key: Array) -> Float[Array, "i i"] | None:
-        return statistics.second_moment(key, inputs, network.students[0].dtype)
+        return statistics.second_moment(key, inputs, networks.students[0].dtype)
 
-    def alone(arms: Arm) -> Process:
-        count = jax.tree.leaves(arms)[0].shape[0]
-        columns = _repeated(arms, outputs, axis=0)
-        begin = _columns(outputs, side_by_side(network, arms, starts))
-        goals = jnp.stack([_widened(goal, count) for goal in tasks.maps])
-        return descent_process(
-            partial(_rate, outputs, tasks.loss_share),
-            begin,
-            key,
-            step_size,
-            records,
-            steps_per_record,
-            partial(_watch, observe, outputs),
-            _shown,
-            draw=no_data if isinstance(statistics, Population) else see,
-            memory=(columns, goals, tasks),
-        )
-
-    return alone(arms) if count <= most else _in_tiles(alone, arms, outputs, most)
+    by_column = jax.tree.map(lambda leaf: jnp.repeat(leaf, outputs, axis=0), (rules, blocks))
+    goals = jnp.stack([_columns(tasks.maps[:, task]) for task in range(tasks.maps.shape[1])])
+    after = descend(
+        partial(_rate, outputs, tasks.loss_share),
+        (tuple(map(_columns, networks.students)), jnp.repeat(jnp.stack(networks.gates), outputs, axis=1)),
+        key,
+        first,
+        steps,
+        step_size,
+        _shown,
+        no_data if isinstance(statistics, Population) else see,
+        (*by_column, goals),
+    )
+    students = tuple(wide.T.reshape(-1, outputs, inputs) for wide in after[0])
+    return networks.rebuilt(students, tuple(after[1][:, ::outputs]))
 
 
-def _columns(outputs: int, networks: PathGated) -> dict[str, Any]:
-    """Networks, one for each arm along the first axis, as columns."""
-    return {
-        "students": tuple(jnp.moveaxis(each, 2, 0).reshape(each.shape[2], -1) for each in networks.students),
-        "gates": jnp.repeat(jnp.stack(networks.gates), outputs, axis=1),
-    }
+def _columns(matrices: Float[Array, "n o i"]) -> Wide:
+    return jnp.moveaxis(matrices, 2, 0).reshape(matrices.shape[2], -1)
 
 
-def _repeated(arms: Arm, outputs: int, axis: int) -> Arm:
-    """What belongs to an arm, for each of its columns."""
-    return jax.tree.map(lambda leaf: jnp.repeat(leaf, outputs, axis=axis), arms)
-
-
-def _widened(matrix: Float[Any, "o i"], count: int) -> Wide:
-    """One matrix for every arm."""
-    return jnp.tile(matrix.T, (1, count))
-
-
-def _shown(step: Int[Array, ""], memory: Memory) -> Stage:
+def _shown(step: Int[Array, ""], memory: Memory) -> tuple[Any, Wide]:
     """Every column's rule, and the map its task asks for."""
-    arms, goals, _ = memory
-    weights = jax.vmap(lambda blocks: blocks.shown(step, goals.shape[0]))(arms.blocks)
-    return arms.rule, _sum([weight[None] * goal for weight, goal in zip(weights, goals, strict=True)])
+    rule, blocks, goals = memory
+    weights = jax.vmap(lambda blocks: blocks.shown(step, goals.shape[0]))(blocks)
+    return rule, _sum([weight[None] * goal for weight, goal in zip(weights, goals, strict=True)])
 
 
-def _rate(outputs: int, loss_share: float, parameters: dict[str, Any], second_moment: Any, stage: Stage) -> Any:
-    rule, target = stage
-    students, gates = parameters["students"], parameters["gates"]
+def _rate(outputs: int, loss_share: float, parameters: Any, second_moment: Any, stage: tuple[Any, Wide]) -> Any:
+    (rule, target), (students, gates) = stage, parameters
     error = target - _sum([gate[None] * student for gate, student in zip(gates, students, strict=True)])
     uphill = error if second_moment is None else second_moment @ error
     along = jnp.stack([_of_arms(jnp.sum(uphill * student, axis=0), outputs) for student in students])
     speeds = gates * (loss_share / rule.weight_timescale)[None]
-    return {
-        "students": tuple(speed[None] * uphill for speed in speeds),
-        "gates": (loss_share * along - rule.regularizer.slope_by_column(gates)) / rule.gate_timescale[None],
-    }
+    bounds = rule.regularizer.slope_by_column(gates)
+    return (
+        tuple(speed[None] * uphill for speed in speeds),
+        (loss_share * along - bounds) / rule.gate_timescale[None],
+    )
 
 
 def _of_arms(columns: Float[Any, " columns"], outputs: int) -> Float[Any, " columns"]:
@@ -127,54 +150,3 @@ def _sum(parts: list[Any]) -> Any:
     for part in parts[1:]:
         total = total + part
     return total
-
-
-def _watch(observe: Watch, outputs: int, state: State) -> Observed:
-    """What is to be seen of every arm, as a `View` of its own matrices."""
-    rule, target = _shown(state.step, state.memory)
-
-    def matrices(wide: Wide) -> Float[Array, "arms o i"]:
-        return wide.T.reshape(-1, outputs, wide.shape[0])
-
-    def one(students: Any, gates: Any, rule: Any, target: Any) -> Observed:
-        return observe(View(PathGated(students, tuple(gates)), rule, state.memory[2], target))
-
-    students = tuple(matrices(student) for student in state.parameters["students"])
-    rules = jax.tree.map(lambda leaf: leaf[::outputs], rule)
-    gates = state.parameters["gates"][:, ::outputs]
-    return jax.vmap(one, in_axes=(0, -1, 0, 0))(students, gates, rules, matrices(target))
-
-
-def _in_tiles(alone: Callable[[Arm], Process], arms: Arm, outputs: int, most: int) -> Process:
-    """Many arms as tiles that go through a recording one after the other, each small enough for the cache.
-
-    (XLA also shares out larger operations among threads, which costs more than the whole operation.)
-    """
-    count = jax.tree.leaves(arms)[0].shape[0]
-    tiles = -(-count // most)
-    width = -(-count // tiles)
-    padded = jax.tree.map(lambda leaf: leaf[jnp.minimum(jnp.arange(tiles * width), count - 1)], arms)
-    cut = jax.tree.map(lambda leaf: leaf.reshape(tiles, width, *leaf.shape[1:]), padded)
-    tile = alone(jax.tree.map(lambda leaf: leaf[0], cut))
-    start = tile.initial
-    many = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (tiles, *leaf.shape)), start.parameters)
-
-    def each(work: Callable[[State], Any], state: State) -> Any:
-        arms, *shared = state.memory
-        one = lambda part: work(State(state.time, state.step, part[0], (part[1], *shared)))  # noqa: E731
-        return jax.lax.map(one, (state.parameters, arms))
-
-    def advance(state: State, index: Int[Array, ""]) -> State:
-        def work(state: State) -> tuple[Any, Any, Any]:
-            after = tile.advance(state, index)
-            return after.time, after.step, after.parameters
-
-        times, steps, parameters = each(work, state)
-        return State(times[0], steps[0], parameters, state.memory)
-
-    def observe(state: State) -> Observed:
-        seen = each(tile.observe, state)
-        return jax.tree.map(lambda leaf: leaf.reshape(tiles * width, *leaf.shape[2:])[:count], seen)
-
-    memory = (_repeated(cut, outputs, axis=1), *start.memory[1:])
-    return Process(State(start.time, start.step, many, memory), advance, observe, tile.times, steps=tile.steps)

@@ -3,6 +3,18 @@
 from festina.measures import activity, behaviour
 from festina.measures.alignment import at_fall, silent_share
 from festina.measures.chains import effective_sample_size, split_r_hat
+from festina.measures.codes import (
+    between_classes,
+    class_means,
+    class_variance,
+    code_name,
+    code_numbers,
+    code_shares,
+    mean_kernel,
+    outliers,
+    persistence,
+    top_share,
+)
 from festina.measures.coding import Coding, coding
 from festina.measures.compare import Comparison, compare
 from festina.measures.competition import coverage, dominance, effective_number, winner_entropy
@@ -25,7 +37,7 @@ from festina.measures.specialization import (
     times_in_blocks,
     total_alignment,
 )
-from festina.measures.stages import crossing_time, stage_index
+from festina.measures.stages import crossing_time, crossings, stage_index, zero_crossings
 from festina.measures.switching import Switching, matched_labels, switching
 
 __all__ = [
@@ -38,11 +50,18 @@ __all__ = [
     "at_block_ends",
     "at_fall",
     "behaviour",
+    "between_classes",
+    "class_means",
+    "class_variance",
     "classical_scaling",
+    "code_name",
+    "code_numbers",
+    "code_shares",
     "coding",
     "compare",
     "coverage",
     "crossing_time",
+    "crossings",
     "distances",
     "dominance",
     "effective_network",
@@ -55,6 +74,9 @@ __all__ = [
     "kernel_movement",
     "matched_labels",
     "matched_paths",
+    "mean_kernel",
+    "outliers",
+    "persistence",
     "planar_paths",
     "representational_similarity",
     "selectivity",
@@ -66,6 +88,8 @@ __all__ = [
     "take_paths",
     "target_alignment",
     "times_in_blocks",
+    "top_share",
     "total_alignment",
     "winner_entropy",
+    "zero_crossings",
 ]

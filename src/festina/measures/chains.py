@@ -61,7 +61,12 @@ def _halves(draws: Any) -> Float[np.ndarray, "half_chains half_draws *quantities
     values = np.asarray(draws, dtype=float)
     fits = values.ndim >= 2 and values.shape[0] >= 1 and values.shape[1] >= FEWEST
     require(fits, "draws", f"be (chains, at least {FEWEST} draws, …)", f"of shape {values.shape}")
-    require(bool(np.all(np.isfinite(values))), "draws", "be finite", f"not in {np.sum(~np.isfinite(values))} places")
+    require(
+        bool(np.all(np.isfinite(values))),
+        "draws",
+        "be finite",
+        f"NaN or infinite in {np.sum(~np.isfinite(values))} places",
+    )
     half = values.shape[1] // 2
     return np.concatenate([values[:, :half], values[:, -half:]])
 

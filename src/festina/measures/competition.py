@@ -1,4 +1,7 @@
-"""How a race ended: by one pathway or by many, and by which."""
+"""How a race ended: by one pathway or by many, and by which.
+
+Where networks have different numbers of pathways, NaN stands for those that are not there.
+"""
 
 from typing import Any
 
@@ -10,14 +13,14 @@ from festina.errors import require
 
 def dominance(strengths: Float[Any, "*batch paths"]) -> Float[np.ndarray, "*batch"]:
     """max π/Σπ of strengths π ≥ 0: 1/M if all M pathways are alike, 1 if one has everything."""
-    values = _checked(strengths)
-    return values.max(axis=-1) / values.sum(axis=-1)
+    values, total = _checked(strengths)
+    return values.max(axis=-1) / total
 
 
 def effective_number(strengths: Float[Any, "*batch paths"]) -> Float[np.ndarray, "*batch"]:
     """(Σπ)²/Σπ² of strengths π ≥ 0: how many pathways take part, from 1 to M."""
-    values = _checked(strengths)
-    return values.sum(axis=-1) ** 2 / (values**2).sum(axis=-1)
+    values, total = _checked(strengths)
+    return total**2 / (values**2).sum(axis=-1)
 
 
 def winner_entropy(winners: Int[Any, " runs"], paths: int) -> float:
@@ -36,11 +39,17 @@ def coverage(strengths: Float[Any, "*batch views"], level: float = 0.5) -> Float
     each. From V = 2 on none is then above one half, and coverage reads 0 for a network that answers perfectly whenever
     all views are there. It says how an answer is shared out, not whether views were learned.
     """
-    return np.mean(np.asarray(strengths) > level, axis=-1)
+    values = np.asarray(strengths, float)
+    there = np.sum(~np.isnan(values), axis=-1)
+    return np.where(there > 0, np.sum(values > level, axis=-1) / np.maximum(there, 1), np.nan)
 
 
-def _checked(strengths: Any) -> np.ndarray:
-    values = np.asarray(strengths)
-    sound = bool(np.all(values >= 0) and np.all(values.sum(axis=-1) > 0))
+def _checked(strengths: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Strengths with zero for those that are not there, and their sum; NaN where there is none at all."""
+    values = np.asarray(strengths, float)
+    there = ~np.isnan(values)
+    filled = np.where(there, values, 0.0)
+    total = np.where(there.any(axis=-1), filled.sum(axis=-1), np.nan)
+    sound = not np.any(filled < 0) and not np.any(total == 0)
     require(sound, "strengths", "be zero or positive, and not all zero", strengths)
-    return values
+    return filled, total

@@ -1,6 +1,7 @@
-"""When learning happens: times at which a curve crosses a level, and how abruptly it rises."""
+"""When learning happens: times at which a curve crosses a level, and how abruptly it rises; where curves cross."""
 
 import numpy as np
+import xarray as xr
 from jaxtyping import Float
 
 
@@ -20,6 +21,13 @@ def crossing_time(
     return np.asarray(np.where(reached.any(axis=1), crossing, np.nan).reshape(curve.shape[:-1]))
 
 
+def crossings(curves: xr.DataArray, level: float) -> xr.DataArray:
+    """`crossing_time` of labelled curves along their dimension time; on clocks of their own, where they have them."""
+    time = curves["clock"] if "clock" in curves.coords else curves["time"]
+    own, shared = [["time"], ["time"], []], dict.fromkeys(time.dims) == {"time": None}
+    return xr.apply_ufunc(crossing_time, time, curves, level, input_core_dims=own, vectorize=not shared)
+
+
 def stage_index(
     time: Float[np.ndarray, " time"], curve: Float[np.ndarray, "*batch time"], final: Float[np.ndarray, "*batch"]
 ) -> Float[np.ndarray, "*batch"]:
@@ -30,3 +38,18 @@ def stage_index(
     share = curve / final[..., None]
     first, last = (crossing_time(time, share, level) for level in (0.1, 0.9))
     return np.asarray((last - first) / first)
+
+
+def zero_crossings(
+    position: Float[np.ndarray, " places"], values: Float[np.ndarray, " places"], *, rising: bool = True
+) -> Float[np.ndarray, " crossings"]:
+    """Where values pass through zero upwards (or downwards), by linear interpolation between rising positions.
+
+    Example:
+        >>> zero_crossings(np.array([0.0, 1.0, 2.0]), np.array([-1.0, 1.0, -3.0]))
+        array([0.5])
+    """
+    before, after = values[:-1], values[1:]
+    through = (before <= 0) & (after > 0) if rising else (before > 0) & (after <= 0)
+    left, width = position[:-1][through], np.diff(position)[through]
+    return left + width * before[through] / (before - after)[through]

@@ -54,9 +54,11 @@ def balanced_weights(
         feasible(float(imbalance), sizes)
     inputs, hidden, outputs = sizes
     along = jnp.where(jnp.arange(hidden) < min(sizes), scale, 0.0)
-    larger = jnp.sqrt((jnp.hypot(imbalance, 2 * along) + jnp.abs(imbalance)) / 2)
+    positive = imbalance > 0
+    size = jnp.where(positive, imbalance, -imbalance)  # |λ|, with the derivative of d₁ and d₂ at zero, too
+    larger = jnp.sqrt((jnp.hypot(imbalance, 2 * along) + size) / 2)
     smaller = along / jnp.where(larger == 0, 1.0, larger)  # d₁d₂ = α instead of a difference of near numbers
-    inward, outward = jnp.where(imbalance > 0, smaller, larger), jnp.where(imbalance > 0, larger, smaller)
+    inward, outward = jnp.where(positive, smaller, larger), jnp.where(positive, larger, smaller)
     normal = jax.random.normal(key, (3, max(sizes), max(sizes)), dtype=scale.dtype)
     right, turn, left = (orthogonal_factor(one[:size, :size]) for one, size in zip(normal, sizes, strict=True))
     wide_in, wide_out = min(hidden, inputs), min(hidden, outputs)

@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from festina.errors import ArgumentError, FestinaError, UnknownName
 from festina.experiment import Result
 from festina.lab.batch import Run
-from festina.lab.registry import find
+from festina.lab.registry import all_models, find
 from festina.lab.reproduce import load_all
 from festina.page import downloads, limits, maps, runs, thumbnails
 from festina.page.describe import describe, gallery
@@ -34,7 +34,6 @@ from festina.page.questions import (
     parsed,
     read_flag,
     read_question,
-    read_seeds,
     read_whole,
 )
 from festina.page.security import Guard, error_response
@@ -49,8 +48,8 @@ THEORIES_WAITING = 64
 class Page:
     """The handlers, and what they share: the jobs, and how long structures took."""
 
-    def __init__(self, jobs: Jobs, timings: limits.Timings) -> None:
-        self.jobs, self.timings = jobs, timings
+    def __init__(self, jobs: Jobs, timings: limits.Timings, store: Path | None) -> None:
+        self.jobs, self.timings, self.store = jobs, timings, store
         self.theories = asyncio.Semaphore(THEORIES_AT_ONCE)
         self.theories_waiting = 0
         self.drawers = CapacityLimiter(limits.DOWNLOADS_AT_ONCE)
@@ -60,7 +59,7 @@ class Page:
 
     def experiments(self, request: Request) -> Response:
         found = [entry.experiment for entry in load_all() if entry.experiment is not None]
-        return answer(gallery(found, thumbnails.statuses()))
+        return answer(gallery([*found, *all_models()], thumbnails.statuses()))
 
     def experiment(self, request: Request) -> Response:
         return answer(describe(_experiment(request)))
@@ -96,15 +95,15 @@ class Page:
     def _start_run(self, body: dict[str, Any]) -> Job | Response:
         only(body, ("experiment", "budget", "fields", "seeds", "confirmed"))
         question = read_question(body)
-        seeds, confirmed = read_seeds(body, question), read_flag(body, "confirmed")
-        asked = (question.experiment, question.config, seeds)
+        confirmed = read_flag(body, "confirmed")
+        asked = (question.experiment, question.config, len(question.seeds))
         limits.check_work(question.experiment, question.config)
         limits.check_memory(*asked)
         doubt = None if confirmed else self.timings.question(*asked, question.budget)
         if doubt is not None:
             confirm = {"seconds": doubt.seconds, "reason": doubt.reason}
             return error_response(409, f"This may take long: {doubt.reason}.", confirm=confirm)
-        return self.jobs.submit(partial(runs.carry_out, question, seeds, self.timings))
+        return self.jobs.submit(partial(runs.carry_out, question, self.store, self.timings))
 
     async def start_map(self, request: Request) -> Response:
         body = parsed(await body_of(request))
@@ -206,9 +205,9 @@ def _apologise(request: Request, error: Exception) -> Response:
     return error_response(500, f"Something went wrong inside festina: {type(error).__name__}.")
 
 
-def make_app(host: str, jobs: Jobs | None = None) -> Starlette:
-    """The application for a server that is bound to a host."""
-    page = Page(jobs or Jobs(), limits.Timings())
+def make_app(host: str, jobs: Jobs | None = None, store: Path | None = None) -> Starlette:
+    """The application for a server that is bound to a host; runs are kept in, and answered from, a store."""
+    page = Page(jobs or Jobs(), limits.Timings(), store)
     handlers: dict[Any, Callable[[Request, Exception], Response]] = {
         FestinaError: _complain,
         HTTPException: _refuse,

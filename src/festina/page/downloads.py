@@ -14,8 +14,8 @@ import numpy as np
 import xarray as xr
 
 from festina.experiment import Result
+from festina.lab.pictures import draw
 from festina.lab.store import write_zarr
-from festina.lab.style import draw
 from festina.page.series import Recording, of_dataset
 
 TYPES = {

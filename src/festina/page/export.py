@@ -15,10 +15,11 @@ import numpy as np
 
 from festina._version import __version__
 from festina.experiment import Result
-from festina.lab.tables import as_json, rerun_command, seeds_of, value_text
-from festina.learning.checkpoint import write_atomically
+from festina.files import write_atomically
+from festina.lab.question import Question
+from festina.lab.tables import as_json, seeds_of, value_text
 from festina.page.describe import describe
-from festina.page.runs import rerun_call, verdicts_of
+from festina.page.runs import verdicts_of
 from festina.page.series import MOST_TIMES, chosen, lines, numbers, of_dataset
 
 STATIC = Path(__file__).with_name("static")
@@ -53,7 +54,7 @@ def page_of(result: Result) -> str:
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         version=escape(__version__, quote=True),
         title=escape(result.experiment.name),
-        rerun=f"<code>{escape(rerun_command(result))}</code>",
+        rerun=f"<code>{escape(Question.answered_by(result).command)}</code>",
         styles="\n".join(f"<style>{_style(name)}</style>" for name in STYLES),
         scripts="\n".join(f"<script>{_script(name)}</script>" for name in SCRIPTS),
         modules=_inside_script(json.dumps({"imports": modules()})),
@@ -78,8 +79,8 @@ def content_of(result: Result) -> dict[str, Any]:
             "simulation": _answer(result, result.data),
             "theory": None if result.theory is None else _answer(result, result.theory),
             "claims": verdicts_of(result),
-            "command": rerun_command(result),
-            "python": rerun_call(result),
+            "command": Question.answered_by(result).command,
+            "python": Question.answered_by(result).python,
         }
     )
 

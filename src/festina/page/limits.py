@@ -1,16 +1,13 @@
 """What the page allows, and when it asks before it begins: one place for every number."""
 
-import json
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-from festina.config import STRUCTURE_ONLY
 from festina.errors import FestinaError
 from festina.experiment import Budget, Experiment
-from festina.lab.batch import Builder, Run, bytes_of_state, bytes_per_run
+from festina.lab.batch import Builder, Run, builder_of, bytes_of_state, bytes_per_run, models_of
 
 BODY_BYTES = 64 * 1024
 RECORDING_BYTES = 512 * 2**20
@@ -33,13 +30,18 @@ MOST_WORK = 200.0  # times that of the full budget
 LONG = 10.0  # seconds that need no question
 
 
+Structure = tuple[Builder, ...]
+_KNOWN_SIZES: dict[Structure, tuple[int, int]] = {}
+_LOCK = Lock()
+
+
 class TooLarge(FestinaError):
     """A run whose recordings would not fit."""
 
 
 def check_memory(experiment: Experiment, config: Any, count: int) -> None:
     """Say before anything is compiled that the recordings of so many runs, or the runs themselves, would not fit."""
-    recordings, state = _bytes_per_run(Builder.of(experiment, config))
+    recordings, state = _bytes_per_run(experiment, config)
     runs = f"{count} {'run' if count == 1 else 'runs'}"
     for what, needed, allowed in (
         (f"recordings of {runs}", recordings * count, RECORDING_BYTES),
@@ -97,17 +99,17 @@ class Timings:
     """How long each structure took in this process, and so which need no question."""
 
     def __init__(self) -> None:
-        self._seconds_per_seed: dict[Builder, float] = {}
+        self._seconds_per_seed: dict[Structure, float] = {}
         self._lock = Lock()
 
     def note(self, experiment: Experiment, config: Any, seeds: int, seconds: float) -> None:
         """Remember what so many seeds took once everything was compiled."""
         with self._lock:
-            self._seconds_per_seed[Builder.of(experiment, config)] = seconds / seeds
+            self._seconds_per_seed[_structure(experiment, config)] = seconds / seeds
 
     def estimate(self, experiment: Experiment, config: Any, seeds: int) -> float | None:
         with self._lock:
-            known = self._seconds_per_seed.get(Builder.of(experiment, config))
+            known = self._seconds_per_seed.get(_structure(experiment, config))
         return None if known is None else known * seeds
 
     def question(self, experiment: Experiment, config: Any, seeds: int, budget: Budget) -> Confirmation | None:
@@ -141,9 +143,19 @@ def _magnitudes(value: Any) -> tuple[float, float]:
     return 1.0, float(value) if is_number else 0.0
 
 
-@lru_cache(maxsize=256)
-def _bytes_per_run(builder: Builder) -> tuple[int, int]:
+def _structure(experiment: Experiment, config: Any) -> Structure:
+    """What decides how long a run takes, and how large it is: the structure of every arm."""
+    return tuple(builder_of(experiment, model) for model in models_of(experiment, config))
+
+
+def _bytes_per_run(experiment: Experiment, config: Any) -> tuple[int, int]:
     """The size of one run's recordings and of its state, which are its structure's alone."""
-    config = builder.kind.Config.model_validate(json.loads(builder.structure), context=STRUCTURE_ONLY)
-    experiment, run = builder.kind(), Run(config, 0)
-    return bytes_per_run(experiment, run), bytes_of_state(experiment, run)
+    structure = _structure(experiment, config)
+    with _LOCK:
+        known = _KNOWN_SIZES.get(structure)
+    if known is None:
+        run = Run(config, 0)
+        known = bytes_per_run(experiment, run), bytes_of_state(experiment, run)
+        with _LOCK:
+            _KNOWN_SIZES[structure] = known
+    return known

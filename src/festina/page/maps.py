@@ -14,7 +14,8 @@ import xarray as xr
 
 from festina.errors import UnknownName
 from festina.experiment import Experiment
-from festina.lab.batch import Run, dataset, simulate
+from festina.lab.answer import Event, recorded
+from festina.lab.batch import Run
 from festina.page import limits
 from festina.page.jobs import Job
 from festina.page.questions import LONGEST_NAME, FieldError, Question, configured, only, read_choice, read_whole
@@ -141,7 +142,7 @@ def carry_out(asked: MapQuestion, job: Job) -> None:
 def _values(asked: MapQuestion, cells: list[tuple[int, int]], job: Job) -> np.ndarray:
     """The value of each cell; the batch is filled up with its last cell, so that all batches are of one size."""
 
-    def listen(records: int, observed: dict[str, np.ndarray]) -> None:
+    def tell(event: Event) -> None:
         job.check()
         if job.state == "compiling":
             job.say("running")
@@ -149,9 +150,9 @@ def _values(asked: MapQuestion, cells: list[tuple[int, int]], job: Job) -> np.nd
     padded = [*cells, *[cells[-1]] * (BATCH - len(cells))]
     runs = [asked.run(asked.x.values[column], asked.y.values[row]) for row, column in padded]
     experiment = asked.question.experiment
-    outcome = simulate(experiment, runs, label=experiment.name, listen=listen)
+    data = recorded(experiment, runs, label=experiment.name, tell=tell)[1]
     job.check()
-    return cell_values(dataset(experiment, runs, outcome)[asked.variable], asked.entry)[: len(cells)]
+    return cell_values(data[asked.variable], asked.entry)[: len(cells)]
 
 
 def cell_values(variable: xr.DataArray, entry: Mapping[str, int]) -> np.ndarray:

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from festina.errors import ArgumentError, FestinaError, UnknownName
-from festina.experiment import Budget, Experiment
+from festina.experiment import Experiment
+from festina.lab.question import Question
 from festina.lab.registry import find
 from festina.page import limits
 
@@ -24,15 +24,6 @@ class FieldError(FestinaError):
     def __init__(self, field: str | None, message: str) -> None:
         super().__init__(message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…")
         self.field = field
-
-
-@dataclass(frozen=True)
-class Question:
-    """An experiment and a checked configuration of it."""
-
-    experiment: Experiment
-    budget: Budget
-    config: Any
 
 
 def parsed(body: bytes) -> dict[str, Any]:
@@ -59,7 +50,7 @@ def only(body: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
 
 
 def read_question(body: Mapping[str, Any]) -> Question:
-    """The experiment, budget and fields of a body."""
+    """The experiment, budget, fields and seeds of a body: what is asked for, or what the budget pays for."""
     name = body.get("experiment")
     if not isinstance(name, str):
         raise FieldError("experiment", f"Argument `experiment` must be the name of one, but is {_kind(name)}.")
@@ -68,7 +59,10 @@ def read_question(body: Mapping[str, Any]) -> Question:
     fields = body.get("fields", {})
     if not isinstance(fields, dict):
         raise FieldError("fields", f"Argument `fields` must be an object of fields, but is {_kind(fields)}.")
-    return Question(experiment, "quick" if budget == "quick" else "full", configured(experiment, budget, fields))
+    config = configured(experiment, budget, fields)
+    usual = min(experiment.seeds_at("quick" if budget == "quick" else "full"), limits.MOST_SEEDS)
+    count = read_whole(body, "seeds", usual, 1, limits.MOST_SEEDS)
+    return Question(experiment, config, tuple(range(count)), "quick" if budget == "quick" else "full")
 
 
 def configured(experiment: Experiment, budget: Any, fields: Mapping[str, Any]) -> Any:
@@ -136,12 +130,6 @@ def read_flag(body: Mapping[str, Any], name: str) -> bool:
     if not isinstance(value, bool):
         raise FieldError(name, f"Argument `{name}` must be true or false, but is {value!r}.")
     return value
-
-
-def read_seeds(body: Mapping[str, Any], question: Question) -> int:
-    """How many runs: what is asked for, or what the budget pays for, within the page's limit."""
-    usual = min(question.experiment.seeds_at(question.budget), limits.MOST_SEEDS)
-    return read_whole(body, "seeds", usual, 1, limits.MOST_SEEDS)
 
 
 def _kind(value: Any) -> str:

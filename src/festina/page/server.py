@@ -6,6 +6,7 @@ import socket
 import sys
 import webbrowser
 from contextlib import closing, nullcontext
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -53,7 +54,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(host: str, port: int, *, browser: bool = False) -> None:
+def serve(host: str, port: int, *, browser: bool = False, store: Path | None = None) -> None:
     """Serve the page until Ctrl-C; the address is printed, and shown in a ``browser``, as soon as it can be opened.
 
     What jobs and the warming up are computing when the server stops goes on in their threads: the process must not wait
@@ -67,7 +68,7 @@ def serve(host: str, port: int, *, browser: bool = False) -> None:
         )
     jobs = Jobs()
     settings = uvicorn.Config(
-        make_app(host, jobs),
+        make_app(host, jobs, store),
         log_level="warning",
         access_log=False,
         server_header=False,

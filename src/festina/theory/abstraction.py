@@ -20,8 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from festina.errors import require
-from festina.precision import precise
+from festina.errors import ArgumentError, require
+from festina.precision import is_traced, precise
+
+SETTLED = 1e-6  # by which errors may change from one round to the next
+NEAR, CLOSER = 1e-3, 4  # how far errors may then be from those of the orbit, and Newton's steps that lead there
 
 
 class Scales(NamedTuple):
@@ -41,6 +44,10 @@ def reduced_scales(
     teacher's row: gates feel κ d_out r² times the reduced drive, weights κ times. (With the `sum` convention and sizes
     20 → 10 gates are twice as slow as in the full model, which is why the paper's tables have .03 and .06.)
     """
+    _check_positive(
+        weight_timescale=weight_timescale, gate_timescale=gate_timescale, outputs=outputs, row_norm=row_norm,
+        loss_share=loss_share,
+    )  # fmt: skip
     share = loss_share * outputs * row_norm**2
     return Scales(weight_timescale / loss_share, gate_timescale / share, 1.0 / share)
 
@@ -68,6 +75,7 @@ def specialization(weights: Float[Any, "*batch 2 2"], gates: Float[Any, "*batch 
     return Specialization(first, second, 0.5 * (first + second), shared, gates[..., 0] - gates[..., 1])
 
 
+@precise
 def reduced_rates(
     weights: Float[Any, "p 2"], gates: Float[Any, " p"], target: Float[Any, "2"], scales: Scales
 ) -> tuple[Float[Any, "p 2"], Float[Any, " p"]]:
@@ -89,11 +97,12 @@ def protected(
 ) -> Any:
     """How much specialisation is left when the gates have gone from c̄_0 to c̄ (eq. 10),
 
-        w̄ = √(w̄_0² − ½ (τ_c/τ_w)(c̄_0² − c̄²)),
+        w̄ = ±√(w̄_0² − ½ (τ_c/τ_w)(c̄_0² − c̄²)),
 
-    for symmetric specialisation, w̄_1 = w̄_2, under which τ_c c̄² − 2τ_w w̄² is conserved. It needs no time: weights and
-    gates move along one curve, whatever the error. Symmetry is kept exactly if the regulariser holds Σc = 1, and nearly
-    so otherwise. Where the root would be imaginary, c̄ cannot be reached: NaN.
+    with the sign of w̄_0 (until it passes zero), for symmetric specialisation, w̄_1 = w̄_2, under which τ_c c̄² − 2τ_w w̄²
+    is conserved. It needs no time: weights and gates move along one curve, whatever the error. Symmetry is kept exactly
+    if the regulariser holds Σc = 1, and nearly so otherwise. Where the root would be imaginary, c̄ cannot be reached:
+    NaN.
 
     Args:
         separation: c̄ = c^1 − c^2.
@@ -102,8 +111,17 @@ def protected(
         initial_separation: c̄_0 (1: one gate open, the other closed).
         initial: w̄_0 (1: each path is one teacher).
     """
-    square = initial**2 - 0.5 * gate_timescale / weight_timescale * (initial_separation**2 - separation**2)
-    return jnp.where(square >= 0, jnp.sqrt(jnp.maximum(square, 0.0)), jnp.nan)
+    _check_positive(gate_timescale=gate_timescale, weight_timescale=weight_timescale)
+    separation, start, initial = (jnp.asarray(value) for value in (separation, initial_separation, initial))
+    square = initial**2 - 0.5 * gate_timescale / weight_timescale * (start - separation) * (start + separation)
+    return jnp.where(square >= 0, jnp.where(initial < 0, -1.0, 1.0) * jnp.sqrt(jnp.maximum(square, 0.0)), jnp.nan)
+
+
+def _check_positive(**numbers: Any) -> None:
+    for name, value in numbers.items():
+        if not is_traced(value):
+            sound = bool(np.all((np.asarray(value) > 0) & (np.asarray(value) < np.inf)))
+            require(sound, name, "be positive and finite", value)
 
 
 @precise
@@ -123,6 +141,7 @@ def adaptation_speeds(
     Sparse gates raise the first (at a given sum), aligned weights the second. (The paper's text has them without the
     minus sign of dL/dt.)
     """
+    _check_positive(weight_timescale=scales.weight_timescale, gate_timescale=scales.gate_timescale)
     by_weights = jnp.sum(gates**2, axis=-1) * jnp.sum(error**2, axis=-1) / scales.weight_timescale
     by_gates = jnp.sum(jnp.einsum("...pk,...k->...p", weights, error) ** 2, axis=-1) / scales.gate_timescale
     return by_weights, by_gates
@@ -148,6 +167,7 @@ def block_gain(specialization: Any, error: Any, block_length: Any, scales: Scale
     eq. 21 has twice as much, for it counts both blocks in the second derivative and again in the sum. Without the reset
     of the gates a constant error would be undone at every order: see `specialization_growth` for the exact statement.)
     """
+    _check_positive(weight_timescale=scales.weight_timescale, gate_timescale=scales.gate_timescale)
     return specialization * error**2 * block_length**2 / (scales.weight_timescale * scales.gate_timescale)
 
 
@@ -157,6 +177,10 @@ class Growth(NamedTuple):
     rate: Any  # per unit of time: positive if differences grow
     multiplier: Any  # by which a difference grows in one round of two blocks
     errors: Any  # the error ε of the unspecialised network in every step of the round
+
+
+class NoOrbit(ArgumentError):
+    """An unspecialised network that has not come to a periodic orbit, or never will."""
 
 
 def specialization_growth(
@@ -194,25 +218,42 @@ def specialization_growth(
     require(steps >= 1, "block_length", f"hold at least one step of {step_size}", block_length)
     require(settle > 0, "settle", "be positive", settle)
     rounds = 1 + ceil(settle * float(scales.weight_timescale) / (2 * steps * step_size))
-    rate, multiplier, errors, drift = _growth(scales, normalization, step_size, steps, rounds)
-    require(float(drift) < 1e-3, "settle", "be long enough for the periodic orbit to be reached", settle)
-    return Growth(rate, multiplier, errors)
+    growth, drift, distance = _growth(scales, normalization, step_size, steps, rounds)
+    if not np.isfinite(drift):
+        raise NoOrbit(f"Argument `step_size` must be small enough for stable steps, but is {step_size!r}.")
+    if not (float(drift) < SETTLED and float(distance) < NEAR):
+        raise NoOrbit(
+            f"Argument `settle` must be long enough for the periodic orbit to be reached, but is {settle!r}, after "
+            f"which errors still change by {float(drift):.1g} a round."
+        )
+    return growth
 
 
 @precise
-def _growth(scales: Scales, normalization: Any, step_size: Any, steps: int, rounds: int) -> tuple[Any, ...]:
+def _growth(
+    scales: Scales, normalization: Any, step_size: Any, steps: int, rounds: int
+) -> tuple[Growth, Float[Array, ""], Float[Array, ""]]:
+    """The growth on the orbit; by how much errors change in the last round on the way there, and how far they are."""
     tau_w, tau_c = scales.weight_timescale, scales.gate_timescale
 
-    def step(state: tuple[Any, Any], number: Any) -> tuple[tuple[Any, Any], Any]:
-        weights, gate = state  # of both paths
+    def step(state: Float[Array, "3"], number: Any) -> tuple[Float[Array, "3"], Float[Array, "2"]]:
+        weights, gate = state[:2], state[2]  # of both paths
         second = ((number // steps) % 2).astype(float)
         error = jnp.stack([1.0 - second, second]) - 2.0 * gate * weights
         pull = jnp.sum(weights * error) - 2.0 * normalization * (2.0 * gate - 1.0)
-        return (weights + step_size / tau_w * gate * error, gate + step_size / tau_c * pull), error
+        moved = jnp.append(step_size / tau_w * gate * error, step_size / tau_c * pull)
+        return state + moved, error
 
-    start = (jnp.full(2, 0.1), jnp.asarray(0.5))
-    course = jax.lax.scan(step, start, jnp.arange(2 * steps * rounds))[1]
-    errors, before = course[-2 * steps :], course[-4 * steps : -2 * steps]
+    def through(state: Float[Array, "3"], rounds: int = 1) -> tuple[Float[Array, "3"], Float[Array, "steps 2"]]:
+        return jax.lax.scan(step, state, jnp.arange(2 * steps * rounds))
+
+    def closer(state: Float[Array, "3"], _: Any) -> tuple[Float[Array, "3"], None]:
+        after, slope = through(state)[0], jax.jacfwd(lambda state: through(state)[0])(state)
+        return state - jnp.linalg.solve(slope - jnp.eye(3), after - state), None
+
+    settled, course = through(jnp.array([0.1, 0.1, 0.5]), rounds)
+    last, before = course[-2 * steps :], course[-4 * steps : -2 * steps]
+    errors = through(jax.lax.scan(closer, settled, None, CLOSER)[0])[1]
 
     def grow(propagator: Float[Array, "3 3"], error: Float[Array, "2"]) -> tuple[Float[Array, "3 3"], None]:
         weights, gate = propagator[:2], propagator[2]
@@ -222,4 +263,5 @@ def _growth(scales: Scales, normalization: Any, step_size: Any, steps: int, roun
 
     propagator = jax.lax.scan(grow, jnp.eye(3), errors)[0]
     multiplier = jnp.max(jnp.abs(jnp.linalg.eigvals(propagator)))
-    return jnp.log(multiplier) / (2 * steps * step_size), multiplier, errors, jnp.max(jnp.abs(errors - before))
+    growth = Growth(jnp.log(multiplier) / (2 * steps * step_size), multiplier, errors)
+    return growth, jnp.max(jnp.abs(last - before)), jnp.max(jnp.abs(errors - last))

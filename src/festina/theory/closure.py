@@ -62,13 +62,14 @@ class Closure:
         seen: dict[float, dict[str, np.ndarray]] = {}
         students, gates = self.students.copy(), self.gates.copy()
         changes, target = self._changes(last), self._target(0)
-        for step in range(last + 1):
-            if step in changes:
-                target = self._target(step)
-            error = target - np.einsum("pkn,pn->kn", students, gates)
-            if step in wanted:
-                seen[step] = self._seen(students, gates, error)
-            self._advance(students, gates, error)
+        with np.errstate(over="ignore", invalid="ignore"):  # of networks that diverge, as their simulations do
+            for step in range(last + 1):
+                if step in changes:
+                    target = self._target(step)
+                error = target - np.einsum("pkn,pn->kn", students, gates)
+                if step in wanted:
+                    seen[step] = self._seen(students, gates, error)
+                self._advance(students, gates, error)
         found = [seen[step] for step in steps.tolist()]
         return {name: np.stack([one[name] for one in found]) for name in found[0]}
 

@@ -39,6 +39,7 @@ TOGETHER = 3e3  # relaxation times; beyond, the fastest run would slow down all 
 def strengths(separation: Any, examples: int = EXAMPLES) -> tuple[Any, Any]:
     """s_XoR = √(2+Δ²)/P of a pathway for one example, and s_lin = Δ/2 of one for the examples of a class."""
     margin = _separation(separation)
+    require(examples >= 1, "examples", "be at least 1", examples)
     return (2.0 + margin**2) ** 0.5 / examples, margin / 2.0
 
 
@@ -126,7 +127,9 @@ def race(nonlinear: Any, linear: Any, separation: Any) -> Race:
 
 def single_share(nonlinear: Any, linear: Any) -> Any:
     """4π/(4π + 2ρ): the share of strength in pathways that are on for exactly one example."""
-    return 2.0 * nonlinear / (2.0 * nonlinear + linear)
+    whole = 2.0 * nonlinear + linear
+    require(is_traced(whole) or bool(np.all(whole > 0)), "linear", "be positive where `nonlinear` is zero", linear)
+    return 2.0 * nonlinear / whole
 
 
 def pure_index(separation: Any) -> Any:

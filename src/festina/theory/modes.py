@@ -20,6 +20,7 @@ from jaxtyping import Float
 
 from festina.errors import ArgumentError, FestinaWarning, require
 from festina.theory._coupling import LARGEST, NOTEWORTHY, deep_departure, hidden_vectors, uncoupled
+from festina.theory._least import least_loss
 from festina.theory.chain import Chain, ImbalancedChain, chain, imbalanced
 
 WHITE = 1e-9
@@ -68,7 +69,7 @@ def modes(world: Any, initial: Any) -> Modes:
     weights = [np.asarray(weight, float) for weight in initial.weights]
     finite = all(bool(np.all(np.isfinite(weight))) for weight in weights)
     require(finite, "initial", "have finite weights", initial)
-    floor = 0.5 * float(np.trace(np.asarray(moments.outputs))) - 0.5 * float(np.sum(parts[1] ** 2)) / variance
+    floor = least_loss(moments, variance)
     if len(weights) == 2:
         (left, strengths, right), doubt = uncoupled(parts, weights, variance)
         _check_doubt(doubt)

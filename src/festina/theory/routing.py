@@ -40,9 +40,10 @@ class Reduction(eqx.Module):
         """`layers` b1, b2, b3, their product `strength`, and `loss`, each with the shape of ``time`` before its own."""
         times = np.asarray(time, float)
         flat, back = np.unique(times, return_inverse=True)
-        require(bool(np.all(flat >= 0)), "time", "be a number and not negative", time)
+        require(bool(np.all((flat >= 0) & np.isfinite(flat))), "time", "be finite and not negative", time)
         until = max(float(flat[-1]), 1e-300)
         solved = solve_ivp(self._rate, (0.0, until), self.start.ravel(), "LSODA", flat, rtol=1e-13, atol=1e-15)
+        require(solved.success, "time", "be one that the integration reaches", time)
         layers = solved.y.T[back.reshape(times.shape)].reshape(*times.shape, *self.start.shape)
         strength = layers.prod(axis=-2)
         loss = 0.5 * self.loss_weight * np.sum((self.strengths - strength) ** 2, axis=-1)
@@ -69,7 +70,14 @@ def reduction(
     """
     weight = _pair_weight(domains, trained, pair_weight)
     modes = np.atleast_1d(np.asarray(strengths, float))
-    start = np.stack([np.broadcast_to(np.asarray(layer, float), modes.shape) for layer in initial])
+    require(
+        modes.ndim == 1 and bool(np.all(np.isfinite(modes))), "strengths", "be finite, one for each mode", strengths
+    )
+    layers = [np.asarray(layer, float) for layer in initial]
+    fits = len(layers) == 3 and all(layer.shape in ((), (1,), modes.shape) for layer in layers)
+    require(fits, "initial", f"be three layers, each one number or one for each of {modes.size} modes", initial)
+    start = np.stack([np.broadcast_to(layer, modes.shape) for layer in layers])
+    require(bool(np.all(np.isfinite(start))), "initial", "be finite", initial)
     rates = weight * trained * np.array([1.0, domains, 1.0])
     return Reduction(modes, start, rates, weight * trained * domains)
 
@@ -163,6 +171,9 @@ def balanced(strength: Any, initial: Any, domains: int, trained: int, *, pair_we
 
 def balanced_start(product: Any, domains: int) -> Starts:
     """b1, b2, b3 of a balanced start with a given product, which may be traced: b1 = b3 = (u/√M)^(1/3), b2 = √M b1."""
+    require(domains >= 1, "domains", "be at least 1", domains)
+    known = is_traced(product) or bool(np.all((np.asarray(product) >= 0) & np.isfinite(np.asarray(product))))
+    require(known, "product", "be finite and not negative", product)
     root = domains**0.5
     outer = ((product if is_traced(product) else np.asarray(product, float)) / root) ** (1 / 3)
     return outer, root * outer, outer
@@ -170,6 +181,8 @@ def balanced_start(product: Any, domains: int) -> Starts:
 
 def speed_up(domains: Any, trained: Any) -> Any:
     """K M^(1/3): how much faster a shared pathway is than a network of its own for every pair, from balanced starts."""
+    possible = bool(np.all((np.asarray(trained) >= 1) & (np.asarray(trained) <= np.asarray(domains))))
+    require(possible, "trained", "lie between 1 and the number of domains", trained)
     return trained * domains ** (1 / 3)
 
 

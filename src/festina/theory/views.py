@@ -86,7 +86,7 @@ def competition(depth: Any, strengths: Any, overlaps: Any, initial: Any, timesca
         initial: π_m(0).
         timescale: τ.
     """
-    require(float(depth) >= 2, "depth", "be at least 2 (`math.inf` is allowed)", depth)
+    _check_depth(depth)
     moments = tuple(np.asarray(values, float) for values in (strengths, overlaps, initial))
     strengths, overlaps, initial = moments
     shape = initial.shape
@@ -134,17 +134,21 @@ def end_state(strengths: Any, overlaps: Any) -> EndState:
 
 def conserved(depth: Any, strength: Float[Any, "*batch paths"], null: Float[Any, "paths k"]) -> Float[Any, "*batch k"]:
     """Σ_m n_m f(π_m) for every n in a basis of null(D): ln π at depth 2, π^(2/L−1)/(2/L−1) beyond."""
+    _check_depth(depth)
     return _potential(float(depth), np.asarray(strength, float)) @ np.asarray(null, float)
 
 
-def co_occurring_end(depth: Any, amplitudes: Float[Any, " paths"], initial: Float[Any, " paths"]) -> Any:
+def co_occurring_end(depth: Any, amplitudes: Any, initial: Any) -> Float[np.ndarray, " paths"]:
     """The end of a race of views that always co-occur, D = aaᵀ and S = a, from π(0) > 0.
 
     f(π_m) − f(π_m(0)) = a_m μ for one μ, found from Σ_m a_m π_m = 1. At depth 2 with equal amplitudes π ∝ π(0). At
     depth L ≥ 3 and a small start the strongest view has all, and the others stay about where they began.
     """
+    _check_depth(depth)
     size, begin = np.asarray(amplitudes, float), np.asarray(initial, float)
-    require(bool(np.all(size > 0) and np.all(begin > 0)), "initial", "be positive, as the amplitudes", initial)
+    require(begin.shape == size.shape == (size.size,), "initial", "be one for each amplitude", begin.shape)
+    sound = [np.all((values > 0) & np.isfinite(values)) for values in (size, begin)]
+    require(bool(np.all(sound)), "initial", "be positive and finite, as the amplitudes", initial)
     start = _potential(float(depth), begin)
 
     def strength(shift: float) -> np.ndarray:
@@ -267,6 +271,7 @@ def shared_rate(tasks: int, cosine: Any) -> Any:
 
 def private_rate(tasks: int) -> float:
     """S of a pathway that serves one of C tasks: 1/C."""
+    require(tasks >= 1, "tasks", "be at least 1", tasks)
     return 1.0 / tasks
 
 
@@ -285,10 +290,12 @@ def critical_cosine(tasks: int) -> float:
     return -1.0 / tasks
 
 
-def bottleneck(strengths: Float[Any, " modes"], width: int) -> np.ndarray:
+def bottleneck(strengths: Any, width: int) -> Float[np.ndarray, " modes"]:
     """What a linear network with a layer of r units learns of white inputs: its r strongest modes, whole, no other."""
     require(width >= 1, "width", "be at least 1", width)
     size = np.asarray(strengths, float)
+    sound = size.ndim == 1 and bool(np.all((size >= 0) & np.isfinite(size)))
+    require(sound, "strengths", "be a row of finite numbers, none of them negative", strengths)
     learned = np.zeros_like(size)
     strongest = np.argsort(-size, kind="stable")[:width]
     learned[strongest] = size[strongest]
@@ -308,6 +315,10 @@ def _eigen(strengths: np.ndarray, overlaps: np.ndarray) -> tuple[np.ndarray, np.
     beyond = np.linalg.norm(unseen, axis=-1) > 1e-6 * np.linalg.norm(strengths, axis=-1)
     require(not bool(np.any(beyond)), "strengths", "lie in the range of D", strengths)
     return values, vectors, kept
+
+
+def _check_depth(depth: Any) -> None:
+    require(float(depth) >= 2, "depth", "be at least 2 (`math.inf` is allowed)", depth)
 
 
 def _with_end(time: Any, finite: Callable[[Any], Any], end: Callable[[], Any]) -> Any:

@@ -31,6 +31,11 @@ class Classes(Dataset):
         return np.bincount(self.labels)
 
     @property
+    def membership(self) -> Float[np.ndarray, "n classes"]:
+        """1 where an example is in a class, else 0."""
+        return np.eye(len(self.counts))[self.labels]
+
+    @property
     def class_targets(self) -> Float[np.ndarray, "classes o"]:
         """y_c: the target of each class."""
         first = [int(np.flatnonzero(self.labels == each)[0]) for each in range(len(self.counts))]

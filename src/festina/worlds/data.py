@@ -59,11 +59,11 @@ class Moments(eqx.Module):
         mapping = jnp.asarray(network.map)
         fitted = jnp.sum(mapping * (mapping @ self.inputs))
         expanded = 0.5 * jnp.trace(self.outputs) - jnp.sum(mapping * self.cross) + 0.5 * fitted
-        root = _root_of(self) if self.root is None else self.root
+        root = root_of(self) if self.root is None else self.root
         return with_slope_of(root.loss(mapping), expanded)
 
 
-def _root_of(moments: Moments) -> Root:
+def root_of(moments: Moments) -> Root:
     """Pairs with given moments: x = √λ v for the eigenvalues and eigenvectors of Σxx, and y = Σyx v/√λ.
 
     A rest that is smaller than the rounding error of the moments is none.

@@ -151,7 +151,7 @@ def fetch(name: str, folder: str | Path | None = None) -> Path:
 
 def _download(part: str, folder: Path, name: str, digest: str) -> None:
     """One file from the first mirror that has it; nothing is written unless it is the published one."""
-    from festina.learning.checkpoint import write_atomically
+    from festina.files import write_atomically
 
     reasons = []
     for mirror in MIRRORS[name]:

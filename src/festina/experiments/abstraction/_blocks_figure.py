@@ -17,7 +17,7 @@ def draw(result: Any) -> Any:
     """Courses from random weights for all block lengths; growth rates; what begins on the orbit, and what moves it."""
     from matplotlib.lines import Line2D
 
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 3, figsize=(7.2, 4.9))
         looks = _looks(result.config.block_lengths)
         _draw_plane(axes[0, 0], result)
@@ -29,7 +29,7 @@ def draw(result: Any) -> Any:
         lines = [Line2D([], [], **look) for look in looks]
         names = [f"$τ_B$ = {length:g}" for length in result.config.block_lengths]
         figure.legend(lines, names, loc="outside lower center", ncols=min(6, len(lines)), columnspacing=1.3)
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
@@ -73,7 +73,7 @@ def _draw_plane(axis: Any, result: Any) -> None:
 def _draw_courses(axis: Any, result: Any, looks: Any) -> None:
     values = result["total_alignment"].sel(start="random").transpose("block_length", "run", "time").values
     for one, look in zip(values, looks, strict=True):
-        fs.lab.style.draw_band(axis, result["time"].values, one, lw=1.1, **_plain(look))
+        fs.figures.style.draw_band(axis, result["time"].values, one, lw=1.1, **_plain(look))
     axis.set(xlabel="time t", ylabel="total alignment", title="from random weights")
     axis.set(xlim=(0, min(AT, result.config.until)), ylim=(0.45, 1.03))
 
@@ -98,9 +98,9 @@ def _draw_rates(axis: Any, result: Any) -> None:
     """How fast small differences grow on the orbit: measured, exact, and to second order."""
     lengths = np.asarray(result.config.block_lengths)
     second = [np.log1p(second_order_gain(result.config, length)) / (2 * length) for length in lengths]
-    axis.plot(lengths, second, color=fs.lab.style.ORANGE, ls=(0, (1, 1)), label="second order (eq. 21)")
-    axis.plot(lengths, exact_rates(result), label="exact", **fs.lab.style.THEORY)
-    axis.plot(lengths, growth_rates(result), "o", color=fs.lab.style.BLUE, mfc="none", ms=5, mew=1.1, label="twins")
+    axis.plot(lengths, second, color=fs.figures.style.ORANGE, ls=(0, (1, 1)), label="second order (eq. 21)")
+    axis.plot(lengths, exact_rates(result), label="exact", **fs.figures.style.THEORY)
+    axis.plot(lengths, growth_rates(result), "o", color=fs.figures.style.BLUE, mfc="none", ms=5, mew=1.1, label="twins")
     axis.set(xlabel="block length $τ_B$", ylabel="growth rate", title="near the orbit", ylim=(-0.05, 1.6))
     axis.legend(loc="upper right", fontsize=6.5)
 
@@ -115,7 +115,7 @@ def _draw_orbit(axis: Any, result: Any) -> None:
             label = start if run == 0 else None
             axis.plot(edges, values, color="k" if start == "random" else "0.5", ls=line, lw=0.8, label=label)
     slope = exact_rates(result)[place]
-    axis.plot(edges, 0.012 * np.exp(slope * edges), color=fs.lab.style.VERMILLION, lw=1.6, label="exact rate")
+    axis.plot(edges, 0.012 * np.exp(slope * edges), color=fs.figures.style.VERMILLION, lw=1.6, label="exact rate")
     axis.set(yscale="log", xlabel="time t", ylabel="difference of the paths", xlim=(0, edges[-1]), ylim=(2e-3, 30))
     axis.set_title(f"$τ_B$ = {result.config.block_lengths[place]:g}")
     axis.legend(loc="upper right", fontsize=6.5, ncols=2, columnspacing=0.8)

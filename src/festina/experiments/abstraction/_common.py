@@ -1,16 +1,21 @@
 """What the experiments on task abstractions share: their fields, their two arms, and how paths are sorted."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
-from festina._lazy import np, xr
+from festina._lazy import LazyModule, np, xr
 from festina.claims import NotApplicable, Undecided
 from festina.config import knows_numbers
 from festina.errors import ArgumentError
-from festina.experiment import ExperimentConfig, Variable, continuous, structural
-from festina.experiments._fields import Coefficient, Duration, Start, StepSize, Timescale, countable
+from festina.experiment import ExperimentConfig, Result, Variable, continuous, structural
+from festina.models.task_abstraction import sort_by_teacher as sort_by_teacher
+from festina.ranges import Coefficient, Duration, Start, StepSize, Timescale, countable
+
+side = LazyModule("festina.experiments.abstraction._stacked")  # which imports JAX
 
 ARMS = ("flexible", "forgetful")
 
@@ -88,7 +93,7 @@ def rule(config: Any, order: int = 1) -> Any:
 def arms(config: Any, order: Any, flexible: Any, forgetful: Any) -> Any:
     """Flexible and forgetful side by side, through the same blocks; ``order`` is the tasks' order in one round."""
     blocks = fs.worlds.Blocks.of(order, config.block_length, config.step_size)
-    return fs.learning.stacked(*(fs.learning.Arm(rule, blocks) for rule in (flexible, forgetful)))
+    return side.stacked(*(side.Arm(rule, blocks) for rule in (flexible, forgetful)))
 
 
 def statistics(config: Any) -> Any:
@@ -114,7 +119,7 @@ def process(config: Any, key: Any, network: Any, arms: Any, tasks: Any, observe:
         if arms.rule.regularizer.costs_weights:
             raise ArgumentError("Argument `data` must be `population` where weights are costly, but is `closure`.")
         network, tasks = fs.learning.compressed_by_row(network, tasks)
-    return fs.learning.joint_process(
+    return side.stacked_process(
         network, arms, tasks, key, observe=observe, statistics=statistics(config), starts=starts, **clock(config)
     )
 
@@ -134,28 +139,6 @@ def keys(key: Any) -> tuple[Any, Any, Any]:
     """Three keys of a run: for its teachers, its initial weights and its data."""
     teachers, weights, data = fs.draws.split(key, 3)
     return teachers, weights, data
-
-
-def sort_by_teacher(data: Any) -> dict[str, Any]:
-    """Gates and alignments with paths in the order of the teachers they are matched with, and the total alignment.
-
-    One matching for each run and arm, by the alignment averaged over time.
-    """
-    axes = ("run", "arm", "time")
-    alignment = data["alignment"].transpose(*axes, "teacher", "path").values
-    order = fs.measures.matched_paths(alignment.mean(axis=2))
-    gates = data["gates"].transpose(*axes, "path").values
-    components = data["components"].transpose(*axes, "teacher", "path").values
-    norms = data["norms"].transpose(*axes, "path").values
-    everywhere = np.broadcast_to(order[:, :, None], (*norms.shape[:3], order.shape[-1]))
-    total = fs.measures.total_alignment(components, norms, everywhere)
-    return {
-        "sorted_gates": xr.DataArray(fs.measures.take_paths(gates, order, -1), dims=(*axes, "student")),
-        "sorted_alignment": xr.DataArray(
-            fs.measures.take_paths(alignment, order, -1), dims=(*axes, "teacher", "student")
-        ),
-        "total_alignment": xr.DataArray(total, dims=axes),
-    }
 
 
 def block_edges(config: Any) -> Any:
@@ -191,7 +174,37 @@ def at_ends(result: Any, values: Any) -> Any:
     return ends
 
 
-def final_alignment(result: Any, arm: str) -> Any:
+def ends_of_blocks(result: Result, name: str) -> xr.DataArray:
+    """A variable at the last recording of each block: `block` is its last dimension, instead of time."""
+    values = result[name].transpose(..., "time")
+    return _over_blocks(values, at_ends(result, values.values))
+
+
+def times_in_blocks(result: Result, level: float) -> xr.DataArray:
+    """How long into each block the loss reaches a level: `block` is its last dimension; NaN if it does not."""
+    loss, time = result["loss"].transpose(..., "time"), result["time"].values
+    return _over_blocks(loss, fs.measures.times_in_blocks(time, loss.values, block_edges(result.config), level))
+
+
+def after_switches(result: Result, name: str, samples: int) -> xr.DataArray:
+    """A variable after 0, 1, 2, … steps of each block, while it lasts: its last dimensions are block and sample."""
+    config, values = result.config, result[name].transpose(..., "time")
+    if round(config.until / config.step_size) != config.records:
+        raise NotApplicable("needs a recording of every step")
+    steps = round(config.block_length / config.step_size)
+    first = np.searchsorted(result["time"].values, block_edges(config)[:-1] - 1e-9)
+    found = values.values[..., first[:, None] + np.arange(min(samples, steps - 1) + 1)]
+    return _over_blocks(values, found, "sample")
+
+
+def _over_blocks(values: xr.DataArray, found: np.ndarray, *beyond: str) -> xr.DataArray:
+    """An array that has blocks where another has time, with its labels, and perhaps further dimensions."""
+    labels: dict[Any, Any] = {name: label for name, label in values.coords.items() if "time" not in label.dims}
+    labels["block"] = np.arange(found.shape[values.ndim - 1])
+    return xr.DataArray(found, labels, (*values.dims[:-1], "block", *beyond))
+
+
+def final_alignment(result: Result, arm: str) -> xr.DataArray:
     """The total alignment of one arm at the end, of every run."""
     return result["total_alignment"].sel(arm=arm).isel(time=-1)
 

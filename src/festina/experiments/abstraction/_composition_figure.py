@@ -17,7 +17,7 @@ BEFORE, AFTER = 3, 4  # blocks around the first new task that are shown
 
 def draw(result: Any) -> Any:
     """A column for each setting: loss and gates around the first new task, total alignment throughout."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(3, 3, figsize=(7.2, 5.6))
         for column, setting in zip(axes.T, SETTINGS, strict=True):
             _draw_loss(column[0], result, setting)
@@ -32,7 +32,7 @@ def draw(result: Any) -> Any:
         axes[2, 0].set_ylabel("total alignment")
         axes[0, 0].legend(loc="upper right", borderaxespad=0.1)
         axes[1, 2].legend(loc="upper right", ncols=3, columnspacing=0.7, handlelength=1.3, fontsize=6.5, **CLEAR)
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
@@ -55,7 +55,7 @@ def _draw_loss(axis: Any, result: Any, setting: str) -> None:
     inside = _around_onset(axis, result)
     loss = result["loss"].sel(setting=setting).transpose("run", "arm", "time").isel(time=inside)
     for arm in ARMS:
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, result["time"].values[inside], loss.sel(arm=arm).values, lw=1.0, label=arm, **LOOKS[arm]
         )
     axis.set_ylim(0, 1.1 * float(loss.mean("run").max()))
@@ -66,20 +66,20 @@ def _draw_gates(axis: Any, result: Any, setting: str) -> None:
     gates = result["sorted_gates"].sel(setting=setting, arm="flexible").transpose("run", "student", "time").values
     for student in range(TEACHERS):
         look = {"color": task_color(student), "ls": DASHES[student], "lw": 1.1, "label": f"of {chr(65 + student)}"}
-        fs.lab.style.draw_band(axis, result["time"].values[inside], gates[:, student][:, inside], **look)
+        fs.figures.style.draw_band(axis, result["time"].values[inside], gates[:, student][:, inside], **look)
     axis.set_ylim(-0.08, max(1.1, 1.1 * float(np.max(gates[:, :, inside]))))
 
 
 def _draw_alignment(axis: Any, result: Any, setting: str) -> None:
     alignment = result["total_alignment"].sel(setting=setting).transpose("run", "arm", "time")
     for arm in ARMS:
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, result["time"].values, alignment.sel(arm=arm).values, lw=1.0, label=arm, **LOOKS[arm]
         )
     shared = 1 / np.sqrt(TEACHERS)
-    axis.axhline(shared, color=fs.lab.style.ORANGE, lw=0.8, ls=(0, (1, 1)), zorder=0)
+    axis.axhline(shared, color=fs.figures.style.ORANGE, lw=0.8, ls=(0, (1, 1)), zorder=0)
     if setting == "subtask":
-        look = {"ha": "right", "va": "bottom", "fontsize": 6.5, "color": fs.lab.style.ORANGE}
+        look = {"ha": "right", "va": "bottom", "fontsize": 6.5, "color": fs.figures.style.ORANGE}
         axis.text(0.72, shared + 0.02, r"$1/\sqrt{3}$", transform=axis.get_yaxis_transform(), **look)
     place = axis.get_xaxis_transform()
     axis.text(_onset(result), 1.02, "new tasks", transform=place, ha="center", fontsize=6.5, color="0.3")

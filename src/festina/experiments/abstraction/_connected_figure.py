@@ -14,7 +14,7 @@ DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)))
 
 def draw(result: Any) -> Any:
     """Learning over time, and the second layer at the ends of the last blocks, sorted and as it is."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure = plt.figure(figsize=(7.2, 6.6))
         parts: Any = figure.subfigures(2, 1, height_ratios=(1.75, 1))
         axes = parts[0].subplots(2, 3)
@@ -31,7 +31,7 @@ def draw(result: Any) -> Any:
             shade_blocks(axis, block_edges(result.config), range(TASKS))
             axis.set(xlabel="time t", xlim=(0, result.config.until))
         images = _draw_layers(parts[1], result)
-        fs.lab.style.letter(*axes.ravel(), images[0, 0], images[1, 0])
+        fs.figures.style.letter(*axes.ravel(), images[0, 0], images[1, 0])
     return figure
 
 
@@ -41,10 +41,10 @@ def _draw_gates(axis: Any, result: Any) -> None:
         look = {"color": task_color(student), "ls": DASHES[student]}
         values = gates.isel(student=student)
         label = f"rows of {chr(65 + student)}"
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, result["time"].values, values.sel(arm="flexible").values, lw=1.1, label=label, **look
         )
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, result["time"].values, values.sel(arm="forgetful").values, lw=0.7, alpha=0.55, **look
         )
     axis.set(ylabel="gates: diagonal of C")
@@ -59,10 +59,10 @@ def _draw_alignment(axis: Any, result: Any) -> None:
         look = {"color": task_color(teacher), "ls": DASHES[teacher]}
         of_teacher = values.isel(teacher=teacher)
         label = f"with teacher {chr(65 + teacher)}"
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, result["time"].values, of_teacher.sel(arm="flexible").values, lw=1.1, label=label, **look
         )
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, result["time"].values, of_teacher.sel(arm="forgetful").values, lw=0.7, alpha=0.55, **look
         )
     axis.plot([], [], color="0.4", lw=0.7, alpha=0.55, label="forgetful (thin)")
@@ -80,8 +80,8 @@ def _draw_gradients(axis: Any, result: Any) -> None:
         for place, arm in enumerate(ARMS):
             inside = [(time >= start - 1e-9) & (time < start + config.block_length - 1e-9) for start in edges[:-1]]
             means = timescale * np.stack([speeds[:, place, number, block].mean(axis=-1) for block in inside], axis=-1)
-            look = LOOKS[arm] | {"color": (fs.lab.style.BLACK, fs.lab.style.VERMILLION)[number], "lw": 1.0}
-            fs.lab.style.draw_band(axis, (edges[:-1] + edges[1:]) / 2, means, marker="os"[number], ms=1.8, **look)
+            look = LOOKS[arm] | {"color": (fs.figures.style.BLACK, fs.figures.style.VERMILLION)[number], "lw": 1.0}
+            fs.figures.style.draw_band(axis, (edges[:-1] + edges[1:]) / 2, means, marker="os"[number], ms=1.8, **look)
         axis.plot([], [], color=look["color"], marker="os"[number], ms=2.5, label=f"{layer} layer")
     axis.plot([], [], color="0.4", ls=LOOKS["forgetful"]["ls"], lw=1.0, label="forgetful")
     axis.set(ylabel="norm of gradient", yscale="log")
@@ -95,7 +95,7 @@ def _draw_times(axis: Any, result: Any) -> None:
     block = np.arange(1, times.shape[-1] + 1)
     for number, arm in enumerate(ARMS):
         known = np.isfinite(times[:, number]).all(axis=0)
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, block[known], times[:, number][:, known], marker="o", ms=2, label=arm, **LOOKS[arm]
         )
     axis.set(xlabel="block", ylabel=f"time to L = {LEVEL:g}", ylim=(0, None))

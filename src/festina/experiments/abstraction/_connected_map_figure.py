@@ -10,7 +10,7 @@ COLORS = "viridis"
 
 def draw(result: Any) -> Any:
     """Both maps of total alignment, with the number in every cell."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.0), sharey=True)
         first = _draw_map(axes[0], result, "timescale_map", "second_timescale")
         _draw_map(axes[1], result, "strength_map", "strength")
@@ -19,7 +19,7 @@ def draw(result: Any) -> Any:
         axes[1].set(xlabel="strength s of the bounds")
         axes[1].set_title(f"timescale τ₂ = {result.config.gate_timescale:g}", fontsize=8)
         figure.colorbar(first, ax=axes, label="total alignment at the end", pad=0.02)
-        fs.lab.style.letter(*axes)
+        fs.figures.style.letter(*axes)
     return figure
 
 

@@ -7,8 +7,8 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jnp, np
 from festina.experiment import Variable, structural
-from festina.experiments._fields import StepSize
 from festina.experiments.abstraction._common import AbstractionConfig, keys
+from festina.ranges import StepSize
 
 TASKS = 2
 ORDER = 2  # of the norm of the second layer: the sum of squares leaves many entries room

@@ -27,7 +27,7 @@ def draw(result: Any) -> Any:
     """How gates and weights change at a switch, by rank; where networks specialise, and how they get there."""
     from matplotlib.lines import Line2D
 
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 3, figsize=(7.2, 4.9))
         _draw_drive(axes[0, 0], result)
         _draw_gate_speed(axes[0, 1], result)
@@ -37,7 +37,7 @@ def draw(result: Any) -> Any:
         _draw_courses(axes[1, 2], result)
         lines = [Line2D([], [], ms=3.5, **LOOKS[condition]) for condition in CONDITIONS]
         figure.legend(lines, CONDITIONS, loc="outside lower center", ncols=len(lines))
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
@@ -67,7 +67,7 @@ def _draw_gate_speed(axis: Any, result: Any) -> None:
     ranks = np.asarray(result.config.ranks)
     _draw_mean(axis, ranks, gate_speed(result), ms=4, label="measured", **LOOKS["fast gates"])
     axis.plot(
-        ranks, closed_form(result.config, ranks), color=fs.lab.style.VERMILLION, ls=(0, (3, 2)), label="√2 r/τ$_c$"
+        ranks, closed_form(result.config, ranks), color=fs.figures.style.VERMILLION, ls=(0, (3, 2)), label="√2 r/τ$_c$"
     )
     _rank_scale(axis, result)
     axis.set(yscale="log", ylabel="|dc/dt| after a switch")
@@ -78,7 +78,7 @@ def _draw_weight_speed(axis: Any, result: Any) -> None:
     ranks = np.asarray(result.config.ranks)
     _draw_mean(axis, ranks, weight_speed(result), ms=4, label="measured", **LOOKS["fast gates"])
     level = 1 / result.config.weight_timescale
-    axis.axhline(level, color=fs.lab.style.VERMILLION, ls=(0, (3, 2)), label="1/τ$_w$")
+    axis.axhline(level, color=fs.figures.style.VERMILLION, ls=(0, (3, 2)), label="1/τ$_w$")
     _rank_scale(axis, result)
     axis.set(ylim=(0, 1.6 * level), ylabel="|dW/dt| / |W| after a switch")
     axis.legend(loc="lower left", fontsize=6.5)
@@ -103,7 +103,7 @@ def _draw_courses(axis: Any, result: Any) -> None:
     values = result["total_alignment"].isel(rank=-1).transpose("condition", "run", "time")
     for condition in CONDITIONS:
         look = {name: LOOKS[condition][name] for name in ("color", "ls")}
-        fs.lab.style.draw_band(axis, result["time"].values, values.sel(condition=condition).values, lw=1.1, **look)
+        fs.figures.style.draw_band(axis, result["time"].values, values.sel(condition=condition).values, lw=1.1, **look)
     edges = block_edges(result.config)
     shade_blocks(axis, edges, (0, 1))
     axis.set(

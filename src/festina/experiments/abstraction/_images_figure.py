@@ -18,7 +18,7 @@ WINDOW = 0.2  # of a block after a switch, for a closer look
 
 def draw(result: Any) -> Any:
     """The two tasks; accuracy, gates and students over time; what happens after a switch, early and late."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 3, figsize=(7.2, 4.5))
         _draw_tasks(axes[0, 0], result)
         _draw_accuracy(axes[0, 1], result)
@@ -29,7 +29,7 @@ def draw(result: Any) -> Any:
         for axis in (axes[0, 1], axes[0, 2], axes[1, 2]):
             shade_blocks(axis, block_edges(result.config), (0, 1))
             axis.set(xlabel="time t", xlim=(0, result.config.until))
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
         figure.suptitle(title(result.config), fontsize=9)
     return figure
 
@@ -65,7 +65,7 @@ def _examples(pair: Any) -> list[Any]:
 
 def _draw_accuracy(axis: Any, result: Any) -> None:
     draw_arms(axis, result, "accuracy", lw=0.9)
-    level, green = float(result["pretrained"].mean()), fs.lab.style.GREEN
+    level, green = float(result["pretrained"].mean()), fs.figures.style.GREEN
     axis.axhline(level, color=green, ls=(0, (1, 1)), lw=1.0)
     axis.text(result.config.until, level + 0.03, "pretrained network", color=green, ha="right", va="bottom", fontsize=6)
     axis.set(ylabel="accuracy (test images)", ylim=(0, 1.35), yticks=[0, 0.5, 1])
@@ -78,9 +78,9 @@ def _draw_gates(axis: Any, result: Any) -> None:
     for student in range(2):
         look = {"color": task_color(student), "ls": DASHES[student], "lw": 1.0}
         values = gates.sel(arm="flexible").isel(student=student).values
-        fs.lab.style.draw_band(axis, time, values, label=f"$c^{student + 1}$, flexible", **look)
+        fs.figures.style.draw_band(axis, time, values, label=f"$c^{student + 1}$, flexible", **look)
     forgetful = gates.sel(arm="forgetful").mean("student").values
-    fs.lab.style.draw_band(axis, time, forgetful, label="forgetful", **(LOOKS["forgetful"] | {"lw": 0.9}))
+    fs.figures.style.draw_band(axis, time, forgetful, label="forgetful", **(LOOKS["forgetful"] | {"lw": 0.9}))
     axis.set(ylabel="gates")
     axis.set_ylim(axis.get_ylim()[0], 1.35 * axis.get_ylim()[1])
     axis.legend(**LEGEND)
@@ -94,11 +94,11 @@ def _draw_switches(axis: Any, result: Any) -> None:
     steps = round(WINDOW * result.config.block_length / result.config.step_size)
     for number, arm in enumerate(ARMS):
         courses = _after_switches(result, number)
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, courses["since"], courses["late"], **(LOOKS[arm] | {"lw": 1.5, "label": f"{arm}, late"})
         )
         look = LOOKS[arm] | {"lw": 0.7, "marker": "." if arm == "flexible" else "x", "ms": 3, "markevery": 0.1}
-        fs.lab.style.draw_band(axis, courses["since"], courses["first"], **(look | {"label": f"{arm}, first"}))
+        fs.figures.style.draw_band(axis, courses["since"], courses["first"], **(look | {"label": f"{arm}, first"}))
     axis.set(xlabel="steps after a switch", ylabel="accuracy (test images)", xlim=(0, steps), ylim=(0, 1.45))
     axis.set_yticks([0, 0.5, 1])
     axis.legend(**LEGEND)
@@ -117,7 +117,7 @@ def _draw_recovery(axis: Any, result: Any) -> None:
     times = recovery_times(result) / result.config.step_size
     block = np.arange(2, times.shape[-1] + 2)
     for number, arm in enumerate(ARMS):
-        fs.lab.style.draw_band(axis, block, times[:, number], marker="o", ms=2.5, label=arm, **LOOKS[arm])
+        fs.figures.style.draw_band(axis, block, times[:, number], marker="o", ms=2.5, label=arm, **LOOKS[arm])
     spacing = (result["time"].values[1] - result["time"].values[0]) / result.config.step_size
     axis.axhline(spacing, color="0.6", ls=(0, (1, 1)), lw=0.8, label="resolution")
     whole = result.config.block_length / result.config.step_size
@@ -133,7 +133,7 @@ def _draw_students(axis: Any, result: Any) -> None:
     for student in range(2):
         for task in range(2):
             look = {"color": task_color(task), "ls": DASHES[student], "lw": 1.0}
-            fs.lab.style.draw_band(
+            fs.figures.style.draw_band(
                 axis, time, alone[:, task, student], label=f"$W^{student + 1}$ in {'AB'[task]}", **look
             )
     axis.set(ylabel="accuracy of one student", ylim=(0, 1.45), yticks=[0, 0.5, 1])

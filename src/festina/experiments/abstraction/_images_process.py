@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from festina.learning import Arm, JointDescent, Process, State, descent_process
-from festina.learning.joint import as_type, side_by_side
+from festina.experiments.abstraction._stacked import Arm, side_by_side
+from festina.learning import JointDescent, Process, State, descent_process
+from festina.learning.joint import as_type
 from festina.networks import Convolutional, PathGated
 from festina.networks.convolutional import accuracy, cross_entropy, trained
 from festina.worlds import ImageSet

@@ -14,7 +14,7 @@ def draw(result: Any) -> Any:
     """Students in the plane of their teachers; an adaptation, and what eq. 10 says of it; what makes it fast."""
     from matplotlib.lines import Line2D
 
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(3, 3, figsize=(7.2, 6.9))
         for axis, course in zip(axes[0, :2], ("flexible", "forgetful"), strict=True):
             _draw_plane(axis, result, course)
@@ -29,7 +29,7 @@ def draw(result: Any) -> Any:
         lines = [Line2D([], [], **look) for look in looks]
         names = [f"$τ_c$ = {speed:g}" for speed in result.config.gate_timescales]
         figure.legend(lines, names, loc="outside lower center", ncols=min(6, len(lines)))
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
@@ -85,9 +85,9 @@ def _draw_curve(axis: Any, result: Any, looks: Any) -> None:
     for k, (speed, look) in enumerate(zip(result.config.gate_timescales, looks, strict=True)):
         axis.plot(separation[:, k], overall[:, k], color=look["color"], lw=3.2, alpha=0.75, solid_capstyle="round")
         said = fs.theory.abstraction.protected(fine, speed, result.config.adapting_timescale)
-        axis.plot(fine, said, **fs.lab.style.THEORY)
+        axis.plot(fine, said, **fs.figures.style.THEORY)
     axis.plot([], [], color="0.4", lw=3.2, alpha=0.75, label="simulation")
-    axis.plot([], [], **fs.lab.style.THEORY, label="eq. 10")
+    axis.plot([], [], **fs.figures.style.THEORY, label="eq. 10")
     axis.set(xlabel=r"separation of gates $\bar{c}$", ylabel=r"specialisation $\bar{w}$", xlim=(1.05, -1.05))
     axis.set(title="adaptation", ylim=(None, 1.14))
     axis.legend(loc="upper center", fontsize=6.5, ncols=2)

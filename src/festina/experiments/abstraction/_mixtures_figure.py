@@ -17,7 +17,7 @@ CORNERS = np.exp(2j * np.pi * (np.arange(TEACHERS) / TEACHERS + 0.25))  # where 
 
 def draw(result: Any) -> Any:
     """Loss and gates at the end; how students come to the teachers, and how they turn away."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 3, figsize=(7.2, 4.4))
         _draw_loss(axes[0, 0], result)
         _draw_gates(axes[0, 1], result)
@@ -25,7 +25,7 @@ def draw(result: Any) -> Any:
         _draw_total(axes[1, 0], result)
         _draw_turn(axes[1, 1], result)
         _draw_triangle(axes[1, 2], result)
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
@@ -43,7 +43,7 @@ def _draw_loss(axis: Any, result: Any) -> None:
     inside = _late(axis, result)
     loss = result["loss"].transpose("run", "arm", "time").isel(time=inside)
     for arm in ARMS:
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, result["time"].values[inside], loss.sel(arm=arm).values, lw=1.0, label=arm, **LOOKS[arm]
         )
     axis.set(ylabel="loss on the task shown", ylim=(0, 1.45 * float(loss.mean("run").max())))
@@ -55,7 +55,7 @@ def _draw_gates(axis: Any, result: Any) -> None:
     gates = result["sorted_gates"].sel(arm="flexible").transpose("run", "student", "time").values
     for student in range(TEACHERS):
         look = {"color": task_color(student), "ls": DASHES[student], "lw": 1.1, "label": f"of {chr(65 + student)}"}
-        fs.lab.style.draw_band(axis, result["time"].values[inside], gates[:, student][:, inside], **look)
+        fs.figures.style.draw_band(axis, result["time"].values[inside], gates[:, student][:, inside], **look)
     axis.set(ylabel="gates (flexible)", ylim=(-0.05, 0.85))
     axis.legend(loc="upper right", ncols=3, columnspacing=0.7, handlelength=1.3)
 
@@ -65,7 +65,7 @@ def _draw_alignment(axis: Any, result: Any) -> None:
     values = result["sorted_alignment"].sel(arm="flexible").isel(student=0).transpose("run", "teacher", "time").values
     for teacher in range(TEACHERS):
         look = {"color": task_color(teacher), "ls": DASHES[teacher], "label": f"with {chr(65 + teacher)}"}
-        fs.lab.style.draw_band(axis, result["time"].values, values[:, teacher], lw=1.1, **look)
+        fs.figures.style.draw_band(axis, result["time"].values, values[:, teacher], lw=1.1, **look)
     axis.set(xlabel="time t", ylabel="alignment, student of A", xlim=(0, result.config.until), ylim=(-0.3, 1.05))
     axis.legend(loc="upper right", bbox_to_anchor=(1.0, 0.8))
 
@@ -73,8 +73,8 @@ def _draw_alignment(axis: Any, result: Any) -> None:
 def _draw_total(axis: Any, result: Any) -> None:
     alignment = result["total_alignment"].transpose("run", "arm", "time")
     for arm in ARMS:
-        fs.lab.style.draw_band(axis, result["time"].values, alignment.sel(arm=arm).values, lw=1.1, **LOOKS[arm])
-    look = {"color": fs.lab.style.BLUE, "lw": 0.9, "ls": (0, (1, 1)), "label": "flexible, median"}
+        fs.figures.style.draw_band(axis, result["time"].values, alignment.sel(arm=arm).values, lw=1.1, **LOOKS[arm])
+    look = {"color": fs.figures.style.BLUE, "lw": 0.9, "ls": (0, (1, 1)), "label": "flexible, median"}
     axis.plot(result["time"].values, np.median(alignment.sel(arm="flexible").values, axis=0), **look)
     axis.set(xlabel="time t", ylabel="total alignment", xlim=(0, result.config.until), ylim=(-0.05, 1.08))
     axis.legend(loc="center right", bbox_to_anchor=(1.0, 0.25))
@@ -87,7 +87,7 @@ def _draw_turn(axis: Any, result: Any) -> None:
         axis.plot(time[late], angle[late], color="k", lw=0.6, alpha=0.7)
     low, high = min(-75.0, angles[:, late].min() - 5), max(75.0, angles[:, late].max() + 5)
     for multiple in range(int(np.ceil(low / 60)), int(np.floor(high / 60)) + 1):
-        name, color = ("teachers", fs.lab.style.GREEN) if multiple % 2 == 0 else ("tasks", fs.lab.style.ORANGE)
+        name, color = ("teachers", fs.figures.style.GREEN) if multiple % 2 == 0 else ("tasks", fs.figures.style.ORANGE)
         axis.axhline(60 * multiple, color=color, lw=0.9, ls="-" if multiple % 2 == 0 else (0, (4, 1.2)), zorder=0)
         axis.text(1.01, 60 * multiple, name, transform=axis.get_yaxis_transform(), fontsize=6.5, va="center")
     axis.set(xlabel="time t", ylabel="turn of students (degrees)", xlim=(0, time[-1]), ylim=(low, high))

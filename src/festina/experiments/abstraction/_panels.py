@@ -1,9 +1,16 @@
 """Panels that the figures on task abstractions share."""
 
+from __future__ import annotations
+
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from festina.experiment import Result
 
 LOOKS: dict[str, dict[str, Any]] = {
     "flexible": {"color": "#000000", "ls": "-"},
@@ -14,8 +21,14 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 def task_color(task: int) -> str:
     """The colour of a task, and of all that belongs to it."""
-    style = fs.lab.style
+    style = fs.figures.style
     return (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)[task % 6]
+
+
+def task_look(task: int) -> dict[str, Any]:
+    """Its colour, and a line that can be told from those of its neighbours."""
+    lines = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (6, 1, 1, 1)))
+    return {"color": task_color(task), "ls": lines[task % len(lines)]}
 
 
 def shade_blocks(axis: Any, edges: Any, order: Any) -> None:
@@ -51,6 +64,15 @@ def draw_arms(axis: Any, result: Any, name: str, **look: Any) -> None:
     """One variable of both arms over time."""
     values = result[name].transpose("run", "arm", "time")
     for arm in values["arm"].values:
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, result["time"].values, values.sel(arm=arm).values, **(LOOKS[str(arm)] | {"label": str(arm)} | look)
         )
+
+
+def draw_gates(axis: Axes, result: Result, **at: Any) -> None:
+    """The gates of the flexible network over time, sorted by teachers."""
+    gates = result["sorted_gates"].sel({"arm": "flexible"} | at).transpose("student", "run", "time")
+    for student, values in enumerate(gates.values):
+        label = f"$c^{{{student + 1}}}$"
+        fs.figures.style.draw_band(axis, result["time"].values, values, label=label, lw=1.0, **task_look(student))
+    axis.set(ylabel="gates (flexible)")

@@ -7,7 +7,8 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jnp
 from festina.experiment import ExperimentConfig, Variable, continuous, structural
-from festina.experiments._fields import Coefficient, Duration, Start, StepSize, Timescale, countable
+from festina.experiments.abstraction._common import side
+from festina.ranges import Coefficient, Duration, Start, StepSize, Timescale, countable
 
 
 class ReducedConfig(ExperimentConfig):
@@ -64,12 +65,12 @@ def paths(weights: Any, gates: Any) -> Any:
 def arms_of(config: Any, order: Any, *rules: Any) -> Any:
     """Several ways of learning side by side, through the same blocks."""
     blocks = fs.worlds.Blocks.of(order, config.block_length, config.step_size)
-    return fs.learning.stacked(*(fs.learning.Arm(one, blocks) for one in rules))
+    return side.stacked(*(side.Arm(one, blocks) for one in rules))
 
 
 def process(config: Any, key: Any, network: Any, arms: Any, starts: Any = None) -> Any:
     """The reduced model in all its arms; ``starts`` as in `joint_process`."""
-    return fs.learning.joint_process(
+    return side.stacked_process(
         network,
         arms,
         plane(),

@@ -19,7 +19,7 @@ EARLY = 12  # blocks that single runs are shown for
 
 def draw(result: Any) -> Any:
     """One run of the full network and its reduced model; differences of all models; when they specialise."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 3, figsize=(7.2, 4.5))
         gaps = largest_gap(result, "reduced", "full")
         run = int(np.argsort(gaps)[len(gaps) // 2])  # neither the best nor the worst
@@ -33,7 +33,7 @@ def draw(result: Any) -> Any:
         for axis, shown in zip(axes.ravel(), (*(edges[: EARLY + 1],) * 3, edges, edges), strict=False):
             shade_blocks(axis, shown, (0, 1))
             axis.set(xlabel="time t", xlim=(0, shown[-1]))
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
@@ -78,7 +78,7 @@ def _draw_weights(axis: Any, result: Any, run: int) -> None:
 def _draw_specialization(axis: Any, result: Any) -> None:
     for model in ("full", "reduced", "published"):
         values = result["specialization"].sel(model=model).transpose("run", "time").values
-        fs.lab.style.draw_band(axis, result["time"].values, values, lw=1.2, label=model, **LOOKS[model])
+        fs.figures.style.draw_band(axis, result["time"].values, values, lw=1.2, label=model, **LOOKS[model])
     axis.set(ylabel=r"specialisation $|\bar{w}|$", ylim=(0, 1.05), yticks=[0, 0.5, 1])
     axis.legend(loc="lower right", fontsize=6.5)
 

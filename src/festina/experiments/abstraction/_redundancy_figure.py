@@ -9,7 +9,7 @@ from festina.experiments.abstraction._panels import shade_blocks, task_color
 from festina.experiments.abstraction.redundancy import ARMS, SILENCE, TASKS, late_activity, relative_norms, silent_paths
 
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (6, 1, 1, 1)))
-STYLE = fs.lab.style
+STYLE = fs.figures.style
 LOOKS: dict[str, dict[str, Any]] = {
     "no cost": {"color": STYLE.BLACK, "ls": "-", "marker": "o"},
     "cost of columns": {"color": STYLE.VERMILLION, "ls": (0, (4, 1.2)), "marker": "s"},
@@ -70,7 +70,7 @@ def _draw_weakest(axis: Any, result: Any) -> None:
     norms = relative_norms(result).min("path").transpose("run", "arm", "time")
     for arm in ARMS:
         look = {name: value for name, value in LOOKS[arm].items() if name != "marker"}
-        fs.lab.style.draw_band(axis, result["time"].values, norms.sel(arm=arm).values, lw=1.1, label=arm, **look)
+        fs.figures.style.draw_band(axis, result["time"].values, norms.sel(arm=arm).values, lw=1.1, label=arm, **look)
     axis.set(xlabel="time t", ylabel="lightest path |W| / |W*|", xlim=(0, result.config.until))
     axis.set_ylim(0, 1.75 * axis.get_ylim()[1])
     axis.legend(loc="upper left", fontsize=6.5)

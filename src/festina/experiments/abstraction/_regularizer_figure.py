@@ -7,7 +7,7 @@ from festina._lazy import np, plt
 from festina.experiments.abstraction._regularizer_measures import all_negative, starts
 from festina.experiments.abstraction.regularizer import NORMS
 
-STYLE = fs.lab.style
+STYLE = fs.figures.style
 EVERY = 2  # of the starts along each side, one in so many is drawn
 LOWEST = -1.05  # shown of either gate
 

@@ -24,13 +24,13 @@ ARM_MARKS = dict(zip(ARMS, ("o", "s"), strict=True))
 
 def draw(result: Any) -> Any:
     """Loss after a switch, speed of adaptation, two measures of specialisation, and how it grows."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 2, figsize=(7.2, 4.8))
         _draw_loss(axes[0, 0], result)
         _draw_speed(axes[0, 1], result)
         _draw_specialisation(axes[1, 0], result)
         _draw_growth(axes[1, 1], result, figure)
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
@@ -50,7 +50,7 @@ def _draw_loss(axis: Any, result: Any) -> None:
         for number, arm in enumerate(ARMS):
             shown = np.mean([loss[:, number, start : start + count] for start in starts], axis=0)
             look = {"color": _color(result, nearest), "ls": LOOKS[arm]["ls"], "marker": mark, "ms": 2.8, "lw": 1.0}
-            fs.lab.style.draw_band(axis, time[:count], shown, **look)
+            fs.figures.style.draw_band(axis, time[:count], shown, **look)
         axis.plot([], [], color=_color(result, nearest), marker=mark, ms=2.8, label=f"ρ = {nearest:g}")
     for arm in ARMS:
         axis.plot([], [], color="0.3", ls=LOOKS[arm]["ls"], lw=1.0, label=arm)
@@ -61,7 +61,7 @@ def _draw_loss(axis: Any, result: Any) -> None:
 def _draw_speed(axis: Any, result: Any) -> None:
     speed = adaptation_speed(result)
     for number, arm in enumerate(ARMS):
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, result.config.similarity, speed[:, :, number], marker=ARM_MARKS[arm], label=arm, **LOOKS[arm]
         )
     axis.set(xlabel="similarity ρ of teachers", ylabel="adaptation speed, max |dL/dt|", ylim=(0, None))
@@ -71,10 +71,10 @@ def _draw_speed(axis: Any, result: Any) -> None:
 def _draw_specialisation(axis: Any, result: Any) -> None:
     cosines = np.asarray(result.config.similarity)
     ours, published = specialisation(result), published_specialisation(result)
-    colors = dict(zip(ARMS, (fs.lab.style.BLUE, fs.lab.style.ORANGE), strict=True))
+    colors = dict(zip(ARMS, (fs.figures.style.BLUE, fs.figures.style.ORANGE), strict=True))
     axis.plot(cosines, 1 - cosines, color="0.6", lw=3.5, alpha=0.5, label="1 − ρ", zorder=0)
     for number, arm in enumerate(ARMS):
-        fs.lab.style.draw_band(
+        fs.figures.style.draw_band(
             axis, cosines, ours[:, :, number], marker=ARM_MARKS[arm], label=f"{arm}, one to one", **LOOKS[arm]
         )
     for number, arm in enumerate(ARMS):

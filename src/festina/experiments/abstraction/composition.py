@@ -8,7 +8,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import jnp, np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._fields import Coefficient, Duration, StepSize, Timescale, countable
 from festina.experiments._labelled import labelled
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import (
@@ -36,6 +35,7 @@ from festina.experiments.abstraction._composition_measures import (
 from festina.experiments.abstraction._composition_rows import ROWS, observe_rows, sort_rows
 from festina.experiments.abstraction._equations import JOINT_DESCENT
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS, seen_with
+from festina.ranges import Coefficient, Duration, StepSize, Timescale, countable
 from festina.sources import SANDBRINK_2024
 
 SETTINGS = ("task", "task-unit", "subtask")

@@ -6,7 +6,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._fields import Coefficient, Duration, Timescale
 from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -33,6 +32,7 @@ from festina.experiments.abstraction._connected_rows import (
     total_alignment,
 )
 from festina.experiments.abstraction._equations import CONNECTED
+from festina.ranges import Coefficient, Duration, Timescale
 from festina.sources import SANDBRINK_2024
 
 LEVEL = 0.1  # the loss at which a task counts as adapted to

@@ -6,8 +6,7 @@ import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np, xr
 from festina.experiment import Equation, Experiment, Preset, continuous, structural
-from festina.experiments._fields import Coefficient, Duration, Share, Timescale
-from festina.experiments.abstraction._common import process
+from festina.experiments.abstraction._common import process, side
 from festina.experiments.abstraction._connected_rows import (
     AXES,
     ORDER,
@@ -21,6 +20,7 @@ from festina.experiments.abstraction._connected_rows import (
     total_alignment,
 )
 from festina.experiments.abstraction._equations import CONNECTED
+from festina.ranges import Coefficient, Duration, Share, Timescale
 from festina.sources import SANDBRINK_2024
 
 SOURCE = 20.0  # how long the source trains every cell
@@ -92,7 +92,7 @@ class ConnectedMap(Experiment):
             )
             rule = fs.learning.JointDescent(jnp.asarray(config.weight_timescale), timescale, bounds)
             length = share * config.block_length
-            return fs.learning.Arm(rule, fs.worlds.Blocks.of(range(TASKS), length, config.step_size))
+            return side.Arm(rule, fs.worlds.Blocks.of(range(TASKS), length, config.step_size))
 
         return process(config, for_data, network, jax.vmap(cell)(*cells(config)), tasks, observe_rows)
 

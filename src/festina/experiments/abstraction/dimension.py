@@ -8,7 +8,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._fields import Timescale
 from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     AbstractionConfig,
@@ -22,6 +21,7 @@ from festina.experiments.abstraction._common import (
 from festina.experiments.abstraction._processes import alongside
 from festina.experiments.abstraction._reduced import arms_of
 from festina.experiments.abstraction._rising import rising
+from festina.ranges import Timescale
 from festina.sources import SANDBRINK_2024
 
 CONDITIONS = ("fast gates", "equal timescales", "equal, unbounded")

@@ -6,7 +6,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import jax, np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._fields import Coefficient, Duration, Start, Timescale
 from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -22,6 +21,7 @@ from festina.experiments.abstraction._common import (
 )
 from festina.experiments.abstraction._equations import BOUNDS
 from festina.experiments.abstraction._images_sets import PAIRS, at_hand
+from festina.ranges import Coefficient, Duration, Start, Timescale
 from festina.sources import SANDBRINK_2024
 
 LAST = 4  # blocks at the end over which the settled state is averaged

@@ -8,13 +8,13 @@ import festina as fs
 from festina import claims
 from festina._lazy import jnp, np, xr
 from festina.experiment import Equation, Experiment, Preset, continuous, structural
-from festina.experiments._fields import Duration, StepSize, Timescale
 from festina.experiments._labelled import labelled
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._common import block_edges, keys, need_blocks, rule
 from festina.experiments.abstraction._equations import REDUCED
 from festina.experiments.abstraction._reduced import ReducedConfig, arms_of, paths, process, variables
 from festina.experiments.abstraction._rising import rising
+from festina.ranges import Duration, StepSize, Timescale
 from festina.sources import SANDBRINK_2024
 
 ADAPTED = 1e-2  # the loss below which the caption of fig. 4E calls an adaptation complete

@@ -6,7 +6,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import np
 from festina.experiment import Equation, Experiment, Preset, continuous, structural
-from festina.experiments._fields import Coefficient, Duration, Timescale
 from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -26,6 +25,7 @@ from festina.experiments.abstraction._common import (
 )
 from festina.experiments.abstraction._equations import JOINT_DESCENT
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS, gates_of_pairs, seen_with
+from festina.ranges import Coefficient, Duration, Timescale
 from festina.sources import SANDBRINK_2024
 
 BLOCKS = 50  # that the source shows

@@ -5,7 +5,6 @@ from typing import Any
 import festina as fs
 from festina import claims
 from festina.experiment import Experiment, Preset, continuous, structural
-from festina.experiments._fields import Coefficient, Duration, StepSize, Timescale
 from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._after_switches import after_samples
 from festina.experiments.abstraction._common import (
@@ -22,6 +21,7 @@ from festina.experiments.abstraction._common import (
     sort_by_teacher,
 )
 from festina.experiments.abstraction._equations import BOUNDS, JOINT_DESCENT
+from festina.ranges import Coefficient, Duration, StepSize, Timescale
 from festina.sources import SANDBRINK_2024, STEYVERS_2019
 
 TASKS = 2

@@ -6,7 +6,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import np, xr
 from festina.experiment import Equation, Experiment, Preset, continuous, structural
-from festina.experiments._fields import Coefficient
 from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     VARIABLES,
@@ -16,8 +15,10 @@ from festina.experiments.abstraction._common import (
     need_blocks,
     observe,
     process,
+    side,
 )
 from festina.experiments.abstraction._equations import BOUNDS
+from festina.ranges import Coefficient
 from festina.sources import SANDBRINK_2024
 
 ARMS = ("no cost", "cost of columns", "cost of squares", "no cost, weak bounds")
@@ -91,7 +92,7 @@ class Redundancy(Experiment):
             fs.learning.JointDescent(config.weight_timescale, config.gate_timescale, bounds)
             for bounds in regularizers(config).values()
         ]
-        arms = fs.learning.stacked(*(fs.learning.Arm(rule, blocks) for rule in rules))
+        arms = side.stacked(*(side.Arm(rule, blocks) for rule in rules))
         return process(config, for_data, network, arms, tasks, observe)
 
     def measure(self, data: Any) -> dict[str, Any]:

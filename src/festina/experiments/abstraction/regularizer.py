@@ -10,7 +10,6 @@ from festina import claims
 from festina._lazy import jax, jnp, np
 from festina.errors import require
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import Coefficient, Duration
 from festina.experiments.abstraction._regularizer_measures import (
     correlations,
     drift,
@@ -22,6 +21,7 @@ from festina.experiments.abstraction._regularizer_measures import (
     starts,
     trap_error,
 )
+from festina.ranges import Coefficient, Duration
 from festina.sources import SANDBRINK_2024
 
 NORMS = (1, 2)  # orders k of ‖c‖_k

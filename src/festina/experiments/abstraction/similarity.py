@@ -9,7 +9,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import np, xr
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._fields import Coefficient, Cosine, Duration, StepSize, Timescale
 from festina.experiments._labelled import labelled
 from festina.experiments.abstraction._common import (
     ARMS,
@@ -27,6 +26,7 @@ from festina.experiments.abstraction._common import (
 from festina.experiments.abstraction._equations import JOINT_DESCENT
 from festina.experiments.abstraction._processes import alongside
 from festina.experiments.abstraction._rising import rising
+from festina.ranges import Coefficient, Cosine, Duration, StepSize, Timescale
 from festina.sources import SANDBRINK_2024
 
 TASKS = 2

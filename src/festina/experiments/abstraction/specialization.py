@@ -1,32 +1,29 @@
 """Two tasks in alternation: fast and bounded gates let students specialise, free and slow ones do not."""
 
-from typing import Any
+from __future__ import annotations
 
-import festina as fs
-from festina import claims
-from festina._lazy import np
-from festina.experiment import Experiment, Preset, Variable, structural
-from festina.experiments._labelled import labelled
+from typing import TYPE_CHECKING
+
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.experiment import Arms, Experiment, Preset, Result, named
 from festina.experiments.abstraction._common import (
-    ARMS,
     SEPARATE,
-    VARIABLES,
-    AbstractionConfig,
-    adaptation_times,
-    arms,
-    at_ends,
     block_edges,
-    by_block,
+    ends_of_blocks,
     final_alignment,
-    keys,
     need_blocks,
-    observe,
-    process,
-    rule,
-    sort_by_teacher,
+    times_in_blocks,
 )
-from festina.experiments.abstraction._equations import BOUNDS, JOINT_DESCENT
+from festina.experiments.abstraction._panels import LOOKS, draw_arms, draw_gates, shade_blocks, task_look
+from festina.figures.panels import Page
+from festina.figures.style import GREEN, draw_band
+from festina.models._in_blocks import forgetful
 from festina.sources import SANDBRINK_2024
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LEVEL = 0.1  # the loss at which a task counts as adapted to
 ROUNDS = 10  # of all tasks, which the source shows
@@ -49,30 +46,9 @@ class Specialization(Experiment):
 
     name = "abstraction/specialization"
     sources = (SANDBRINK_2024,)
-    time_unit = "t"
-    variables = VARIABLES | {"speeds": Variable("norm of dW/dt and of dc/dt", ("arm", "of"))}
+    arms = Arms(models.TaskAbstraction, arm=named(flexible={}, forgetful=forgetful))
     seeds = 10
     quick = {"seeds": 4}
-
-    class Config(AbstractionConfig):
-        tasks: int = structural(2, ge=2, le=20, help="tasks M; as many paths as tasks")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"arm": list(ARMS), "of": ["weights", "gates"]}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        for_teachers, for_weights, for_data = keys(key)
-        convention = fs.worlds.convention(config.convention)
-        tasks = fs.worlds.Tasks.orthogonal(for_teachers, config.tasks, config.outputs, config.inputs, convention)
-        network = fs.networks.PathGated.init(for_weights, config.tasks, config.outputs, config.inputs, config.scale)
-        flexible = rule(config)
-        both = arms(config, range(config.tasks), flexible, flexible.forgetful(config.weight_timescale))
-        return process(config, for_data, network, both, tasks, lambda view: observe(view) | {"speeds": view.speeds})
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        return sort_by_teacher(data)
-
-    equations = (JOINT_DESCENT, BOUNDS)
     presets = (
         Preset("Figure 2", "Students of the flexible network keep one task each, and its gates answer every switch."),
         Preset(
@@ -93,13 +69,13 @@ class Specialization(Experiment):
     )
 
     @claims.paper(SANDBRINK_2024.at("section 4, fig. 2C"), claims.above(0.99))
-    def specialised(self, result: Any) -> Any:
+    def specialised(self, result: Result) -> xr.DataArray:
         """In the flexible network every student agrees with one teacher (total alignment at the end; our threshold)."""
         need_rounds(result)
         return final_alignment(result, "flexible")
 
     @claims.paper(SANDBRINK_2024.at("section 4"), claims.below(0.8))
-    def unspecialised(self, result: Any) -> Any:
+    def unspecialised(self, result: Result) -> xr.DataArray:
         """In the forgetful network students never do better than share the teachers (largest total alignment at any
         time, .71 for two equal students; our threshold).
         """
@@ -107,71 +83,120 @@ class Specialization(Experiment):
         return result["total_alignment"].sel(arm="forgetful").max("time")
 
     @claims.reference(SEPARATE, claims.below(1e-4))
-    def solved(self, result: Any) -> Any:
+    def solved(self, result: Result) -> xr.DataArray:
         """At the end of the last block the flexible network has solved the task (mean loss)."""
         need_rounds(result)
-        return by_block(result)[:, 0, -1].mean()
+        return ends_of_blocks(result, "loss").sel(arm="flexible").isel(block=-1).mean()
 
     @claims.reference(SEPARATE, claims.near(0.06, 0.01))
-    def unsolved(self, result: Any) -> Any:
+    def unsolved(self, result: Result) -> xr.DataArray:
         """The forgetful network runs out of time in every block (loss at the ends of late blocks)."""
-        ends = by_block(result)
+        ends = ends_of_blocks(result, "loss").sel(arm="forgetful")
         need_rounds(result)
-        return labelled(ends[:, 1, -LAST:].mean(axis=1), "run")
+        return _late(ends)
 
     @claims.paper(SANDBRINK_2024.at("section 5.2, fig. 2B"), claims.near(1.0, 0.05))
-    def gates_open(self, result: Any) -> Any:
+    def gates_open(self, result: Result) -> xr.DataArray:
         """The gate of the current task approaches 1 in the flexible network (at the ends of late blocks; our
         tolerance).
         """
-        return gates_by_task(result)[0][:, 0]
+        gates, current = _gates_at_ends(result)
+        return _late(gates.where(current).sum("student"))
 
     @claims.paper(SANDBRINK_2024.at("section 5.2, fig. 2B"), claims.near(0.0, 0.05))
-    def gates_closed(self, result: Any) -> Any:
+    def gates_closed(self, result: Result) -> xr.DataArray:
         """All gates but that of the current task are closed in the flexible network (at the ends of late blocks; our
         tolerance).
         """
-        return gates_by_task(result)[1][:, 0]
+        gates, current = _gates_at_ends(result)
+        return _late(gates.where(~current).mean("student"))
 
     @claims.reference(SEPARATE, claims.near(18.0, 4.0), loosely=claims.above(5.0))
-    def accelerating(self, result: Any) -> Any:
+    def accelerating(self, result: Result) -> xr.DataArray:
         """Adaptation of the flexible network becomes 18 times faster with practice (time to L = .1 in the first block
         over that in late ones).
         """
-        return speed_up(result)
+        times = _adaptation(result, "flexible")
+        return times.isel(block=0) / _late(times)
 
     @claims.reference(SEPARATE, claims.near(0.57, 0.1))
-    def not_accelerating(self, result: Any) -> Any:
+    def not_accelerating(self, result: Result) -> xr.DataArray:
         """Adaptation of the forgetful network stays slow (time to L = .1 in late blocks)."""
-        need_rounds(result)
-        return labelled(adaptation_times(result, LEVEL)[:, 1, -LAST:].mean(axis=1), "run")
+        return _late(_adaptation(result, "forgetful"))
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.abstraction._specialization_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Loss, gates, alignment; how fast weights and gates change; how fast a task is adapted to."""
+        with Page(2, 3, height=4.2) as page:
+            draw_arms(page[0], result, "loss", lw=0.9)
+            page[0].set(ylabel="loss on the task shown")
+            page[0].set_ylim(0, 1.35 * page[0].get_ylim()[1])
+            page[0].legend(loc="upper right", ncols=2, columnspacing=0.8)
+            draw_gates(page[1], result)
+            page[1].legend(loc="center right", frameon=True, framealpha=0.9, edgecolor="none")
+            _draw_alignment(page[2], result)
+            for axis, of in ((page[3], "weights"), (page[4], "gates")):
+                _draw_speed(axis, result, of)
+            _draw_times(page[5], result)
+            for axis in page.axes.ravel()[:5]:
+                shade_blocks(axis, block_edges(result.config), range(result.config.tasks))
+                axis.set(xlabel="time t", xlim=(0, result.config.until))
+        return page.figure
 
-        return draw(result)
 
-
-def need_rounds(result: Any) -> None:
+def need_rounds(result: Result) -> None:
     """What is claimed takes as many rounds of all tasks as the source shows."""
     need_blocks(result, ROUNDS * result.config.tasks, "the settled state")
 
 
-def gates_by_task(result: Any) -> tuple[Any, Any]:
-    """Mean gate of the current task's student at the end of late blocks, and mean of the others: (run, arm) each."""
-    edges = block_edges(result.config)
-    gates = result["sorted_gates"].transpose("run", "arm", "student", "time").values
-    ends = at_ends(result, gates)[..., -LAST:]
-    need_rounds(result)
-    task = (np.arange(len(edges) - 1) % result.config.tasks)[-LAST:]
-    chosen = np.eye(result.config.tasks)[task].T
-    current = (ends * chosen).sum(axis=2).mean(axis=-1)
-    others = (ends * (1 - chosen)).sum(axis=2).mean(axis=-1) / (result.config.tasks - 1)
-    return labelled(current, "run", "arm"), labelled(others, "run", "arm")
+def _late(values: xr.DataArray) -> xr.DataArray:
+    return values.isel(block=slice(-LAST, None)).mean("block")
 
 
-def speed_up(result: Any) -> Any:
-    """Time to the level in the first block over that in the last blocks."""
+def _gates_at_ends(result: Result) -> tuple[xr.DataArray, xr.DataArray]:
+    """Gates of the flexible network at the ends of blocks, and which of them is that of the current task."""
+    gates = ends_of_blocks(result, "sorted_gates").sel(arm="flexible")
     need_rounds(result)
-    times = adaptation_times(result, LEVEL)[:, 0]
-    return labelled(times[:, 0] / times[:, -LAST:].mean(axis=-1), "run")
+    task = xr.DataArray(np.arange(gates.sizes["block"]) % result.config.tasks, dims="block")
+    return gates, xr.DataArray(np.arange(result.config.tasks), dims="student") == task
+
+
+def _adaptation(result: Result, arm: str) -> xr.DataArray:
+    """Times to the level, all of a block where the loss does not get there."""
+    need_rounds(result)
+    return times_in_blocks(result, LEVEL).sel(arm=arm).fillna(result.config.block_length)
+
+
+def _draw_alignment(axis: Axes, result: Result) -> None:
+    values = result["sorted_alignment"].isel(student=0).transpose("arm", "teacher", "run", "time")
+    for teacher in range(values.sizes["teacher"]):
+        look, own = task_look(teacher), values.isel(teacher=teacher)
+        draw_band(axis, result["time"].values, own.sel(arm="flexible").values, lw=1.2, **look)
+        draw_band(axis, result["time"].values, own.sel(arm="forgetful").values, lw=0.7, alpha=0.55, **look)
+        axis.plot([], [], label=f"with teacher {chr(65 + teacher)}", **look)
+    axis.plot([], [], color="0.4", lw=0.7, alpha=0.55, label="forgetful (thin)")
+    axis.set(ylabel="alignment, student 1", ylim=(-0.1, 1.6), yticks=[0, 0.5, 1])
+    axis.legend(loc="upper right", fontsize=6.5)
+
+
+def _draw_speed(axis: Axes, result: Result, of: str) -> None:
+    speed = result["speeds"].sel(of=of).transpose("arm", "run", "time")
+    for arm, look in LOOKS.items():
+        draw_band(axis, result["time"].values, speed.sel(arm=arm).values, lw=0.9, **look)
+    axis.set(ylabel="|dW/dt|" if of == "weights" else "|dc/dt|", ylim=(0, None))
+    if of == "gates":
+        norm = (result["norms"].sel(arm="flexible") ** 2).sum("path") ** 0.5
+        twin = axis.twinx()
+        draw_band(
+            twin, result["time"].values, norm.transpose("run", "time").values, color=GREEN, ls=(0, (5, 1.5)), lw=1.0
+        )
+        twin.set_ylabel("norm of students |W|", color=GREEN)
+        twin.set_ylim(0, None)
+        twin.spines["right"].set_visible(True)
+
+
+def _draw_times(axis: Axes, result: Result) -> None:
+    times = times_in_blocks(result, LEVEL).transpose("arm", "run", "block") / result.config.block_length
+    for arm, look in LOOKS.items():
+        known = times.sel(arm=arm).dropna("block")
+        draw_band(axis, known["block"].values + 1, known.values, marker="o", ms=2.5, label=arm, **look)
+    axis.set(xlabel="block", ylabel=f"time to L = {LEVEL:g} (blocks)", ylim=(0, 1.05))

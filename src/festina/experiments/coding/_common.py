@@ -8,8 +8,8 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import ExperimentConfig, Variable, structural
-from festina.experiments._fields import Amplitude, Hottest, Temperature
 from festina.experiments.coding._sampled import class_activity, posterior
+from festina.ranges import Amplitude, Hottest, Temperature
 
 VARIABLES = {
     "temperature": Variable("temperature T"),

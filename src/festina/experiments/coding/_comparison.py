@@ -1,12 +1,20 @@
 """What samples are worth, and how they compare with theory."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import festina as fs
 from festina._lazy import np, xr
 from festina.claims import Claim, NotApplicable, Undecided
+from festina.errors import ArgumentError
 from festina.relations import Relation, above, below
+
+if TYPE_CHECKING:
+    from festina.experiment import Result
+    from festina.models._wide import WideNetwork
+    from festina.models.wide_bayesian import WideBayesian
 
 FEWEST_RECORDINGS = 4  # for a sample size
 
@@ -77,7 +85,7 @@ def worth_of(data: Any, variable: str, name: str) -> dict[str, Any]:
 
 def sampling_checks(
     suffix: str = "",
-    name: str = "kernel",
+    variable: str = "class_kernel",
     what: str = "the kernel between classes",
     reason: str = "our budget: longer chains are worth more draws",
     **where: Any,
@@ -86,19 +94,19 @@ def sampling_checks(
 
     Args:
         suffix: of the checks' names, where an experiment has several such pairs.
-        name: under which `worth` or `worth_of` gave its numbers.
+        variable: that is asked for its numbers, each run being a chain; entries that never move have none.
         what: they are about, in words.
         reason: why they may not be passed.
         where: picks one of several chains, as ``phase="equilibrium"``.
     """
 
-    def checked(name: str, statement: str, measure: Callable[[Any], Any], expect: Relation) -> Claim:
+    def checked(name: str, statement: str, measure: Callable[[np.ndarray], Any], expect: Relation) -> Claim:
         return Claim(
             f"{name}{suffix}",
             "check",
             "health of the computation",
             statement,
-            lambda experiment, result: measure(result),
+            lambda experiment, result: measure(_chains(result, variable, **where)),
             expect,
             budget="full",
             reason=reason,
@@ -108,16 +116,49 @@ def sampling_checks(
         checked(
             "agreement",
             f"Split-R̂ of {what} is near 1: independent chains agree (largest of all entries).",
-            lambda result: _known(result, f"{name}_r_hat").sel(**where).max().values,
+            lambda chains: fs.measures.split_r_hat(chains).max(),
             below(1.05),
         ),
         checked(
             "sample-size",
             f"Effective sample size of {what}: chains move (smallest of all entries, all recordings together).",
-            lambda result: _known(result, f"{name}_sample_size").sel(**where).min().values,
+            lambda chains: np.nanmin(fs.measures.effective_sample_size(chains)),
             above(100.0),
         ),
     )
+
+
+def _chains(result: Result, variable: str, **where: Any) -> np.ndarray:
+    """Recordings after warming up as (runs, recordings, …)."""
+    late = picked(settled(result.data), **where)[variable].transpose("run", "time", ...).values
+    if not np.all(np.isfinite(late)):
+        raise Undecided("needs chains that stay finite")
+    return late
+
+
+def picked(data: Any, **where: Any) -> Any:
+    """Some of several chains; refused if they are not among them."""
+    for dim, labels in where.items():
+        missing = [str(label) for label in np.atleast_1d(labels) if label not in data[dim].values]
+        if missing:
+            raise NotApplicable(f"needs --{dim} with {' and '.join(missing)}")
+    return data.sel(**where)
+
+
+def network_of(result: Result, **labels: Any) -> WideBayesian:
+    """The model of an arm."""
+    found = [arm.model for arm in result.arms if labels.items() <= arm.labels.items()]
+    if not found:
+        raise NotApplicable("needs " + " and ".join(f"--{dim} with {label}" for dim, label in labels.items()))
+    return cast("WideBayesian", found[0])
+
+
+def theory_of(network: WideNetwork, temperature: float) -> Any:
+    """The theory of a network; refused where there is none."""
+    try:
+        return network.prediction(temperature)
+    except ArgumentError as error:
+        raise NotApplicable(f"needs a theory, which refuses: {error}") from None
 
 
 def of_three_classes(result: Any, value: Any) -> Any:
@@ -134,40 +175,29 @@ def share_called(schemes: Sequence[str], scheme: str) -> float:
     return float(np.mean([each == scheme for each in schemes]))
 
 
-def _known(result: Any, name: str) -> Any:
-    if name not in result.data:
-        settled(result.data)
-        raise Undecided("needs chains that stay finite")
-    return result[name]
-
-
-def top_share(result: Any, **where: Any) -> Any:
-    """The share of the class signal in the top tenth of the neurons, mean over recordings after warming up, by run.
-
-    The signal of a neuron is |a_i||D_i| with D_ic = √p_c (m_ic − m̄_i), m_ic its mean activity in class c and m̄_i that
-    over all examples. For equal neurons the share is a tenth.
-    """
-    late = settled(result.data).sel(**where)
+def top_share(result: Result, **where: Any) -> np.ndarray:
+    """The share of the class signal in the top tenth of the neurons, mean over recordings after warming up, by run."""
+    late = picked(settled(result.data), **where)
     readout = late["readout"].transpose("run", "time", "neuron", "output").values
     activity = late["activity"].transpose("run", "time", "neuron", "class").values
-    portions = np.asarray(result.config.counts) / sum(result.config.counts)
-    deviation = (activity - activity @ portions[:, None]) * np.sqrt(portions)
-    signal = np.sort(np.linalg.norm(readout, axis=-1) * np.linalg.norm(deviation, axis=-1), axis=-1)
-    tenth = max(1, round(0.1 * signal.shape[-1]))
-    return (signal[..., -tenth:].sum(axis=-1) / signal.sum(axis=-1)).mean(axis=-1)
+    return fs.measures.top_share(readout, activity, result.config.counts).mean(axis=-1)
 
 
-def kernel_difference(result: Any, **where: Any) -> Any:
+def kernel_difference(result: Result, **where: Any) -> np.ndarray:
     """‖K − K_theory‖/‖K_theory‖ of each run, K being the mean over draws; ``where`` picks one of several chains."""
-    settled(result.data)
-    ours, theirs = (
-        each["kernel"].sel(**where).transpose("run", "example", "other").values for each in (result.data, result.theory)
-    )
+    ours, theirs = (each.transpose("run", "example", "other").values for each in _both(result, "kernel", **where))
     return np.linalg.norm(ours - theirs, axis=(1, 2)) / np.linalg.norm(theirs, axis=(1, 2))
 
 
-def answer_difference(result: Any, **where: Any) -> Any:
+def answer_difference(result: Result, **where: Any) -> np.ndarray:
     """The largest |⟨f⟩ − ⟨f⟩_theory| over examples and outputs of each run, ⟨f⟩ being the mean over draws."""
-    settled(result.data)
-    ours, theirs = (each["answer"].sel(**where) for each in (result.data, result.theory))
+    ours, theirs = _both(result, "answer", **where)
     return abs(ours - theirs).max(("example", "output")).values
+
+
+def _both(result: Result, name: str, **where: Any) -> tuple[xr.DataArray, xr.DataArray]:
+    """What was averaged over draws, and what theory says of it."""
+    settled(result.data)
+    if result.theory is None or name not in result.theory:
+        raise NotApplicable("needs a theory, and there is none in this configuration")
+    return picked(result.data, **where)[name], picked(result.theory, **where)[name]

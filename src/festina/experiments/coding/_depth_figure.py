@@ -30,8 +30,8 @@ LOOKS = {"linear": {"cmap": "RdBu_r"}, "sigmoidal": {"cmap": "Greys"}, "rectifie
 
 def draw(result: Any) -> Any:
     """Activity of both layers for each nonlinearity; sharpness by layer; kernels against theory; sharpness and T."""
-    with fs.lab.style.style():
-        figure = plt.figure(figsize=(fs.lab.style.TWO_COLUMNS, 4.9))
+    with fs.figures.style.style():
+        figure = plt.figure(figsize=(fs.figures.style.TWO_COLUMNS, 4.9))
         halves: Any = figure.subfigures(2, 1, height_ratios=(1.1, 1.0))
         above, below = halves
         firsts = []
@@ -43,7 +43,7 @@ def draw(result: Any) -> Any:
         _draw_sharpness(axes[0], result)
         _draw_agreement(axes[1], result)
         _draw_temperatures(axes[2], result)
-        fs.lab.style.letter(*firsts, *axes)
+        fs.figures.style.letter(*firsts, *axes)
     return figure
 
 
@@ -61,7 +61,7 @@ def _draw_layers(panels: Any, result: Any, kind: str, arm: str) -> None:
         low = -span if kind == "linear" else 0.0
         image = axis.imshow(activity, aspect="auto", interpolation="none", vmin=low, vmax=span, **LOOKS[kind])
         for edge in edges[:-1]:
-            axis.axvline(edge - 0.5, color=fs.lab.style.ORANGE, lw=0.8, ls=(0, (3, 1.5)))
+            axis.axvline(edge - 0.5, color=fs.figures.style.ORANGE, lw=0.8, ls=(0, (3, 1.5)))
         axis.set(xticks=middles, xticklabels=range(1, len(edges) + 1), xlabel="class", yticks=[])
         axis.set_title(f"layer {layer}", fontsize=8)
         axis.tick_params(length=0)

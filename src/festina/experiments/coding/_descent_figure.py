@@ -7,10 +7,10 @@ from festina._lazy import np, plt
 from festina.experiments.coding._descent_measures import analysed, least_loss
 from festina.experiments.coding._panels import MARKERS, class_color, draw_readouts
 from festina.experiments.coding.descent import SCHEMES, TRAININGS
-from festina.experiments.coding.predictor import KINDS
 from festina.measures.coding import SPARSE_ABOVE
+from festina.models._wide import KINDS
 
-SHADES = ("black", fs.lab.style.BLUE, fs.lab.style.VERMILLION, fs.lab.style.GREEN)
+SHADES = ("black", fs.figures.style.BLUE, fs.figures.style.VERMILLION, fs.figures.style.GREEN)
 DASHES = ("-", (0, (4, 1)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 
@@ -21,8 +21,8 @@ def draw(result: Any) -> Any:
         for kind in KINDS
         for training in TRAININGS
     }
-    with fs.lab.style.style():
-        figure = plt.figure(figsize=(fs.lab.style.TWO_COLUMNS, 7.0))
+    with fs.figures.style.style():
+        figure = plt.figure(figsize=(fs.figures.style.TWO_COLUMNS, 7.0))
         parts: Any = figure.subfigures(2, 1, height_ratios=(2.35, 1.0))
         above, below = parts
         grid = above.subplots(len(KINDS), len(TRAININGS))
@@ -39,7 +39,7 @@ def draw(result: Any) -> Any:
         _draw_shares(panels[0], found)
         _draw_loss(panels[1], result, "linear")
         _draw_loss(panels[2], result, "rectified")
-        fs.lab.style.letter(*grid[:, 0], *panels)
+        fs.figures.style.letter(*grid[:, 0], *panels)
     return figure
 
 
@@ -57,7 +57,7 @@ def _draw_code(axis: Any, found: list[Any], kind: str) -> None:
     names = [each.scheme for each in found]
     common = max(sorted(set(names)), key=names.count)
     count = "" if names.count(common) == len(names) else f" ({names.count(common)} of {len(names)})"
-    color = "black" if common == SCHEMES[kind] else fs.lab.style.VERMILLION
+    color = "black" if common == SCHEMES[kind] else fs.figures.style.VERMILLION
     note = "" if common == SCHEMES[kind] else f", not {SCHEMES[kind]}"
     axis.set_title(f"{common}{count}{note}", fontsize=8, color=color)
 
@@ -88,7 +88,7 @@ def _draw_shares(axis: Any, found: dict[tuple[str, str], list[Any]]) -> None:
             share, near = (np.array([getattr(each, name) for each in numbers]) for name in ("share", "neighbour"))
             look = {"marker": MARKERS[other], "color": SHADES[number], "ls": "", "mfc": "none", "ms": 4.5, "mew": 0.9}
             axis.plot(near, share, **look)
-    axis.axhline(SPARSE_ABOVE, **fs.lab.style.THEORY)
+    axis.axhline(SPARSE_ABOVE, **fs.figures.style.THEORY)
     axis.set(xlabel="distance to nearest neighbour,\nrelative to normal numbers", ylabel="share of the top tenth")
     axis.set(ylim=(0, 1.05), xlim=(-0.06, 1.75))
     for other, kind in enumerate(KINDS):
@@ -103,7 +103,7 @@ def _draw_loss(axis: Any, result: Any, kind: str) -> None:
     for number, training in enumerate(TRAININGS):
         losses = result["loss"].sel(nonlinearity=kind, training=training).transpose("run", "time").values / least
         look = {"color": SHADES[number], "ls": DASHES[number], "lw": 1.1}
-        fs.lab.style.draw_band(axis, time, losses, label=training, **look)
+        fs.figures.style.draw_band(axis, time, losses, label=training, **look)
     axis.axhline(1.0, color="0.75", lw=0.8, zorder=0)
     axis.set(yscale="log", xlabel="draw", ylabel="loss over the least", title=f"{kind} neurons")
     axis.set(xlim=(0, time[-1]), ylim=(0.7, None))

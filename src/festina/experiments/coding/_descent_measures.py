@@ -5,9 +5,9 @@ from typing import Any
 import festina as fs
 from festina._lazy import np
 from festina.claims import NotApplicable, Undecided
+from festina.experiments.coding._codes import at_own_shares
 from festina.experiments.coding._common import between_classes, membership, readout_variance, world
 from festina.experiments.coding._comparison import settled, share_called
-from festina.experiments.coding._redundant_measures import at_own_shares
 
 RESAMPLES = 20
 RESTING = 0.02  # by which the loss may still fall in the last tenth of a run
@@ -56,9 +56,10 @@ def own_shares_difference(result: Any) -> Any:
     """The same for sigmoidal neurons and the theory that takes the shares of codes from the network."""
     labels = membership(world(result.config))
     late = settled(result.data).sel(nonlinearity="sigmoidal", training="noisy")
+    network = fs.models.WideBayesian(counts=result.config.counts, amplitude=result.config.amplitude)
     differences = []
     for run, ours in enumerate(_noisy_kernels(result, "sigmoidal")):
-        theirs = at_own_shares(late.isel(run=run), result.config, result.config.temperature)
+        theirs = at_own_shares(late.isel(run=run), network, result.config.temperature)
         differences.append(_relative(ours, between_classes(theirs.kernels[-1], labels), result.config.counts))
     return np.array(differences)
 

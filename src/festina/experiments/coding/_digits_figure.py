@@ -7,16 +7,16 @@ from festina._lazy import np, plt
 from festina.experiments.coding._common import membership
 from festina.experiments.coding._digits_measures import CHECKED_KINDS, errors, features, lazy, sampled, task
 from festina.experiments.coding._panels import draw_readouts
-from festina.experiments.coding._predictor_figure import LAZY, LOOKS
-from festina.experiments.coding.predictor import KINDS
+from festina.experiments.coding._predictors import LAZY, LOOKS
+from festina.models._wide import KINDS
 
 ROWS = 60  # neurons in a raster
 
 
 def draw(result: Any) -> Any:
     """Readouts and activities of each nonlinearity above; below features, mean predictors, variances and errors."""
-    with fs.lab.style.style():
-        figure = plt.figure(figsize=(fs.lab.style.TWO_COLUMNS, 6.6))
+    with fs.figures.style.style():
+        figure = plt.figure(figsize=(fs.figures.style.TWO_COLUMNS, 6.6))
         parts: Any = figure.subfigures(2, 1, height_ratios=(1.9, 1.0))
         axes = parts[0].subplot_mosaic("abc\ndef") | parts[1].subplot_mosaic("ghij")
         for kind, above, below in zip(KINDS, "abc", "def", strict=True):
@@ -31,7 +31,7 @@ def draw(result: Any) -> Any:
         _draw_means(axes["h"], result)
         _draw_variances(axes["i"], result)
         _draw_errors(axes["j"], result)
-        fs.lab.style.letter(*axes.values())
+        fs.figures.style.letter(*axes.values())
     return figure
 
 
@@ -83,7 +83,7 @@ def _draw_theory(axis: Any, result: Any) -> None:
         largest = np.abs(ours).max(initial=1e-300)
         look = LOOKS[kind] | {"ls": "none", "ms": 2.5, "mfc": "none", "mew": 0.5}
         axis.plot(theirs / largest, ours / largest, label=f"{kind}: {'K' if kind == 'linear' else '⟨φ⟩'}", **look)
-    axis.plot([-1, 1], [-1, 1], zorder=0, **fs.lab.style.THEORY)
+    axis.plot([-1, 1], [-1, 1], zorder=0, **fs.figures.style.THEORY)
     axis.set(xlabel="theory, over largest", ylabel="sampled, over largest", ylim=(-1.1, 2.4), yticks=(-1, 0, 1))
     axis.legend(loc="upper left", handletextpad=0.1, borderaxespad=0.1)
 
@@ -108,7 +108,7 @@ def _draw_variances(axis: Any, result: Any) -> None:
     _draw_pairs(axis, ours, other)
     expected = result.theory.sel(nonlinearity="linear").isel(run=0)
     value = float((expected["square"] - expected["mean"] ** 2).mean())
-    axis.plot([-0.42, 0.02], [value, value], label="theory", **fs.lab.style.THEORY)
+    axis.plot([-0.42, 0.02], [value, value], label="theory", **fs.figures.style.THEORY)
     axis.set(yscale="log", ylabel="predictor variance", ylim=(0.3 * min(ours), 3e3 * max(other)))
     axis.legend(loc="upper left")
 

@@ -11,7 +11,7 @@ from festina.experiments.abstraction._images_sets import PAIRS
 from festina.experiments.coding._common import between_classes, cooled, membership, readout_variance
 from festina.experiments.coding._comparison import share_called
 from festina.experiments.coding._sampled import class_variance
-from festina.experiments.coding.predictor import KINDS
+from festina.models._wide import KINDS
 
 SEED = 0  # of the choice of images, the same in every run
 CHECKED_KINDS = KINDS[1:]  # of linear networks there is a full theory

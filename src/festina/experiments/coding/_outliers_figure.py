@@ -25,7 +25,7 @@ STRONGEST = 8  # neurons shown of the first run
 
 def draw(result: Any) -> Any:
     """Outliers over time; per code against width and task; sizes of one run; identity."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 3, figsize=(7.2, 4.7))
         _draw_time(axes[0, 0], result)
         _draw_sizes(axes[0, 1], result)
@@ -33,7 +33,7 @@ def draw(result: Any) -> Any:
         _draw_tasks(axes[1, 0], result)
         _draw_kernel(axes[1, 1], result)
         _draw_identity(axes[1, 2], result)
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
@@ -41,9 +41,11 @@ def _draw_time(axis: Any, result: Any) -> None:
     """The number of outliers of the first task, at each width."""
     config = result.config
     for each, width in enumerate(config.widths):
-        look = {"color": fs.lab.style.PALETTE[each % 7], "ls": LINES[each % 4], "lw": 1.0}
-        fs.lab.style.draw_band(axis, result["time"].values, number(result)[:, :, each], label=f"N = {width}", **look)
-    axis.axhline(codes(config)[0], label="codes of the theory", **fs.lab.style.THEORY)
+        look = {"color": fs.figures.style.PALETTE[each % 7], "ls": LINES[each % 4], "lw": 1.0}
+        fs.figures.style.draw_band(
+            axis, result["time"].values, number(result)[:, :, each], label=f"N = {width}", **look
+        )
+    axis.axhline(codes(config)[0], label="codes of the theory", **fs.figures.style.THEORY)
     _shade_cooling(axis, config)
     axis.set(xlabel="draws", ylabel="outliers", xlim=(0, config.anneal + config.hold))
     axis.set_ylim(0, 1.55 * axis.get_ylim()[1])
@@ -65,14 +67,19 @@ def _draw_sizes(axis: Any, result: Any) -> None:
     for neuron in np.argsort(-sizes.max(axis=0))[:STRONGEST]:
         best = serves[neuron]
         axis.plot(
-            one["time"].values, sizes[:, neuron], color=fs.lab.style.PALETTE[best], ls=LINES[best], lw=0.9, alpha=0.9
+            one["time"].values,
+            sizes[:, neuron],
+            color=fs.figures.style.PALETTE[best],
+            ls=LINES[best],
+            lw=0.9,
+            alpha=0.9,
         )
     for best in range(len(config.tasks[0])):
-        axis.plot([], [], color=fs.lab.style.PALETTE[best], ls=LINES[best], label=f"class {chr(65 + best)}")
+        axis.plot([], [], color=fs.figures.style.PALETTE[best], ls=LINES[best], label=f"class {chr(65 + best)}")
     theirs = np.linalg.norm(prediction(config.tasks[0], config.temperature).outliers, axis=1)
     for size in sorted(set(np.round(theirs, 6))):
-        axis.axhline(size, **fs.lab.style.THEORY)
-    axis.plot([], [], label="one each", **fs.lab.style.THEORY)
+        axis.axhline(size, **fs.figures.style.THEORY)
+    axis.plot([], [], label="one each", **fs.figures.style.THEORY)
     _shade_cooling(axis, config)
     axis.set(xlabel="draws", ylabel=r"size $|a_i|/\sqrt{N}$, one run", xlim=(0, config.anneal + config.hold))
     axis.set_ylim(0, 1.6 * max(sizes.max(), theirs.max()))
@@ -110,11 +117,11 @@ def _draw_tasks(axis: Any, result: Any) -> None:
 def _counts(axis: Any, place: Any, result: Any, chosen: Any, apart: float) -> None:
     """Outliers per code, as they are counted and as effective numbers."""
     shift = 0.0 if apart > 1 else 0.12
-    looks = ({"color": fs.lab.style.BLUE, "marker": "o"}, {"color": fs.lab.style.VERMILLION, "marker": "^"})
+    looks = ({"color": fs.figures.style.BLUE, "marker": "o"}, {"color": fs.figures.style.VERMILLION, "marker": "^"})
     pairs = (("counted", by_code, place / apart - shift), ("effective", effective_by_code, place * apart + shift))
     for look, (label, measure, where) in zip(looks, pairs, strict=True):
         _points(axis, where, measure(result)[:, chosen], label=label, **look)
-    axis.axhline(1, **fs.lab.style.THEORY)
+    axis.axhline(1, **fs.figures.style.THEORY)
     axis.set(ylabel="outliers per code", ylim=(0, 1.35 * max(by_code(result)[:, chosen].max(), 1.5)))
     axis.legend(loc="upper left", ncols=2, columnspacing=0.8, handletextpad=0.2)
 
@@ -124,7 +131,7 @@ def _draw_kernel(axis: Any, result: Any) -> None:
     difference, count = kernel_difference(result), by_code(result)
     for each, arm in enumerate(arms(result.config)):
         if not arm.common:
-            look = {"color": fs.lab.style.PALETTE[each % 7], "marker": MARKS[each % 8]}
+            look = {"color": fs.figures.style.PALETTE[each % 7], "marker": MARKS[each % 8]}
             axis.plot(count[:, each], difference[:, each], ls="none", ms=3.5, mfc="none", label=arm.name, **look)
     axis.set(xlabel="outliers per code", ylabel="relative difference\nof kernel from theory")
     axis.set_ylim(0, 2.2 * difference.max())
@@ -142,10 +149,10 @@ def _draw_identity(axis: Any, result: Any) -> None:
         except Undecided:
             continue
         spread = np.linspace(-0.2, 0.2, len(shares)) if len(shares) > 1 else np.zeros(1)
-        look = {"color": fs.lab.style.PALETTE[place], "marker": MARKS[place]}
+        look = {"color": fs.figures.style.PALETTE[place], "marker": MARKS[place]}
         axis.plot(place + spread, shares, ls="none", ms=4, mfc="none", **look)
     chance = number(result)[:, -1, [arm.name for arm in arms(config)].index(middle.name)].mean() / middle.width
-    axis.axhline(chance, label="by chance", **fs.lab.style.THEORY)
+    axis.axhline(chance, label="by chance", **fs.figures.style.THEORY)
     axis.set_xticks(range(3), ["own start,\nannealed", "common,\nannealed", "common,\nquenched"], fontsize=7)
     axis.set(ylabel="outliers in common,\neach pair of runs", ylim=(-0.05, 1.05), xlim=(-0.5, 2.5))
     axis.legend(loc="upper left")

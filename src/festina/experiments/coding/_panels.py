@@ -1,20 +1,37 @@
 """Panels that the figures on coding schemes share."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina._lazy import np, plt
+from festina.figures.style import THEORY
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from festina.experiment import Result
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
 def class_color(number: int) -> str:
     """The colour of a class, and of a pair of classes in a kernel."""
-    style = fs.lab.style
+    style = fs.figures.style
     return (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)[number % 6]
 
 
-def draw_readouts(axis: Any, readouts: Any, groups: Any, **look: Any) -> None:
+def last_draw(result: Result, **where: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Readouts (neuron, output) and mean activity (neuron, class) at the end of the first run."""
+    last = result.data.sel(**where).isel(run=0, time=-1)
+    return last["readout"].transpose("neuron", "output").values, last["activity"].transpose("neuron", "class").values
+
+
+def draw_readouts(axis: Axes, readouts: np.ndarray, groups: np.ndarray, **look: Any) -> None:
     """Readouts of neurons to the first two classes, one dot a neuron; each group has its colour and marker."""
     for number, group in enumerate(np.unique(groups)):
         here = readouts[groups == group]
@@ -23,7 +40,54 @@ def draw_readouts(axis: Any, readouts: Any, groups: Any, **look: Any) -> None:
     axis.set(xlabel="readout to class 1, $a_1$", ylabel="readout to class 2, $a_2$")
 
 
-def draw_raster(axis: Any, activity: Any, order: Any, label: str = "mean activity", **look: Any) -> None:
+def draw_predicted(axis: Axes, readouts: np.ndarray, **look: Any) -> None:
+    """Where theory has readouts to the first two classes, as crosses, with room for a legend above them."""
+    axis.plot(readouts[:, 0], readouts[:, 1], "k+", **({"ms": 10, "mew": 0.8, "label": "theory"} | look))
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high + 0.3 * (high - low))
+    axis.legend(loc="upper right")
+
+
+def draw_ranks(axis: Axes, readouts: xr.DataArray, predicted: np.ndarray) -> None:
+    """|a| of all neurons of each chain in order of size, and of the outliers of the theory."""
+    sizes = -np.sort(-np.linalg.norm(readouts.transpose("run", "neuron", "output").values, axis=-1), axis=1)
+    rank = np.arange(1, sizes.shape[1] + 1)
+    for run, size in enumerate(sizes):
+        axis.loglog(rank, size, "os^Dv"[run % 5], ms=2.5, mew=0, color=class_color(run), label=f"chain {run + 1}")
+    theirs = -np.sort(-np.linalg.norm(predicted, axis=1))
+    axis.loglog(rank[: len(theirs)], theirs, "k+", ms=10, mew=0.8, label="theory")
+    axis.set(xlabel="neuron, by size of readout", ylabel="size of readout |a|")
+    axis.legend(loc="upper right")
+
+
+def draw_numbers(axis: Axes, result: Result, numbers: xr.DataArray, expected: int) -> None:
+    """How many outliers each chain has, as it is drawn."""
+    time, most = result["time"].values, int(numbers.max())
+    axis.axvspan(0, result.config.warm_up, color="0.93", lw=0, zorder=0)
+    for run, number in enumerate(numbers.transpose("run", "time").values):
+        axis.plot(time, number, color=class_color(run), ls=("-", (0, (2, 0.8)))[run % 2], lw=0.9)
+    axis.axhline(expected, label="one a class", **THEORY)
+    axis.set(xlabel="draw", ylabel="number of outliers", xlim=(0, time[-1]), ylim=(0, 1.15 * max(4, most)))
+    axis.legend(loc="upper right")
+
+
+def draw_shares(axis: Axes, shares: Mapping[str, np.ndarray], theory: np.ndarray) -> None:
+    """Shares of all codes in chains, (run, 2^classes), with their standard error; and those of the theory."""
+    classes, place = len(theory).bit_length() - 1, np.arange(len(theory))
+    for number, (name, values) in enumerate(shares.items()):
+        error = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
+        look = {"color": class_color(number), "hatch": (None, "////")[number], "edgecolor": "white", "label": name}
+        shift = (number - 0.5 * (len(shares) - 1)) * 0.4
+        axis.bar(place + shift, values.mean(axis=0), 0.8 / len(shares), yerr=error, error_kw={"lw": 0.7}, **look)
+    axis.plot(place, theory, "_", color="black", ms=11, mew=1.2, label="theory")
+    axis.set(xlabel="on for classes", ylabel="share of neurons", xticks=place)
+    names = [fs.measures.code_name(number, classes, "123456789", "–") for number in range(len(theory))]
+    axis.set_xticklabels(names, fontsize=6.5)
+    axis.set_ylim(0, 1.3 * axis.get_ylim()[1])
+    axis.legend(loc="upper right")
+
+
+def draw_raster(axis: Axes, activity: np.ndarray, order: np.ndarray, label: str = "mean activity", **look: Any) -> None:
     """The mean activity of neurons in each class, one neuron a row, in a given order."""
     image = axis.imshow(activity[order], aspect="auto", interpolation="none", **look)
     classes = activity.shape[1]
@@ -34,7 +98,7 @@ def draw_raster(axis: Any, activity: Any, order: Any, label: str = "mean activit
     bar.outline.set_linewidth(0.5)
 
 
-def draw_kernels(axes: Any, kernels: dict[str, Any], counts: Any) -> None:
+def draw_kernels(axes: Sequence[Axes], kernels: Mapping[str, np.ndarray], counts: Sequence[int]) -> None:
     """Kernels side by side with one scale of colours, and one bar for all of them; classes are named at the edge.
 
     The diagonal is left out of the scale, since noise of single examples adds to it.
@@ -45,7 +109,7 @@ def draw_kernels(axes: Any, kernels: dict[str, Any], counts: Any) -> None:
     scale = {"vmin": -span, "vmax": span, "cmap": "RdBu_r"} if low < 0 else {"vmin": 0.0, "vmax": high}
     edges = np.concatenate([[0], np.cumsum(counts)])
     middles = 0.5 * (edges[1:] + edges[:-1]) - 0.5
-    image = None
+    image: Any = None
     for axis, (title, kernel) in zip(axes, kernels.items(), strict=True):
         image = axis.imshow(kernel, interpolation="none", **scale)
         axis.set_title(title, fontsize=8)
@@ -61,22 +125,22 @@ def draw_kernels(axes: Any, kernels: dict[str, Any], counts: Any) -> None:
     bar.outline.set_linewidth(0.5)
 
 
-def draw_trace(axis: Any, result: Any, **where: Any) -> None:
+def draw_trace(axis: Axes, result: Result, **where: Any) -> None:
     """The kernel between classes of every chain as it is drawn, with the theory's dashed; grey while warming up."""
     ours = result["class_kernel"].sel(**where).transpose("run", "time", "class", "other_class").values
-    theirs = result.theory["class_kernel"].sel(**where).isel(run=0, time=-1).values
+    theirs = result.theory["class_kernel"].sel(**where).isel(run=0, time=-1).values  # pyright: ignore
     time = result["time"].values
     axis.axvspan(0, result.config.warm_up, color="0.93", lw=0, zorder=0)
     for number, (one, other) in enumerate(shown_pairs(theirs)):
-        look = {"color": class_color(number), "marker": MARKERS[number % len(MARKERS)]}
+        look: dict[str, Any] = {"color": class_color(number), "marker": MARKERS[number % len(MARKERS)]}
         for run in range(len(ours)):
             label = f"$K_{{{one + 1}{other + 1}}}$" if run == 0 else None
             axis.plot(time, ours[run, :, one, other], ls="-", lw=0.5, ms=1.6, mew=0, label=label, **look)
-        axis.axhline(theirs[one, other], **fs.lab.style.THEORY)
+        axis.axhline(theirs[one, other], **THEORY)
     axis.set(xlabel="draw", ylabel="kernel between classes", xlim=(0, time[-1]))
 
 
-def shown_pairs(kernel: Any) -> list[tuple[int, int]]:
+def shown_pairs(kernel: np.ndarray) -> list[tuple[int, int]]:
     """Pairs of classes with distinct predictions: of those that theory cannot tell apart, one is enough."""
     found: dict[float, tuple[int, int]] = {}
     for one, other in zip(*np.triu_indices(len(kernel)), strict=True):
@@ -84,7 +148,7 @@ def shown_pairs(kernel: Any) -> list[tuple[int, int]]:
     return list(found.values())
 
 
-def canvas(height: float = 4.4) -> tuple[Any, Any]:
+def canvas(height: float = 4.4) -> tuple[Figure, dict[str, Axes]]:
     """A figure of two columns' width with six panels, a … f."""
-    figure = plt.figure(figsize=(fs.lab.style.TWO_COLUMNS, height))
+    figure = plt.figure(figsize=(fs.figures.style.TWO_COLUMNS, height))
     return figure, figure.subplot_mosaic([["a", "b", "c"], ["d", "e", "f"]])

@@ -16,8 +16,8 @@ from festina.experiments.coding._temperature_measures import (
 )
 
 LOOKS: tuple[dict[str, Any], ...] = (
-    {"color": fs.lab.style.BLUE, "marker": "o", "label": "cooled"},
-    {"color": fs.lab.style.VERMILLION, "marker": "^", "label": "heated"},
+    {"color": fs.figures.style.BLUE, "marker": "o", "label": "cooled"},
+    {"color": fs.figures.style.VERMILLION, "marker": "^", "label": "heated"},
 )
 MARKS = ("o", "s", "^", "D", "v", "x")
 TICKS = (1.0, 0.5, 0.2, 0.1, 0.05)
@@ -27,7 +27,7 @@ FAINTEST = 0.02  # share of a code that is worth a line of its own
 
 def draw(result: Any) -> Any:
     """Above sigmoidal networks: kernel, codes, persistence. Below rectified ones: kernel, outliers, their sizes."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 3, figsize=(7.2, 4.6))
         _draw_kernels(axes[0, 0], result)
         _draw_shares(axes[0, 1], result)
@@ -39,7 +39,7 @@ def draw(result: Any) -> Any:
             axis.set_ylabel(f"{kind} neurons\n" + axis.get_ylabel())
         for axis in axes.ravel():
             _temperature_axis(axis, result.config.ladder)
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
@@ -67,12 +67,12 @@ def _draw_kernels(axis: Any, result: Any) -> None:
     ours, theirs = result["rung_kernel"].transpose("run", "arm", "rung", ...).values, theory_kernels(result)
     for name, part in (("V", class_variance), ("all pairs", mean_kernel)):
         expected = part(theirs, counts)[0]
-        axis.plot(ladder, expected, **fs.lab.style.THEORY)
+        axis.plot(ladder, expected, **fs.figures.style.THEORY)
         for arm in (0, 1):
             look = LOOKS[arm] | {"label": LOOKS[arm]["label"] if part is mean_kernel else None}
             _dots(axis, ladder, part(ours[:, arm], counts), mfc="none", **look)
         axis.annotate(name, (ladder[0], expected[0]), xytext=(0, 6), textcoords="offset points", color="0.3")
-    axis.plot([], [], label="equilibrium theory", **fs.lab.style.THEORY)
+    axis.plot([], [], label="equilibrium theory", **fs.figures.style.THEORY)
     axis.set(ylabel="kernel of the hidden layer", ylim=(-0.02, 0.55))
     axis.legend(loc="upper left")
 
@@ -82,7 +82,7 @@ def _draw_variance(axis: Any, result: Any) -> None:
     ladder, counts = result.config.ladder, result.config.counts
     ours = class_variance(result["rung_kernel"].transpose("run", "arm", "rung", ...).values[:, 2], counts)
     theirs = class_variance(theory_kernels(result)[2], counts)
-    axis.plot(ladder, theirs, label="theory", **fs.lab.style.THEORY)
+    axis.plot(ladder, theirs, label="theory", **fs.figures.style.THEORY)
     _dots(axis, ladder, ours, mfc="none", **LOOKS[0])
     _mark_onsets(axis, result)
     axis.set(ylabel="class variance of kernel V", ylim=(0, 1.35 * theirs.max()))
@@ -95,7 +95,7 @@ def _draw_shares(axis: Any, result: Any) -> None:
     ours = code_shares(result)[:, 0]
     theirs = np.stack([drawn_shares(config.counts, config.amplitude, heat) for heat in config.ladder])
     for number, (name, members) in enumerate(_lines(config.counts, theirs[-1])):
-        look = {"color": fs.lab.style.PALETTE[number % 7]}
+        look = {"color": fs.figures.style.PALETTE[number % 7]}
         axis.plot(config.ladder, theirs[:, members].sum(axis=1), ls=(0, (3, 2)), lw=0.9, **look)
         values = ours[..., members].sum(axis=-1)
         _dots(axis, config.ladder, values, marker=MARKS[number % 6], mfc="none", label=name, **look)
@@ -139,9 +139,9 @@ def _mark_onsets(axis: Any, result: Any) -> None:
 def _draw_outliers(axis: Any, result: Any) -> None:
     config = result.config
     expected = [len(each.outliers) for each in predictions(config)[1]]
-    axis.plot(config.ladder, expected, label="theory: directions", **fs.lab.style.THEORY)
+    axis.plot(config.ladder, expected, label="theory: directions", **fs.figures.style.THEORY)
     count = outlier_sets(result).sum(axis=-1).mean(axis=-1)
-    _dots(axis, config.ladder, count, color=fs.lab.style.BLUE, marker="o", mfc="none", label="sampled: neurons")
+    _dots(axis, config.ladder, count, color=fs.figures.style.BLUE, marker="o", mfc="none", label="sampled: neurons")
     axis.set(ylabel="outliers", ylim=(-0.3, 1.6 * max(count.mean(axis=0).max(), max(expected))))
     axis.legend(loc="upper left")
     _mark_onsets(axis, result)
@@ -154,13 +154,15 @@ def _draw_sizes(axis: Any, result: Any) -> None:
     sizes = np.linalg.norm(readouts, axis=-1) / config.width**0.5
     for neuron in np.argsort(-sizes[-1])[:STRONGEST]:
         best = int(activity[-1, neuron].argmax())
-        look = {"color": fs.lab.style.PALETTE[best], "marker": MARKS[best], "ms": 2.5, "mfc": "none", "lw": 0.8}
+        look = {"color": fs.figures.style.PALETTE[best], "marker": MARKS[best], "ms": 2.5, "mfc": "none", "lw": 0.8}
         axis.plot(config.ladder, sizes[:, neuron], **look)
     for best in range(len(config.counts)):
-        axis.plot([], [], color=fs.lab.style.PALETTE[best], marker=MARKS[best], ms=3, label=f"class {chr(65 + best)}")
+        axis.plot(
+            [], [], color=fs.figures.style.PALETTE[best], marker=MARKS[best], ms=3, label=f"class {chr(65 + best)}"
+        )
     for number, each in enumerate(_theory_sizes(config).T):
         label = "theory, one each" if number == 0 else None
-        axis.plot(config.ladder, each, label=label, **fs.lab.style.THEORY)
+        axis.plot(config.ladder, each, label=label, **fs.figures.style.THEORY)
     axis.set(ylabel=r"size of a neuron $|a_i|/\sqrt{N}$", ylim=(0, 1.75 * sizes.max()))
     axis.legend(loc="upper left", ncols=2, columnspacing=0.8)
 

@@ -6,7 +6,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np
 from festina.experiment import Equation, Experiment, Preset, Variable, structural
-from festina.experiments._fields import Temperature
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import (
     VARIABLES,
@@ -36,6 +35,7 @@ from festina.experiments.coding._depth_measures import (
     scheme_share,
     sharpness,
 )
+from festina.ranges import Temperature
 from festina.sources import VAN_MEEGEN_2024
 
 SOURCE = VAN_MEEGEN_2024.at("two hidden layers")

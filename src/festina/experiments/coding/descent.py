@@ -6,7 +6,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._fields import LearningRate
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import (
     VARIABLES,
@@ -30,7 +29,8 @@ from festina.experiments.coding._descent_measures import (
 )
 from festina.experiments.coding._sampled import class_activity, stacked
 from festina.experiments.coding._trained import energy, noise, one_of, trained
-from festina.experiments.coding.predictor import KINDS, predictions
+from festina.models._wide import KINDS
+from festina.ranges import LearningRate
 from festina.sources import VAN_MEEGEN_2024
 
 TRAININGS = ("noisy", "plain", "momentum", "Adam")
@@ -225,12 +225,20 @@ class Descent(Experiment):
         what="the kernel between classes by noisy descent",
         reason="our budget: noisy descent is a slow sampler of rectified networks; see the experiment's description",
         nonlinearity=["linear", "rectified"],
+        training="noisy",
     )
 
     def figure(self, result: Any) -> Any:
         from festina.experiments.coding._descent_figure import draw
 
         return draw(result)
+
+
+def predictions(config: Any) -> list[Any]:
+    """The theory of each nonlinearity."""
+    shared = {"width": config.width, "counts": config.counts, "amplitude": config.amplitude}
+    networks = (fs.models.WideBayesian(nonlinearity=kind, **shared) for kind in KINDS)
+    return [network.prediction(config.temperature) for network in networks]
 
 
 def _in_every_way(config: Any, network: Any, data: Any, key: Any) -> Any:

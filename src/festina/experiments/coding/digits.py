@@ -10,7 +10,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import np
 from festina.experiment import Equation, Experiment, Preset, Variable, structural
-from festina.experiments._fields import Temperature
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.abstraction._images_sets import at_hand
 from festina.experiments.coding._common import (
@@ -38,8 +37,10 @@ from festina.experiments.coding._digits_measures import (
     share_of_scheme,
     task,
 )
+from festina.experiments.coding._predictors import FROZEN, SCOPE, SHIFT, SHORT, cold_enough
 from festina.experiments.coding._sampled import stacked
-from festina.experiments.coding.predictor import FROZEN, KINDS, SCOPE, SHIFT, SHORT, cold_enough
+from festina.models._wide import KINDS
+from festina.ranges import Temperature
 from festina.sources import VAN_MEEGEN_2024
 
 SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}

@@ -8,7 +8,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np, xr
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, structural
-from festina.experiments._fields import Hottest
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import between_classes, membership
 from festina.experiments.coding._comparison import sampling_checks, worth_of
@@ -32,6 +31,7 @@ from festina.experiments.coding._outliers_measures import (
     width_effect,
 )
 from festina.experiments.coding._sampled import class_activity, posterior, stacked
+from festina.ranges import Hottest
 from festina.sources import VAN_MEEGEN_2024
 
 FEW_RUNS = (
@@ -213,14 +213,14 @@ class Outliers(Experiment):
         """
         return width_effect(condensed(result))
 
-    @claims.theory(claims.near(0.0, 0.1), reason=FEW_RUNS)
+    @claims.theory(claims.near(0.0, 0.1), budget="full", reason=FEW_RUNS)
     def identity_annealed(self, result: Any) -> Any:
         """Which neurons become outliers is left to chance by annealing, since neurons are alike: runs from one start
         have few of them in common (share, over pairs of runs).
         """
         return in_common(condensed(result), ANNEALED)
 
-    @claims.theory(claims.near(0.0, 0.1), reason=FEW_RUNS)
+    @claims.theory(claims.near(0.0, 0.1), budget="full", reason=FEW_RUNS)
     def identity_quenched(self, result: Any) -> Any:
         """Which neurons become outliers is left to chance without annealing: runs from one start have few of them in
         common (share, over pairs of runs).

@@ -1,48 +1,27 @@
 """Sigmoidal neurons: a redundant code, in and out of equilibrium."""
 
-from dataclasses import replace
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np
-from festina.experiment import Experiment, Preset, structural
-from festina.experiments._fields import Temperature
-from festina.experiments.coding._common import (
-    VARIABLES,
-    CodingConfig,
-    chain,
-    constant_in_time,
-    coordinates,
-    from_prior,
-    in_turn,
-    planted,
-    predicted,
-    readout_variance,
-    world,
-)
-from festina.experiments.coding._comparison import (
-    kernel_difference,
-    of_three_classes,
-    sampling_checks,
-    top_share,
-    worth,
-)
-from festina.experiments.coding._equations import NEURON, POSTERIOR
-from festina.experiments.coding._redundant_measures import (
-    FEW,
-    EvenDraw,
-    code_shares,
-    distance_to_branches,
-    frozen_difference,
-    predictions,
-    several_codes,
-    share_difference,
-    turnover,
-)
+from festina import claims, models
+from festina._lazy import np, plt, xr
+from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named, use
+from festina.experiments.coding import _codes as codes
+from festina.experiments.coding import _comparison as compare
+from festina.experiments.coding import _panels as panels
+from festina.figures.style import THEORY, TWO_COLUMNS, letter, style
+from festina.ranges import Temperature
 from festina.sources import VAN_MEEGEN_2024
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from festina.theory.coding import Codes
+
 PHASES = ("equilibrium", "cooled", "planted")
+DRAWN = 40_000  # neurons from the theory
 
 
 class Redundant(Experiment):
@@ -69,62 +48,24 @@ class Redundant(Experiment):
 
     name = "coding/redundant"
     sources = (VAN_MEEGEN_2024,)
-    time_unit = "draws"
-    variables = {name: replace(each, dims=("phase", *each.dims)) for name, each in VARIABLES.items()}
-    seeds = 3
-    quick = {
-        "seeds": 2,
-        "width": 200,
-        "counts": (20, 10, 10),
-        "draws": 160,
-        "warm_up": 160,
-        "records": 40,
-        "cold": 0.02,
-    }
-
-    class Config(CodingConfig):
-        temperature: Temperature = structural(0.2, scale="log", help="temperature T of the chains in equilibrium")
-        cold: Temperature = structural(0.01, scale="log", help="temperature of the planted and of the cooled chains")
-        draws: int = structural(1700, ge=8, le=1_000_000, help="draws after warming up")
-        records: int = structural(100, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"phase": list(PHASES)} | coordinates(config)
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        data, variance = world(config), readout_variance(config)
-        for_prior, for_planted, *for_draws = fs.draws.split(key, 2 + len(PHASES))
-        prior = from_prior(config, for_prior, data, fs.networks.SIGMOIDAL)
-        even = EvenDraw(predictions(config)["planted"])
-        drawn = planted(config, for_planted, even, data, fs.networks.SIGMOIDAL, variance)
-        starts = (prior.whitened, prior.whitened, drawn.whitened)
-        cases = {
-            "key": jnp.stack(for_draws),
-            "start": jax.tree.map(lambda *each: jnp.stack(each), *starts),
-            "temperature": jnp.array([config.temperature, config.cold, config.cold]),
-            "hottest": jnp.array([config.hottest, config.hottest, config.cold]),
-        }
-
-        def one(case: dict[str, Any]) -> Any:
-            own = config.model_copy(update={name: case[name] for name in ("temperature", "hottest")})
-            return chain(own, case["key"], prior.having(case["start"]), data)
-
-        return in_turn(one, cases)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        data = world(config)
-        each = [predicted(one, data) for one in predictions(config).values()]
-        return constant_in_time(**{name: np.stack([one[name] for one in each]) for name in each[0]})
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        return worth(data)
-
-    equations = (POSTERIOR, NEURON)
-    presets = (
-        Preset(
-            "above and below freezing",
-            "Neurons fall into groups; chains that are cooled freeze with shares of their own.",
+    arms = Arms(
+        use(models.WideBayesian, nonlinearity="sigmoidal", layers=1, tests=0, noise=0.0),
+        phase=named(
+            equilibrium={"origin": "prior"},
+            cooled={"origin": "prior", "temperature": lambda config: config.cold},
+            planted={"origin": "even", "temperature": lambda config: config.cold},
         ),
+    )
+    base = {"width": 500, "counts": (50, 25, 25), "temperature": 0.2, "warm_up": 300, "draws": 1700, "records": 100}
+    seeds = 3
+    quick = {"seeds": 2, "width": 200, "counts": (20, 10, 10), "warm_up": 160, "draws": 160, "records": 40}
+    quick |= {"cold": 0.02}
+
+    class Config(ExperimentConfig):
+        cold: Temperature = continuous(0.01, scale="log", help="temperature of the planted and of the cooled chains")
+
+    presets = (
+        Preset("above and below freezing", "Neurons fall into groups; cooled chains freeze with shares of their own."),
         Preset(
             "freezing",
             "At T = 0.1 the chains that were in equilibrium freeze as well: few of their neurons still change their "
@@ -134,59 +75,62 @@ class Redundant(Experiment):
     )
 
     @claims.paper(VAN_MEEGEN_2024.at("sigmoidal networks: redundant coding"), claims.between(0.11, 0.24))
-    def redundant(self, result: Any) -> Any:
+    def redundant(self, result: Result) -> np.ndarray:
         """Coding in sigmoidal networks is redundant: many neurons share each code (share of the class signal in the top
         tenth; .11 to .24 is our range for such codes).
         """
-        several_codes(result.config)
-        return top_share(result, phase="planted")
+        several_codes(result)
+        return compare.top_share(result, phase="planted")
 
     @claims.paper(VAN_MEEGEN_2024.at("permutation symmetry breaking"), claims.below(0.01))
-    def frozen(self, result: Any) -> Any:
+    def frozen(self, result: Result) -> np.ndarray:
         """Permutation symmetry is broken in cold sigmoidal networks: neurons keep their code (share that changed it, 1
         if codes were drawn anew; .01 is our threshold).
         """
-        several_codes(result.config)
-        return turnover(result, "planted")
+        several_codes(result)
+        return codes.turnover(late(result, "planted"))
 
     @claims.theory(claims.below(0.02))
-    def kernel(self, result: Any) -> Any:
+    def kernel(self, result: Result) -> np.ndarray:
         """The mean kernel of a sigmoidal hidden layer is, in equilibrium, that of our theory (relative difference)."""
-        return kernel_difference(result, phase="equilibrium")
+        return compare.kernel_difference(result, phase="equilibrium")
 
     @claims.theory(claims.below(0.02))
-    def shares(self, result: Any) -> Any:
+    def shares(self, result: Result) -> np.ndarray:
         """Each code has, in equilibrium, the share of neurons that our theory gives it (largest difference)."""
-        return share_difference(result)
+        return np.abs(codes.shares_of(late(result, "equilibrium")) - drawn_shares(result)[None]).max(axis=1)
 
     @claims.reference("our own earlier chains, which froze only near T = .15", claims.above(0.5))
-    def mobile(self, result: Any) -> Any:
+    def mobile(self, result: Result) -> np.ndarray:
         """Sigmoidal neurons change their code in equilibrium, at a higher temperature (share that did, 1 if codes were
         drawn anew).
         """
-        return turnover(result, "equilibrium")
+        return codes.turnover(late(result, "equilibrium"))
 
     @claims.theory(claims.below(0.01))
-    def planted_kernel(self, result: Any) -> Any:
+    def planted_kernel(self, result: Result) -> np.ndarray:
         """Cold chains started from neurons drawn from our theory keep its kernel (relative difference)."""
-        return kernel_difference(result, phase="planted")
+        return compare.kernel_difference(result, phase="planted")
 
     @claims.theory(claims.below(0.1), budget="full")
-    def branches(self, result: Any) -> Any:
+    def branches(self, result: Result) -> xr.DataArray:
         """Readouts of cold sigmoidal networks split into branches (rms distance from the nearest one of our theory,
         relative to their rms size).
         """
-        several_codes(result.config)
-        return distance_to_branches(result)
+        several_codes(result)
+        readout = late(result, "planted")["readout"]
+        branches = xr.DataArray(planted_codes(result).readouts, dims=("code", "output"))
+        distance = ((readout - branches) ** 2).sum("output").min("code")
+        return (distance.mean(("time", "neuron")) / (readout**2).sum("output").mean(("time", "neuron"))) ** 0.5
 
     @claims.theory(claims.near(6.0, 0.0))
-    def six(self, result: Any) -> Any:
+    def six(self, result: Result) -> np.ndarray:
         """Three classes have six codes in a cold sigmoidal network, as in our theory: all sets of classes but none and
         all (number of codes).
         """
-        of_three_classes(result, None)
-        several_codes(result.config, 6)
-        return (code_shares(result, "planted") > FEW).sum(axis=1)
+        compare.of_three_classes(result, None)
+        several_codes(result, 6)
+        return (codes.shares_of(late(result, "planted")) > codes.FEW).sum(axis=1)
 
     @claims.reference(
         "our own earlier chain, cooled far into the frozen phase",
@@ -196,21 +140,80 @@ class Redundant(Experiment):
         reason="our schedule of cooling, on which it depends how far a frozen chain is off; see the experiment's "
         "description",
     )
-    def out_of_equilibrium(self, result: Any) -> Any:
+    def out_of_equilibrium(self, result: Result) -> np.ndarray:
         """Sigmoidal chains cooled from the prior far below freezing miss the kernel of equilibrium (relative
         difference).
         """
-        several_codes(result.config)
-        return kernel_difference(result, phase="cooled")
+        several_codes(result)
+        return compare.kernel_difference(result, phase="cooled")
 
     @claims.theory(claims.below(0.05))
-    def own_shares(self, result: Any) -> Any:
+    def own_shares(self, result: Result) -> np.ndarray:
         """Our theory at the cooled chains' own shares of codes has their kernel (relative difference)."""
-        return frozen_difference(result)
+        ours = result["kernel"].sel(phase="cooled").transpose("run", "example", "other").values
+        theirs = np.stack([frozen_kernel(result, run) for run in range(len(ours))])
+        return np.linalg.norm(ours - theirs, axis=(1, 2)) / np.linalg.norm(theirs, axis=(1, 2))
 
-    checks = sampling_checks(what="the kernel between classes in equilibrium", phase="equilibrium")
+    checks = compare.sampling_checks(what="the kernel between classes in equilibrium", phase="equilibrium")
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.coding._redundant_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Readouts and activity of a planted network, shares of the codes; kernels of all phases; traces."""
+        readouts, activity = panels.last_draw(result, phase="planted")
+        groups = fs.measures.code_numbers(activity > 0.5)
+        shares = {phase: codes.shares_of(late(result, phase)) for phase in PHASES}
+        kernels = {phase: result["kernel"].isel(run=0).sel(phase=phase).values for phase in PHASES[1:]}
+        kernels["theory, its shares"] = frozen_kernel(result, 0)
+        kernels["theory, equilibrium"] = compare.theory_of(compare.network_of(result), result.config.cold).kernels[-1]
+        with style():
+            figure = plt.figure(figsize=(TWO_COLUMNS, 6.6))
+            parts: Any = figure.subfigures(2, 1, height_ratios=(2.2, 1.0))
+            axes = parts[0].subplot_mosaic("abc;def") | parts[1].subplot_mosaic("ghij")
+            panels.draw_readouts(axes["a"], readouts, groups)
+            panels.draw_predicted(axes["a"], planted_codes(result).readouts, ms=7, mew=1.0)
+            sorted_by_code = np.argsort(groups, kind="stable")
+            panels.draw_raster(axes["b"], activity, sorted_by_code, vmin=0.0, vmax=1.0, cmap="Greys")
+            cold = {phase: shares[phase] for phase in ("planted", "cooled")}
+            panels.draw_shares(axes["c"], cold, codes.weights_of(planted_codes(result)))
+            panels.draw_shares(axes["d"], {"equilibrium": shares["equilibrium"]}, drawn_shares(result))
+            for name, phase in (("e", "equilibrium"), ("f", "cooled")):
+                panels.draw_trace(axes[name], result, phase=phase)
+            for name, title in (("a", "planted, "), ("c", ""), ("d", ""), ("e", "equilibrium, "), ("f", "cooled, ")):
+                heat = result.config.temperature if name in "de" else result.config.cold
+                axes[name].set_title(f"{title}T = {heat:g}", fontsize=8)
+            axes["e"].legend(loc="center right", bbox_to_anchor=(1.0, 0.62), ncols=2, columnspacing=1.0)
+            axes["f"].plot([], [], label="theory, equilibrium", **THEORY)
+            axes["f"].set_ylim(0, 1.2 * axes["f"].get_ylim()[1])
+            axes["f"].legend(handles=axes["f"].lines[-1:], loc="upper right")
+            panels.draw_kernels([axes[name] for name in "igjh"], kernels, result.config.counts)
+            for name in "hij":
+                axes[name].set_ylabel("")
+            letter(*axes.values())
+        return figure
 
-        return draw(result)
+
+def late(result: Result, phase: str) -> xr.Dataset:
+    """The recordings of one phase after warming up."""
+    return compare.picked(compare.settled(result.data), phase=phase)
+
+
+def planted_codes(result: Result) -> Codes:
+    """The codes of the theory at the low temperature."""
+    return compare.theory_of(compare.network_of(result), result.config.cold).codes
+
+
+def drawn_shares(result: Result, neurons: int = DRAWN) -> np.ndarray:
+    """The share of each code in equilibrium, for neurons drawn from the theory."""
+    return compare.network_of(result).drawn_shares(result.config.temperature, neurons)
+
+
+def several_codes(result: Result, number: int = 2) -> None:
+    """Refuse low temperatures at which theory has fewer codes."""
+    have = len(planted_codes(result).weights)
+    if have < number:
+        raise claims.NotApplicable(f"needs a lower --cold, at which theory has {number} codes; it has {have}")
+
+
+def frozen_kernel(result: Result, run: int) -> np.ndarray:
+    """The kernel of theory at the shares of codes that a cooled chain has."""
+    chain = late(result, "cooled").isel(run=run)
+    return codes.at_own_shares(chain, compare.network_of(result), result.config.cold).kernels[-1]

@@ -1,35 +1,42 @@
 """Rectified neurons: a sparse code."""
 
-from functools import lru_cache
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
-from festina import claims
-from festina._lazy import np
-from festina.experiment import Equation, Experiment, Preset, structural
-from festina.experiments._fields import Temperature
-from festina.experiments.coding import _sampled
-from festina.experiments.coding._common import (
-    VARIABLES,
-    CodingConfig,
-    chain,
-    constant_in_time,
-    coordinates,
-    from_prior,
-    predicted,
-    readout_variance,
-    world,
-)
+from festina import claims, models
+from festina._lazy import np, plt, xr
+from festina.experiment import Arms, Equation, Experiment, Preset, Result, use
 from festina.experiments.coding._comparison import (
     answer_difference,
     kernel_difference,
+    network_of,
     of_three_classes,
     sampling_checks,
     settled,
+    theory_of,
     top_share,
-    worth,
 )
+from festina.experiments.coding._panels import (
+    draw_kernels,
+    draw_numbers,
+    draw_predicted,
+    draw_ranks,
+    draw_raster,
+    draw_readouts,
+    draw_trace,
+    last_draw,
+)
+from festina.figures.style import TWO_COLUMNS, letter, style
 from festina.sources import VAN_MEEGEN_2024
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from festina.models.wide_bayesian import WideBayesian
+
+STRONGEST = 30  # neurons whose activity is shown
 
 
 class Sparse(Experiment):
@@ -55,30 +62,10 @@ class Sparse(Experiment):
 
     name = "coding/sparse"
     sources = (VAN_MEEGEN_2024,)
-    time_unit = "draws"
-    variables = VARIABLES
+    arms = Arms(use(models.WideBayesian, nonlinearity="rectified", layers=1, origin="prior", tests=0, noise=0.0))
+    base = {"width": 500, "counts": (50, 25, 25), "temperature": 0.03, "warm_up": 600, "draws": 400, "records": 200}
     seeds = 2
     quick = {"width": 100, "counts": (20, 10, 10), "temperature": 0.1, "draws": 200, "warm_up": 400, "records": 60}
-
-    class Config(CodingConfig):
-        temperature: Temperature = structural(0.03, scale="log", help="temperature T")
-        warm_up: int = structural(600, ge=1, le=100_000, help="draws to warm up")
-        draws: int = structural(400, ge=8, le=1_000_000, help="draws after warming up")
-        records: int = structural(200, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return coordinates(config)
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        data = world(config)
-        for_network, for_draws = fs.draws.split(key, 2)
-        return chain(config, for_draws, from_prior(config, for_network, data, fs.networks.RECTIFIED), data)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        return constant_in_time(**predicted(prediction(config), world(config)))
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        return worth(data)
 
     equations = (
         Equation(
@@ -101,20 +88,20 @@ class Sparse(Experiment):
     )
 
     @claims.paper(VAN_MEEGEN_2024.at("ReLU networks: sparse coding"), claims.above(0.55))
-    def sparse(self, result: Any) -> Any:
+    def sparse(self, result: Result) -> np.ndarray:
         """Coding in rectified networks is sparse: few neurons carry the classes (share of the class signal in the top
         tenth; above .55 is our threshold).
         """
-        condensed(result.config)
+        condensed(network_of(result))
         return top_share(result)
 
     @claims.theory(claims.below(0.02), loosely=claims.below(0.05))
-    def kernel(self, result: Any) -> Any:
+    def kernel(self, result: Result) -> np.ndarray:
         """The mean kernel of the rectified hidden layer is that of our theory (relative difference)."""
         return kernel_difference(result)
 
     @claims.theory(claims.below(0.02))
-    def answer(self, result: Any) -> Any:
+    def answer(self, result: Result) -> np.ndarray:
         """The mean answer of rectified networks is that of our theory (largest difference; targets are 1 and −½)."""
         return answer_difference(result)
 
@@ -125,131 +112,105 @@ class Sparse(Experiment):
         reason="our budget: chains cool too fast for outliers to merge, and the source leaves their number open; see "
         "the experiment's description",
     )
-    def one_a_class(self, result: Any) -> Any:
+    def one_a_class(self, result: Result) -> xr.DataArray:
         """Outliers of one class merge until there is one for each of three classes (number of outliers at the end)."""
-        condensed(result.config, len(result.config.counts))
-        return of_three_classes(result, number_of_outliers(result)[:, -1])
+        condensed(network_of(result), len(result.config.counts))
+        return of_three_classes(result, number_of_outliers(result).isel(time=-1))
 
     @claims.theory(claims.below(0.0), budget="full")
-    def condensing(self, result: Any) -> Any:
+    def condensing(self, result: Result) -> xr.DataArray:
         """Outliers become fewer at constant temperature, since theory lets them merge (number at the end less that when
         cooling ends).
         """
-        condensed(result.config)
-        return _change_in_number(result)
+        condensed(network_of(result))
+        number, cooled = number_of_outliers(result), result.config.cooling * result.config.warm_up
+        return number.isel(time=-1) - number.isel(time=int(np.searchsorted(number["time"].values, cooled)))
 
     @claims.theory(claims.near(1.0, 0.0))
-    def one_class_each(self, result: Any) -> Any:
+    def one_class_each(self, result: Result) -> xr.DataArray:
         """Every outlier is on for a single class, as in our theory (mean number of classes with half its largest
         activity or more).
         """
-        condensed(result.config, len(result.config.counts))
-        return classes_of_outliers(result)
+        condensed(network_of(result), len(result.config.counts))
+        late = settled(result.data)
+        which, activity = outliers(result, late), late["activity"]
+        if not which.any(("time", "neuron")).all():
+            raise claims.Undecided("needs longer chains, or wider networks: in one no neuron has |a| > 8√s")
+        return (activity > 0.5 * activity.max("class")).sum("class").where(which).mean(("time", "neuron"))
 
     @claims.theory(claims.below(0.05))
-    def size(self, result: Any) -> Any:
+    def size(self, result: Result) -> xr.DataArray:
         """Outliers of a class together have the size √N ā of our theory (relative difference of √Σ|a|²)."""
-        return size_difference(result)
+        condensed(network_of(result))
+        late, predicted = settled(result.data), xr.DataArray(predicted_readouts(result), dims=("code", "output"))
+        size = (predicted**2).sum("output") ** 0.5
+        nearest = xr.dot(late["readout"], predicted / size, dim="output").argmax("code")  # of the predicted directions
+        square = (late["readout"] ** 2).sum("output").where(outliers(result, late), 0.0)
+        ours = square.where(nearest == xr.DataArray(range(len(size)), dims="code"), 0.0).sum("neuron") ** 0.5
+        return abs(ours.mean("time") / size - 1.0).max("code")
 
-    @claims.theory(claims.near(1.0, 0.05))
-    def bulk(self, result: Any) -> Any:
+    @claims.theory(claims.near(1.0, 0.05), budget="full")
+    def bulk(self, result: Result) -> xr.DataArray:
         """Readouts of all but the outliers, the bulk, nearly keep the variance of the prior (ratio to that of our
         theory).
         """
-        return bulk_variance(result)
+        late, network = settled(result.data), network_of(result)
+        bulk = late["readout"].where(~outliers(result, late))
+        return bulk.var(("time", "neuron")).sum("output") / theory_of(network, network.temperature).bulk_variance
 
     checks = sampling_checks()
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.coding._sparse_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Readouts with the predicted outliers, sizes of all neurons, activity of the strongest; kernels; traces."""
+        network, (readouts, activity) = network_of(result), last_draw(result)
+        with style():
+            figure = plt.figure(figsize=(TWO_COLUMNS, 4.3))
+            parts: Any = figure.subfigures(2, 1, height_ratios=(1.15, 1.0))
+            axes = parts[0].subplot_mosaic("abc") | parts[1].subplot_mosaic("defg")
+            large = fs.measures.outliers(readouts, network.readout_variance)
+            draw_readouts(axes["a"], readouts[~large], np.zeros((~large).sum()), color="0.5")
+            draw_readouts(axes["a"], readouts[large], np.argmax(activity[large], axis=1), ms=4.5)
+            draw_predicted(axes["a"], predicted_readouts(result))
+            draw_ranks(axes["b"], result["readout"].isel(time=-1), predicted_readouts(result))
+            strongest = np.argsort(-np.linalg.norm(readouts, axis=1))[:STRONGEST]
+            draw_raster(axes["c"], activity, strongest, cmap="Greys", vmin=0.0)
+            axes["c"].set_ylabel("neuron, by size of readout")
+            theory = theory_of(network, network.temperature).kernels[-1]
+            kernels = {"samples": result["kernel"].isel(run=0).values, "theory": theory}
+            draw_kernels([axes["d"], axes["e"]], kernels, network.counts)
+            draw_trace(axes["f"], result)
+            legend = {"bbox_to_anchor": (1.0, 0.42), "columnspacing": 0.8, "handlelength": 1.2}
+            axes["f"].legend(loc="center right", ncols=2, **legend)
+            draw_numbers(axes["g"], result, number_of_outliers(result), len(predicted_readouts(result)))
+            axes["e"].set_ylabel("")
+            letter(*axes.values())
+        return figure
 
-        return draw(result)
+
+def predicted_readouts(result: Result) -> np.ndarray:
+    """a = √N ā of each outlier of the theory: (outliers, outputs)."""
+    network = network_of(result)
+    return np.sqrt(network.width) * theory_of(network, network.temperature).outliers
 
 
-def prediction(config: Any) -> Any:
-    """The theory; its diagnostics hold the certificate h."""
-    return _prediction(config.counts, config.amplitude, config.temperature)
-
-
-@lru_cache
-def _prediction(counts: tuple[int, ...], amplitude: float, temperature: float) -> Any:
-    data = fs.worlds.orthogonal_classes(counts)
-    return fs.theory.coding.sparse(
-        counts, data.class_targets, temperature, fs.networks.bayesian.readout_variance(amplitude, sum(counts), 1)
-    )
-
-
-def predicted_readouts(config: Any) -> Any:
-    """a = √N ā of each outlier: (outliers, outputs)."""
-    return np.sqrt(config.width) * prediction(config).outliers
-
-
-def condensed(config: Any, number: int = 1) -> None:
+def condensed(network: WideBayesian, number: int = 1) -> None:
     """Refuse temperatures at which theory has fewer outliers."""
-    if len(prediction(config).outliers) < number:
-        onsets = fs.theory.coding.sparse_onsets(config.counts, world(config).class_targets, readout_variance(config))
+    if len(theory_of(network, network.temperature).outliers) < number:
+        targets = network.world().class_targets
+        onsets = fs.theory.coding.sparse_onsets(network.counts, targets, network.readout_variance)
         below = f"below {onsets[number - 1]:.2g}" if len(onsets) >= number else "that is lower"
         raise claims.NotApplicable(f"needs a temperature {below}, for theory to have {number} outliers or more")
 
 
-def outliers(result: Any) -> Any:
-    """Which neurons are outliers, with |a| > 8√s, in all recordings after warming up: (run, time, neuron)."""
-    return _sampled.outliers(_late(result, "readout", "output"), readout_variance(result.config))
+def outliers(result: Result, data: xr.Dataset) -> xr.DataArray:
+    """Which neurons are outliers, with |a| > 8√s, in some of the recordings: (run, time, neuron)."""
+    readout, variance = (
+        data["readout"].transpose("run", "time", "neuron", "output"),
+        network_of(result).readout_variance,
+    )
+    return readout.isel(output=0, drop=True).copy(data=fs.measures.outliers(readout.values, variance))
 
 
-def number_of_outliers(result: Any) -> Any:
+def number_of_outliers(result: Result) -> xr.DataArray:
     """How many outliers each recording has, those while warming up included: (run, time)."""
-    readout = result["readout"].transpose("run", "time", "neuron", "output").values
-    return _sampled.outliers(readout, readout_variance(result.config)).sum(axis=-1)
-
-
-def _change_in_number(result: Any) -> Any:
-    """From half-way of warming up, when the final temperature is reached, to the end."""
-    number = number_of_outliers(result)
-    reached = int(np.searchsorted(result["time"].values, result.config.warm_up / 2))
-    return number[:, -1] - number[:, reached]
-
-
-def classes_of_outliers(result: Any) -> Any:
-    """For how many classes outliers are on, mean over all of them, by run."""
-    activity, which = _late(result, "activity", "class"), outliers(result)
-    if not which.any(axis=(1, 2)).all():
-        raise claims.Undecided("needs longer chains, or wider networks: in one no neuron has |a| > 8√s")
-    classes = (activity > 0.5 * activity.max(axis=-1, keepdims=True)).sum(axis=-1)
-    return (classes * which).sum(axis=(1, 2)) / which.sum(axis=(1, 2))
-
-
-def size_difference(result: Any) -> Any:
-    """The largest relative difference of √Σ|a|² from theory over codes, the sum being over the outliers of a code.
-
-    An outlier belongs to the predicted one whose direction is nearest. The mean is over recordings.
-    """
-    condensed(result.config)
-    predicted_ones = predicted_readouts(result.config)
-    size = np.linalg.norm(predicted_ones, axis=1)
-    readout = _late(result, "readout", "output")
-    nearest = np.argmax(readout @ (predicted_ones / size[:, None]).T, axis=-1)
-    square = (readout**2).sum(axis=-1) * outliers(result)
-    ours = np.stack([np.sqrt((square * (nearest == each)).sum(axis=-1)) for each in range(len(size))], axis=-1)
-    return np.abs(ours.mean(axis=1) / size[None] - 1.0).max(axis=1)
-
-
-def bulk_variance(result: Any) -> Any:
-    """Variance of readouts in the bulk, all outputs together, over that of the theory, by run."""
-    readout, inside = _late(result, "readout", "output"), ~outliers(result)
-    count = inside.sum(axis=(1, 2))[:, None]
-    mean = (readout * inside[..., None]).sum(axis=(1, 2)) / count
-    square = (readout**2 * inside[..., None]).sum(axis=(1, 2)) / count
-    return (square - mean**2).sum(axis=1) / predicted_bulk_variance(result.config)
-
-
-def predicted_bulk_variance(config: Any) -> float:
-    """tr Cov(a) of the bulk: on the grid of the theory where targets reach, and s in each other output."""
-    bulk = prediction(config).bulk
-    mean = bulk.probability @ bulk.readouts
-    inside = bulk.probability @ bulk.readouts**2 - mean**2
-    return float(inside.sum() + (len(config.counts) - len(mean)) * readout_variance(config))
-
-
-def _late(result: Any, name: str, last: str) -> Any:
-    return settled(result.data)[name].transpose("run", "time", "neuron", last).values
+    return outliers(result, result.data).sum("neuron")

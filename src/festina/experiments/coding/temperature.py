@@ -9,7 +9,6 @@ import festina as fs
 from festina import claims
 from festina._lazy import jnp, np, xr
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, structural
-from festina.experiments._fields import Amplitude, Hottest
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.coding._common import between_classes, membership, planted, readout_variance, world
 from festina.experiments.coding._sampled import class_activity, code_numbers, posterior, stacked
@@ -34,6 +33,7 @@ from festina.experiments.coding._temperature_measures import (
     warm_difference,
     warm_sample_size,
 )
+from festina.ranges import Amplitude, Hottest
 from festina.sources import VAN_MEEGEN_2024
 
 ARMS = ("sigmoidal, cooled", "sigmoidal, heated", "rectified, cooled")

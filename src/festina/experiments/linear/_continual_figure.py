@@ -13,19 +13,19 @@ LEARNERS = {"blocked": (0, (5, 1.2)), "alternating": "-", "interleaved": (0, (1.
 
 def draw(result: Any) -> Any:
     """Both losses, forgetting, the three schedules, and the price of long blocks."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 2, figsize=(7.2, 4.6), width_ratios=(1.25, 1))
         (losses, forgetting), (schedules, lengths) = axes
         _draw_losses(losses, result)
         _draw_forgetting(forgetting, result)
         _draw_schedules(schedules, result)
         _draw_lengths(lengths, result)
-        fs.lab.style.letter(*axes.flat)
+        fs.figures.style.letter(*axes.flat)
     return figure
 
 
 def _color(sign: int) -> str:
-    return {-1: fs.lab.style.VERMILLION, 0: fs.lab.style.BLACK, 1: fs.lab.style.BLUE}[sign]
+    return {-1: fs.figures.style.VERMILLION, 0: fs.figures.style.BLACK, 1: fs.figures.style.BLUE}[sign]
 
 
 def _name(result: Any, sign: int) -> str:
@@ -81,7 +81,7 @@ def _draw_schedules(axis: Any, result: Any) -> None:
     """λ = 0: the mean loss over both tasks."""
     time = result["time"].values
     mean = _shares(result.data, result["conflict"]).sel(sign=0).mean("task")
-    colors = (fs.lab.style.PURPLE, fs.lab.style.GREEN, fs.lab.style.ORANGE)
+    colors = (fs.figures.style.PURPLE, fs.figures.style.GREEN, fs.figures.style.ORANGE)
     for schedule, color in zip(SCHEDULES, colors, strict=True):
         axis.plot(time, mean.sel(schedule=schedule), color=color, ls=LEARNERS[schedule], label=schedule)
     for share, name in ((0.25, "¼"), (0.5, "½")):

@@ -16,7 +16,7 @@ WIDEST = 0.45  # early bias at the ends of the colour scale
 
 def draw(result: Any) -> Any:
     """Courses of deep and of shallow learners, psychometric curves, saddles, and two correlations."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure = plt.figure(figsize=(7.2, 4.9))
         rows = figure.add_gridspec(2, 1)
         top = rows[0].subgridspec(1, 3)
@@ -33,7 +33,7 @@ def draw(result: Any) -> Any:
         _draw_flip(flip, result)
         for axis in (curves, slopes, flip):
             axis.set_box_aspect(1)
-        fs.lab.style.letter(deep, shallow, curves, plane, slopes, flip)
+        fs.figures.style.letter(deep, shallow, curves, plane, slopes, flip)
     return figure
 
 
@@ -61,7 +61,7 @@ def _draw_curves(axis: Any, result: Any) -> None:
     """Mean psychometric curves of the third with the most rightward and the most leftward early bias."""
     right, order = cohort.rights(result, DEEP), np.argsort(cohort.early_bias(result, DEEP))
     third = max(1, len(order) // 3)
-    groups = ((order[:third], fs.lab.style.BLUE, "left"), (order[-third:], fs.lab.style.VERMILLION, "right"))
+    groups = ((order[:third], fs.figures.style.BLUE, "left"), (order[-third:], fs.figures.style.VERMILLION, "right"))
     windows = ((cohort.EARLY, (0, (2, 1.2)), "white", "early"), (cohort.late(result), "-", None, "late"))
     for animals, color, side in groups:
         marker = {"left": "s", "right": "o"}[side]
@@ -81,12 +81,12 @@ def _draw_saddles(axis: Any, result: Any) -> None:
     _slope_plane(axis, "Courses and saddles", (-0.24, 1.34))
     order = np.argsort(cohort.asymmetry(result, DEEP))
     chosen = [order[int(share * (len(order) - 1))] for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    for animal, color in zip(chosen, fs.lab.style.PALETTE, strict=False):
+    for animal, color in zip(chosen, fs.figures.style.PALETTE, strict=False):
         axis.plot(*slopes[animal].T, color=color, lw=1.3)
-        axis.plot(*behaviour.slopes(expected[animal]).T, **fs.lab.style.THEORY, zorder=3)
+        axis.plot(*behaviour.slopes(expected[animal]).T, **fs.figures.style.THEORY, zorder=3)
     _mark_saddles(axis, result)
     axis.plot([], [], color="0.4", lw=1.3, label="simulation")
-    axis.plot([], [], **fs.lab.style.THEORY, label="expected from session 8")
+    axis.plot([], [], **fs.figures.style.THEORY, label="expected from session 8")
     axis.plot([], [], "D", color="black", mfc="white", ms=4, mew=0.9, label="saddle {open}: growth rate")
     axis.legend(loc="upper right", fontsize=6, borderaxespad=0, labelspacing=0.3, handlelength=2.0)
 
@@ -123,8 +123,8 @@ def _scatter(axis: Any, result: Any, model: str, values: Any, look: dict[str, An
 def _draw_slopes(axis: Any, result: Any) -> None:
     """Early bias against the late slope difference."""
     looks = {
-        TOTAL: ({"marker": "^", "color": fs.lab.style.ORANGE, "ms": 2.6, "mew": 0}, "total error"),
-        DEEP: ({"marker": "o", "color": fs.lab.style.BLUE, "ms": 2.8, "mew": 0}, "tutor-executor"),
+        TOTAL: ({"marker": "^", "color": fs.figures.style.ORANGE, "ms": 2.6, "mew": 0}, "total error"),
+        DEEP: ({"marker": "o", "color": fs.figures.style.BLUE, "ms": 2.8, "mew": 0}, "tutor-executor"),
         SHALLOW: ({"marker": "x", "color": "black", "ms": 2.8, "mew": 0.7}, "shallow"),
     }
     for model, (look, label) in looks.items():
@@ -137,8 +137,8 @@ def _draw_slopes(axis: Any, result: Any) -> None:
 def _draw_flip(axis: Any, result: Any) -> None:
     """Early bias against late bias, without and with spread at the start."""
     looks = {
-        SCATTERED: ({"marker": "s", "color": fs.lab.style.VERMILLION, "ms": 2.6, "mew": 0}, result.config.scatter),
-        DEEP: ({"marker": "o", "color": fs.lab.style.BLUE, "ms": 2.8, "mew": 0}, result.config.initial_spread),
+        SCATTERED: ({"marker": "s", "color": fs.figures.style.VERMILLION, "ms": 2.6, "mew": 0}, result.config.scatter),
+        DEEP: ({"marker": "o", "color": fs.figures.style.BLUE, "ms": 2.8, "mew": 0}, result.config.initial_spread),
     }
     for model, (look, spread) in looks.items():
         _scatter(axis, result, model, cohort.late_bias(result, model), look, f"start spread {spread:g}")

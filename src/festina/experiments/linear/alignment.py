@@ -1,328 +1,225 @@
 """Silent alignment: a network from small weights turns its kernel towards the task before the loss shows anything."""
 
+from __future__ import annotations
+
 from math import log, sqrt
-from typing import Any
+from typing import TYPE_CHECKING
 
 import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np
-from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import Duration, Strength
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.experiment import Arms, Experiment, Preset, Result, named
 from festina.experiments._needs import needs
+from festina.figures.panels import Page, all_runs, shades
+from festina.figures.style import BLUE, ORANGE, THEORY, VERMILLION
+from festina.models.single_output import FALLEN
 from festina.sources import ATANASOV_2021
 
-STARTS = ("random", "mirrored")
-FALLEN = 0.1
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 LAZY = (1.0 - sqrt(1.0 - FALLEN)) ** 2
+SMALL = 2e-3  # σ²/s up to which weights are small
+STARTS = named(random={"mirroring": 0.0}, mirrored={"mirroring": 1.0})
+LADDER = tuple(10.0 ** (0.5 * rung) for rung in range(7))  # half a decade apart
 
 
 class Alignment(Experiment):
     """From small weights the kernel aligns with the task in silence; from large ones it hardly turns at all.
 
-    y = aᵀWx with one output, white inputs, and the target s·ŝᵀx. The tangent kernel is K = WᵀW + |a|²I; its alignment
-    with the target is A = ŝᵀKŝ/|K|. All weights start as σ/√Nh times normal numbers, so that K(0) ≈ 2σ²I. With w = Wŝ
-    and c = aᵀw the flow along the target is τẇ = (s − c)a, τȧ = (s − c)w: while c ≪ s, the part g = (w + a)/2 grows as
-    e^(st) and d = (w − a)/2 decays. After t₁ ≈ 1/s the growing part outweighs what K started with along ŝ, the loss
-    falls only at t₂ = (1/2s) ln(s/σ²), and K ends as s(ŝŝᵀ + I), with A = 2/√(Ni + 3).
-
-    Theory (right for small σ, derived here): with r = e^θ, τ dθ/dt = s − c, the weights along the target are
-    w = gr + d/r and a = gr − d/r, so that c = |g|²r² − |d|²/r² is the product of a two-weight chain with imbalance
-    4|g||d|, in closed form. The other columns W⊥ lose what would leak into the output: W⊥(t) = (I − (1 − q)ĝĝᵀ)W⊥(0)
-    with q² = (s − c)/(s − c(0)). From mirrored weights with WᵀW ∝ I nothing leaks, and this is exact for every σ.
-
-    The silent share (`festina.measures.alignment`) is how much of the alignment is done when the loss has fallen by
-    10 %. Its distance from 1 goes as σ². For large σ it is small, but what it tends to depends on the start. Mirrored
-    weights, where every hidden unit has a twin with opposite a, begin with the output zero: K then changes to second
-    order only, in proportion to (1 − √(L/L₀))², and the share tends to (1 − √0.9)² = 0.0026. Plain random weights begin
-    with a random output of size σ², so that beyond σ² ≈ s what is learned is mostly to undo it, and A may end below
-    where it began; the share is then a few per cent and says little.
+    Along the target ŝ weights grow as e^(st): after t₁ ≈ 1/s they outweigh the kernel K ≈ 2σ²I of the start, the loss
+    falls only at t₂ = (1/2s) ln(s/σ²), and K ends as s(ŝŝᵀ + I), with the alignment A = ŝᵀKŝ/|K| = 2/√(Ni + 3). The
+    silent share is how much of the alignment is done when the loss has fallen by 10 %. Its distance from 1 goes as σ².
+    For large σ it is small, and from mirrored weights it tends to (1 − √0.9)² = 0.0026. Plain random weights begin with
+    an output of size σ², and what is learned beyond σ² ≈ s is mostly to undo it; the share then says little.
     """
 
     name = "linear/alignment"
     sources = (ATANASOV_2021,)
-    variables = {
-        "loss": Variable("loss ½|sŝ − Wᵀa|²", ("start", "rung")),
-        "alignment": Variable("alignment of the kernel with the target", ("start", "rung")),
-        "silent": Variable("share of the alignment done when the loss has fallen by 10 %", ("start", "rung")),
-    }
+    arms = Arms(models.SingleOutput, start=STARTS, scale=tuple(3e-3 * factor for factor in LADDER))
     seeds = 3
     quick = {"records": 300, "seeds": 2}
-
-    class Config(ExperimentConfig):
-        inputs: int = structural(10, ge=2, le=1000, help="inputs Ni")
-        hidden: int = structural(50, ge=2, le=10_000, multiple_of=2, help="hidden units Nh, even")
-        rungs: int = structural(7, ge=1, le=20, help="how many initial scales, half a decade apart")
-        scale: float = continuous(3e-3, ge=1e-9, le=0.03, scale="log", help="the smallest initial scale σ")
-        strength: Strength = continuous(1.0, help="size s of the target")
-        until: Duration = continuous(15.0, unit="τ", help="when to stop")
-        records: int = structural(600, ge=90, le=100_000, help="recordings, a third of them in early logarithmic time")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"start": list(STARTS), "rung": _factors(config)}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        target = jnp.zeros(config.inputs).at[0].set(config.strength)
-
-        def error(first: Any, second: Any) -> Any:
-            return target[None, None] - jnp.sum(first * second[..., None], axis=-2)
-
-        def rate(weights: Any, stage: Any) -> Any:
-            first, second = weights
-            rest = error(first, second)
-            return second[..., None] * rest[..., None, :], jnp.sum(first * rest[..., None, :], axis=-1)
-
-        def observe(state: Any) -> dict[str, Any]:
-            first, second = state.parameters
-            gram = jnp.swapaxes(first, -1, -2) @ first
-            aligned = _alignment(gram, jnp.sum(second**2, axis=-1))
-            return {"loss": 0.5 * jnp.sum(error(first, second) ** 2, axis=-1), "alignment": aligned}
-
-        early = config.records // 3
-        times = [
-            jnp.zeros(1),
-            jnp.geomspace(1e-6, 1e-2, early),
-            jnp.linspace(1e-2, 1.0, config.records - early + 1)[1:],
-        ]
-        return fs.learning.flow_process(rate, weights_of(config, key), config.until * jnp.concatenate(times), observe)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        first, second = (np.asarray(layer) for layer in jax.jit(weights_of, static_argnums=0)(config, key))
-        return lambda time: small_start(config.strength, first, second, np.asarray(time))
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        from festina.measures.alignment import silent_share
-
-        share = silent_share(curves_of(data, "loss"), curves_of(data, "alignment"), FALLEN)
-        like = data["loss"].isel(time=0, drop=True).transpose("run", "start", "rung")
-        return {"silent": like.copy(data=share).assign_attrs(long_name=self.variables["silent"].label)}
-
-    equations = (
-        Equation(
-            r"\tau \dot w = (s - c)\, a, \qquad \tau \dot a = (s - c)\, w, \qquad c = a^\top w",
-            "Along the target the readout a and the first layer's w = Wŝ drive each other, until c has reached s.",
-        ),
-        Equation(
-            r"K = W^\top W + |a|^2 I, \qquad A = \frac{\hat s^\top K \hat s}{|K|} \to \frac{2}{\sqrt{N_i + 3}}",
-            "The tangent kernel K comes to favour the target's direction ŝ; from every small start A ends at this "
-            "value.",
-        ),
-        Equation(
-            r"t_1 \approx \frac{\tau}{s}, \qquad t_2 = \frac{\tau}{2s} \ln \frac{s}{\sigma^2}",
-            "The kernel aligns by t₁, whatever the initial scale σ; the loss falls at t₂, the later the smaller σ is.",
-        ),
-    )
     presets = (
-        Preset(
-            "small to large", "The smallest weights align in silence, the largest learn while the kernel hardly turns."
-        ),
+        Preset("small to large", "Small weights align in silence, large ones learn while the kernel hardly turns."),
         Preset(
             "small only",
             "All seven kernels align at the same time, and then wait for the loss, each as long as ln(1/σ) says.",
-            {"scale": 1e-5, "until": 25.0},
+            {"scale": tuple(1e-5 * factor for factor in LADDER), "until": 25.0},
         ),
         Preset(
-            "strong target",
-            "Both the alignment and the fall of the loss come about four times as early.",
-            {"strength": 4.0},
+            "strong target", "Both the alignment and the loss's fall come about four times as early.", {"strength": 4.0}
         ),
     )
 
     @claims.paper(ATANASOV_2021.at("Fig. 2"), claims.above(0.99))
-    def small(self, result: Any) -> Any:
+    def small(self, result: Result) -> xr.DataArray:
         """Silent alignment: from small weights more than .99 (our threshold) of the kernel's alignment is done when the
         loss has fallen by 10 %.
         """
-        _require_small(result.config, up_to=1, most=2e-4)
-        return silent_shares(_learned(result))[:, :, 0].min(axis=-1)
+        small = _smallest(result, at_most=2e-4)
+        return _learned(result)["silent"].sel(scale=small).min("start")
 
     @claims.theory(claims.near(2.0, 0.1))
-    def order(self, result: Any) -> Any:
+    def order(self, result: Result) -> xr.DataArray:
         """What the silent share of the alignment lacks to 1 goes as σ²: slope of its logarithm against ln σ, over the
         smallest decade.
         """
-        return _slope(np.log(1.0 - silent_shares(_decade(result))))
+        return _slope(xr.ufuncs.log(1.0 - _decade(result)["silent"]))
 
     @claims.theory(claims.near(LAZY, 0.001))
-    def large(self, result: Any) -> Any:
+    def large(self, result: Result) -> xr.DataArray:
         """From large mirrored weights the kernel turns with the loss: the silent share of the alignment is
         (1 − √0.9)² = 0.0026.
         """
-        config = result.config
-        if (config.scale * _factors(config)[-1]) ** 2 < 5.0 * config.strength:
+        if (largest := max(result.config.scale)) ** 2 < 5.0 * result.config.strength:
             raise claims.NotApplicable("needs a largest scale with σ² ≥ 5s")
-        return silent_shares(_learned(result))[:, STARTS.index("mirrored"), -1]
+        return _learned(result)["silent"].sel(start="mirrored", scale=largest)
 
     @claims.theory(claims.below(0.1))
-    def large_random(self, result: Any) -> Any:
+    def large_random(self, result: Result) -> xr.DataArray:
         """From plain random weights with σ² ≈ s, as large as what is learned, the silent share of the alignment is
         below .1.
         """
-        rung = _rung_at_strength(result.config)
-        return silent_shares(_learned(result))[:, STARTS.index("random"), rung]
+        like, nearest = result.config.strength**0.5, _nearest_to_strength(result)
+        if not like / 2 <= nearest <= 2 * like:
+            raise claims.NotApplicable("needs a scale σ with σ² ≈ s")
+        return _learned(result)["silent"].sel(start="random", scale=nearest)
 
     @claims.paper(ATANASOV_2021.at("Fig. 2, t₁ ≈ 1/s"), claims.between(0.5, 2.0))
-    def alignment_time(self, result: Any) -> Any:
+    def alignment_time(self, result: Result) -> xr.DataArray:
         """Half of the kernel's alignment is done by t₁ ≈ 1/s, within a factor of two (our tolerance; times s, mean over
         the smallest decade).
         """
-        return half_times(_decade(result), "alignment")[:, :, :3].mean(axis=(1, 2)) * result.config.strength
+        return _decade(result)["alignment_time"].mean(["start", "scale"]) * result.config.strength
 
     @claims.theory(claims.below(0.05), source=ATANASOV_2021.at("Fig. 2, t₁ ≈ 1/s"))
-    def alignment_constant(self, result: Any) -> Any:
+    def alignment_constant(self, result: Result) -> xr.DataArray:
         """The time t₁ of the kernel's alignment does not depend on the scale σ: its slope against ln(1/σ), in units of
         1/s, is zero.
         """
-        return abs(_slope(half_times(_decade(result), "alignment"))) * result.config.strength
+        return abs(_slope(_decade(result)["alignment_time"])) * result.config.strength
 
     @claims.theory(claims.near(1.0, 0.02), source=ATANASOV_2021.at("Fig. 2, t₂ = (1/2s) ln(s/σ²)"))
-    def learning_time(self, result: Any) -> Any:
+    def learning_time(self, result: Result) -> xr.DataArray:
         """The loss falls at t₂ = (1/2s) ln(s/σ²): the slope of its half-time against ln(1/σ), times s, is 1."""
-        return -_slope(half_times(_decade(result), "loss")) * result.config.strength
+        return -_slope(_decade(result)["learning_time"]) * result.config.strength
 
     @claims.theory(claims.below(1e-3), source=ATANASOV_2021)
-    def final_kernel(self, result: Any) -> Any:
+    def final_kernel(self, result: Result) -> xr.DataArray:
         """From small weights the tangent kernel ends as s(ŝŝᵀ + I), with alignment 2/√(Ni + 3) (relative
         deviation).
         """
-        _require_small(result.config, up_to=1)
-        return _final_deviation(_learned(result))
+        small = _smallest(result)
+        final = _learned(result)["alignment"].sel(scale=small).isel(time=-1)
+        return abs(final * sqrt(result.config.inputs + 3.0) / 2.0 - 1.0).max("start")
 
     @claims.theory(claims.below(1e-3), loosely=claims.below(1e-2))
-    def small_weights(self, result: Any) -> Any:
+    def small_weights(self, result: Result) -> xr.DataArray:
         """The small-weight solution gives loss and alignment at all times (largest error, at the smallest scale)."""
-        _require_small(result.config, up_to=1)
-        return _errors(result)
+        alignment, loss = (abs(result[name] - result.solved[name]) for name in ("alignment", "loss"))
+        gap = xr.ufuncs.maximum(alignment, loss / result["loss"].isel(time=0))
+        return gap.sel(scale=_smallest(result)).max(["start", "time"], skipna=False)
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.linear._alignment_figure import draw
-
-        return draw(result)
-
-
-def _factors(config: Any) -> Any:
-    return 10.0 ** (0.5 * np.arange(config.rungs))
-
-
-def weights_of(config: Any, key: Any) -> tuple[Any, Any]:
-    """W (start, rung, hidden, input) and a (start, rung, hidden); the target lies along the first input."""
-    shape = (config.hidden, config.inputs + 1)
-    draw = jax.random.normal(key, (shape[0] * shape[1],)).reshape(shape) / config.hidden**0.5  # flat: compiles faster
-    twins = jnp.concatenate([draw[: config.hidden // 2]] * 2)
-    signs = np.where(np.arange(config.hidden) < config.hidden // 2, 1.0, -1.0)
-    mirrored = jnp.concatenate([twins[:, :-1], twins[:, -1:] * signs[:, None]], axis=1)
-    scales = config.scale * jnp.asarray(_factors(config))
-    weights = scales[None, :, None, None] * jnp.stack([draw, mirrored])[:, None]
-    return weights[..., :-1], weights[..., -1]
+    def figure(self, result: Result) -> Figure:
+        """Two courses, the phase plane of all scales, and the silent share against the scale."""
+        with Page(2, 2, height=4.7) as page:
+            _draw_course(page[0], result, min(result.config.scale), "Small weights: aligned in silence")
+            _draw_course(page[1], result, _nearest_to_strength(result), "Large weights: aligned with the loss")
+            _draw_plane(page[2], result)
+            _draw_shares(page[3], result)
+        return page.figure
 
 
-def _alignment(gram: Any, size: Any) -> Any:
-    """ŝᵀKŝ/|K| of K = WᵀW + |a|²I, with ŝ the first input."""
-    target = np.zeros((1, gram.shape[-1]))
-    target[0, 0] = 1.0
-    return fs.measures.target_alignment(gram, size[..., None, None], target)
-
-
-def small_start(strength: float, first: Any, second: Any, time: Any) -> dict[str, Any]:
-    """Loss and alignment of the small-weight solution; see the docstring of the experiment. (time, start, rung)"""
-    along, rest = first[..., 0], first[..., 1:]
-    growing, decaying = (along + second) / 2, (along - second) / 2
-    grown, decayed = (np.sum(part**2, axis=-1) for part in (growing, decaying))
-    chain = fs.theory.imbalanced(strength, grown - decayed, 4 * np.sqrt(grown * decayed))
-    product = np.asarray(chain(time)["product"])
-    ratio = np.sqrt((product + np.hypot(product, 2 * np.sqrt(grown * decayed))) / (2 * grown))[..., None]
-    inward, outward = growing * ratio + decaying / ratio, growing * ratio - decaying / ratio
-    lost = 1.0 - np.sqrt(np.maximum((strength - product) / (strength - (grown - decayed)), 0.0))  # 0 up to rounding
-    direction = growing / np.sqrt(grown)[..., None]
-    leak = np.einsum("skhi,skh->ski", rest, direction)
-
-    def seen(part: Any) -> Any:  # W⊥ᵀ times a vector of the hidden layer
-        through = np.einsum("skhi,tskh->tski", rest, part)
-        return through - (lost * np.einsum("skh,tskh->tsk", direction, part))[..., None] * leak
-
-    gram = np.empty((*product.shape, first.shape[-1], first.shape[-1]))
-    gram[..., 0, 0] = np.sum(inward**2, axis=-1)
-    gram[..., 0, 1:] = gram[..., 1:, 0] = seen(inward)
-    shrunk = np.einsum("ski,skj->skij", leak, leak) * (1.0 - (1.0 - lost) ** 2)[..., None, None]
-    gram[..., 1:, 1:] = np.einsum("skhi,skhj->skij", rest, rest) - shrunk
-    loss = 0.5 * (strength - product) ** 2 + 0.5 * np.sum(seen(outward) ** 2, axis=-1)
-    return {"loss": loss, "alignment": np.asarray(jax.jit(_alignment)(gram, np.sum(outward**2, axis=-1)))}
-
-
-def curves_of(data: Any, name: str) -> Any:
-    """A variable as (run, start, rung, time)."""
-    return data[name].transpose("run", "start", "rung", "time").values
-
-
-def silent_shares(result: Any) -> Any:
-    """The silent share of every network; (run, start, rung)."""
-    return result["silent"].transpose("run", "start", "rung").values
-
-
-def predicted_shares(result: Any, factor: float) -> Any:
-    """The same as theory has it for the first run, from weights multiplied by a factor; (start, rung)."""
-    from festina.measures.alignment import silent_share
-    from festina.precision import double
-
-    with double():
-        weights = jax.jit(weights_of, static_argnums=0)(result.config, jax.random.key(int(result["seed"].values[0])))
-        first, second = (factor * np.asarray(layer) for layer in weights)
-        exact = small_start(result.config.strength, first, second, result["time"].values)
-    loss, alignment = (np.moveaxis(exact[name], 0, -1) for name in ("loss", "alignment"))
-    return silent_share(loss, alignment, FALLEN)
-
-
-def half_times(result: Any, name: str) -> Any:
-    """When half of the change of a variable is done; (run, start, rung)."""
-    curves = curves_of(result.data, name)
-    start, end = curves[..., :1], curves[..., -1:]
-    return fs.measures.crossing_time(result["time"].values, (curves - start) / (end - start), 0.5)
-
-
-def _require_small(config: Any, up_to: int, most: float = 2e-3) -> None:
-    """Whether there are so many scales, and σ² is at most a share of the target."""
-    if config.rungs < up_to:
-        raise claims.NotApplicable(f"needs {up_to} scales at least")
-    if (config.scale * _factors(config)[up_to - 1]) ** 2 > most * config.strength:
+def _smallest(result: Result, at_most: float = SMALL, factor: float = 1.0) -> float:
+    """The smallest scale, if σ², of it or of a multiple of it, is at most a share of the target."""
+    smallest = min(result.config.scale)
+    if (factor * smallest) ** 2 > at_most * result.config.strength:
         raise claims.NotApplicable("needs a smaller --scale, or a larger --strength: σ² ≪ s")
+    return smallest
 
 
-def _learned(result: Any) -> Any:
+def _nearest_to_strength(result: Result) -> float:
+    """The scale σ with σ² nearest to s; larger ones look the same on a shorter clock."""
+    return min(result.config.scale, key=lambda scale: abs(log(scale / result.config.strength**0.5)))
+
+
+def _learned(result: Result) -> Result:
     """The result, if every loss has fallen; by theory the smallest weights take longest, (1/2s) ln(s/σ²)."""
-    loss, config = curves_of(result.data, "loss"), result.config
-    if np.any(loss[..., -1] > 1e-3 * loss[..., 0]):
-        waiting = 0.5 * log(max(config.strength / config.scale**2, 1.0))
-        needed = needs(config, "until", (waiting + 5.0) / config.strength)
-        raise claims.Undecided(f"the loss has not fallen yet from every scale: {needed}")
+    loss, config = result["loss"], result.config
+    if bool((loss.isel(time=-1) > 1e-3 * loss.isel(time=0)).any()):
+        enough = (0.5 * log(max(config.strength / min(config.scale) ** 2, 1.0)) + 5.0) / config.strength
+        raise claims.Undecided(f"the loss has not fallen yet from every scale: {needs(config, 'until', enough)}")
     return result
 
 
-def _decade(result: Any) -> Any:
-    """The result, if the first three scales, a decade, are small and have learned."""
-    _require_small(result.config, up_to=3)
-    return _learned(result)
+def _decade(result: Result) -> xr.Dataset:
+    """The scales from the smallest to ten times as much, if these are small and have learned."""
+    smallest, scales = _smallest(result, factor=10.0), np.sort(result.config.scale)
+    seen = scales[scales < 10.01 * smallest]
+    if seen[-1] < 9.99 * smallest:
+        raise claims.NotApplicable("needs a scale ten times the smallest")
+    return _learned(result).data.sel(scale=seen)
 
 
-def _slope(values: Any) -> Any:
-    """Slope of (run, start, rung) against ln σ over the first three rungs, both starts together."""
-    return (values[:, :, 2] - values[:, :, 0]).mean(axis=-1) / log(10.0)
+def _slope(values: xr.DataArray) -> xr.DataArray:
+    """Slope against ln σ over a decade, both starts together."""
+    return (values.isel(scale=-1) - values.isel(scale=0)).mean("start") / log(10.0)
 
 
-def _rung_at_strength(config: Any) -> int:
-    distance = np.abs(np.log(config.scale * _factors(config) / np.sqrt(config.strength)))
-    if distance.min() > log(2.0):
-        raise claims.NotApplicable("needs a scale σ with σ² ≈ s")
-    return int(np.argmin(distance))
+def _draw_course(axis: Axes, result: Result, scale: float, title: str) -> None:
+    """Loss and alignment of the mirrored start, simulated and by the small-weight solution."""
+    seen, time = result.data.sel(start="mirrored", scale=scale).isel(run=0), result["time"].values
+    loss, done = seen["remaining"].values, seen["aligned"].values
+    axis.plot(time, loss, color=VERMILLION, lw=2.0, label="loss, share left")
+    axis.plot(time, done, color=BLUE, lw=2.0, ls=(0, (5, 1)), label="alignment, share done")
+    if scale == min(result.config.scale):
+        exact = {name: result.solved[name].sel(start="mirrored", scale=scale)[0] for name in ("loss", "alignment")}
+        known = models.SingleOutput.measure(xr.Dataset(exact))
+        axis.plot(time, np.transpose([known["remaining"], known["aligned"]]), **THEORY)
+        axis.plot([], [], **THEORY, label="theory, small weights")
+    moment, height = (float(fs.measures.at_fall(loss, curve, FALLEN)) for curve in (time, done))
+    axis.axvline(moment, color="0.6", lw=0.8, ls=":")
+    axis.plot(moment, height, "o", color=BLUE, mfc="white", ms=4.5, mew=1.1, zorder=4)
+    axis.text(moment, 1.13, f"  loss fallen by {FALLEN:.0%}", va="center", fontsize=7, color="0.3")
+    last = min(2.25 * time[np.argmax(loss < 0.05)], time[-1])
+    axis.set(xlim=(0, last), ylim=(-0.03, 1.18), xlabel="time t / τ", ylabel="share", title=title)
+    axis.text(0.98, 0.52, f"σ = {float(f'{scale:.1g}'):g}", transform=axis.transAxes, ha="right", fontsize=8)
+    axis.legend(loc="center right", bbox_to_anchor=(1.0, 0.3), fontsize=7, labelspacing=0.35)
 
 
-def _final_deviation(result: Any) -> Any:
-    final = curves_of(result.data, "alignment")[:, :, 0, -1]
-    return abs(final * np.sqrt(result.config.inputs + 3.0) / 2.0 - 1.0).max(axis=-1)
+def _draw_plane(axis: Axes, result: Result) -> None:
+    """How much of the alignment is done by the time the loss has fallen so far."""
+    scales, gone = sorted(result.config.scale), np.linspace(0, 1, 200)
+    colors = shades(scales[0], 1.6 * scales[-1], log=True)
+    for scale in scales:
+        seen = result.data.sel(start="mirrored", scale=scale).isel(run=0)
+        axis.plot(1 - seen["remaining"], seen["aligned"], color=colors.to_rgba(scale))
+    axis.plot(gone, (1 - np.sqrt(1 - gone)) ** 2, **THEORY)
+    axis.text(0.8, 0.21, "lazy limit", fontsize=7, ha="left", va="top")
+    axis.axvline(FALLEN, color="0.6", lw=0.8, ls=":")
+    axis.set(xlim=(-0.01, 1.01), ylim=(-0.03, 1.03), xlabel="share of the loss gone", ylabel="share of alignment done")
+    axis.set_title("From silent to simultaneous")
+    bar = axis.figure.colorbar(colors, ax=axis, label="initial scale σ", pad=0.02, aspect=28)
+    bar.ax.set_ylim(scales[0], scales[-1])
 
 
-def _errors(result: Any) -> Any:
-    """Largest error of the alignment, and of the loss relative to its start, at the smallest scale."""
-    gaps = [
-        abs(curves_of(result.data, name) - curves_of(result.theory, name))[:, :, 0] for name in ("alignment", "loss")
-    ]
-    start = curves_of(result.data, "loss")[:, :, 0, :1]
-    return np.maximum(gaps[0], gaps[1] / start).max(axis=(1, 2))
+def _draw_shares(axis: Axes, result: Result) -> None:
+    """The silent share of every network against its initial scale."""
+    for start, color, marker in (("random", ORANGE, "s"), ("mirrored", BLUE, "o")):
+        shares = result["silent"].sel(start=start)
+        all_runs(axis, shares, "scale", color=color, marker=marker, label=f"{start} start")
+    axis.plot(*_predicted_shares(result), zorder=0, **THEORY, label="theory, small weights")
+    axis.axhline(LAZY, color="0.5", lw=0.8, ls=":", label="lazy limit $(1 − \\sqrt{0.9})^2$")
+    axis.set(xscale="log", ylim=(-0.06, 1.05), xlabel="initial scale σ", ylabel="silent share")
+    axis.set_title("Silence needs small weights")
+    axis.legend(loc="lower left", bbox_to_anchor=(0.0, 0.08), labelspacing=0.35)
+
+
+def _predicted_shares(result: Result) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Scales from the smallest on, ten for each decade, and the silent share that theory has for mirrored weights."""
+    smallest, half = min(result.config.scale), 0.5 * result.config.strength**0.5
+    scales = smallest * 10.0 ** np.arange(0.0, log(max(half / smallest, 1.01), 10), 0.1)
+    seed, time, mirrored = int(result["seed"][0]), result["time"].values, result.arms[-1].model
+    exact = [mirrored.model_copy(update={"scale": scale}).theory(seed)(time) for scale in scales]
+    return scales, [fs.measures.silent_share(one["loss"], one["alignment"], FALLEN) for one in exact]

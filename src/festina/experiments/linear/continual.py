@@ -7,8 +7,8 @@ import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np, xr
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import Start, Strength
 from festina.experiments._needs import needs
+from festina.ranges import Start, Strength
 from festina.sources import BRAUN_2022, DOMINE_2025
 
 SCHEDULES = ("blocked", "alternating", "interleaved")

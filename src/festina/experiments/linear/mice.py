@@ -6,8 +6,8 @@ import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np, xr
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import LearningRate, Start
 from festina.experiments.linear import _mice_cohort as cohort
+from festina.ranges import LearningRate, Start
 from festina.sources import LECTURE, LIEBANA_2025
 
 SIMULATED = "a separate simulation of the published rule, without spread at birth"

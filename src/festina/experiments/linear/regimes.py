@@ -1,60 +1,55 @@
 """Lazy, rich and delayed rich learning: what the imbalance of two layers and the shape of a network decide."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from math import log
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np
-from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import Distinct, Imbalance, LogDuration, Start, Strength
-from festina.experiments.linear._regimes_measures import (
-    RUNS,
-    at_end,
-    fast_times,
-    large_arms,
-    lazy_similarities,
-    leaving_times,
-    plateau_errors,
-    simulated,
-)
-from festina.experiments.linear._regimes_networks import (
-    ARCHITECTURES,
-    compare_grams,
-    draw_arms,
-    exact,
-    grams_of,
-    loss_of,
-    maps_of,
-    rotation,
-)
+from festina import claims, models
+from festina._lazy import jax, np, xr
+from festina.experiment import Arm, Arms, Experiment, Preset, Result, named
+from festina.experiments._needs import needs
+from festina.experiments.linear._common import crossing, of_arms, signed, two_layer, with_imbalance
+from festina.figures.panels import DOTS, Page, curves, end_points, share_scale
+from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from festina.sources import BRAUN_2022, DOMINE_2025, LECTURE
 
-FIRST = 1e-3  # time of the first recording after the start
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from festina.models import TwoLayer
+
+LARGE = 10.0  # an imbalance is large from this multiple of the strongest mode, and of the initial map, on
+LEARNED = 0.01  # share of the initial loss below which a network has learned
 TENTH = log(10.0) / 2.0  # |λ|t at which e^(−2|λ|t) is a tenth
 SIMULATED = "a separate simulation of the same equations, means of ten runs"
-STANDARD_ERROR = (2.0 / RUNS) ** 0.5  # of a difference of two means of ten, in standard deviations of a run
+RUNS = 10
+MEASURED = ("loss", "distance", "movement", "first_similarity", "second_similarity")
+SOLID, DASHED, DOTTED = "-", (0, (3, 1.8)), (0, (1.2, 1))
+ROTATION: dict[str, Any] = {"color": BLACK, "ls": (0, (1, 1.4)), "lw": 0.9}
+SHAPES = {"funnel": (BLUE, SOLID, "v"), "square": (BLACK, DOTTED, "s"), "anti-funnel": (VERMILLION, DASHED, "^")}
+LAYERS = {
+    "first_similarity": ("W₁ᵀW₁ with SᵀS", (GREEN, SOLID, "o")),
+    "second_similarity": ("W₂W₂ᵀ with SSᵀ", (PURPLE, DASHED, "D")),
+}
 
 
-def _like(distance: float, deviation: float) -> dict[str, Any]:
-    """What is expected of a distance whose standard deviation over runs is known.
+def _simulated(distance: float, deviation: float) -> Callable[..., Any]:
+    """A distance that the separate simulation has, with a standard deviation over runs.
 
     By chance two means of ten runs may differ by three standard errors of their difference. Twice as much is
     qualitatively so.
     """
-    chance = 3.0 * STANDARD_ERROR * deviation
-    return {"expect": claims.near(distance, chance), "loosely": claims.near(distance, 2.0 * chance), "budget": "full"}
+    chance = 3.0 * (2.0 / RUNS) ** 0.5 * deviation
+    expect, loosely = (claims.near(distance, times * chance) for times in (1.0, 2.0))
+    return claims.reference(SIMULATED, expect, loosely=loosely, budget="full")
 
 
 class Regimes(Experiment):
     """Unequal layers learn lazily, unless the wide side of the network holds the large weights: then late, but richly.
-
-    y = W₂W₁x learns S = U s Vᵀ from white inputs, τẆ₁ = W₂ᵀ(S − W₂W₁), τẆ₂ = (S − W₂W₁)W₁ᵀ, from weights with
-    W₂ᵀW₂ − W₁W₁ᵀ = λI, which the flow conserves. The hidden layer is as wide as the narrower end of the network. The
-    initial map is normal with standard deviation `scale`; its singular value α is split into d₁d₂ = α, d₂² − d₁² = λ.
-    Theory is the exact solution of `festina.theory.balanced`. The tangent kernel K = I ⊗ W₁ᵀW₁ + W₂W₂ᵀ ⊗ I
-    says how rich learning was: `distance` 1 − cos(K₀, K) is its change of direction, `movement` |K − K₀|/|K₀| that of
-    direction and size. Both are needed: a square network at λ = 0 turns little, but its kernel grows manyfold.
 
     λ = 0 is rich. Large |λ| is lazy, except if (No − Ni)·λ > 0, where the larger of the two layers sees only a part of
     the wide side of the network. Learning within that part takes t = 1.15/|λ| (to a tenth) and ends on a plateau,
@@ -63,98 +58,24 @@ class Regimes(Experiment):
     R has these rates (`rotation` is the loss this leaves). That is Oja's rule for principal subspaces. In the end the
     kernel has turned by the distance of two random subspaces, on average 1 − Nh/max(Ni, No).
 
-    In a square network with λ = 0 the map keeps the sign of its determinant; tasks are drawn with that sign, because
-    with the other one learning ends at a saddle.
-
-    Which networks are rich, lazy and delayed rich is the sources' statement. The five distances that claims name are
-    not: they are means of ten runs of a separate simulation of the same equations.
+    Both measures of the kernel are needed: a square network at λ = 0 turns little, but its kernel grows manyfold. Which
+    networks are rich, lazy and delayed rich is the sources' statement. The five distances that claims name are not:
+    they are means of ten runs of a separate simulation of the same equations.
     """
 
     name = "linear/regimes"
     sources = (DOMINE_2025, BRAUN_2022, LECTURE)
-    variables = {
-        "loss": Variable("loss ½|S − W₂W₁|²", ("architecture", "imbalance")),
-        "distance": Variable("distance of the tangent kernel from its start", ("architecture", "imbalance")),
-        "movement": Variable("movement of the tangent kernel", ("architecture", "imbalance")),
-        "first_similarity": Variable("similarity of W₁ᵀW₁ and SᵀS", ("architecture", "imbalance")),
-        "second_similarity": Variable("similarity of W₂W₂ᵀ and SSᵀ", ("architecture", "imbalance")),
-        "rotation": Variable("loss that remains while the visible part turns", ("architecture", "imbalance")),
-    }
-    seeds = 10
-    quick = {"seeds": 4, "records": 120, "until": 120.0, "imbalance": (-20.0, -5.0, 0.0, 5.0, 20.0)}
-
-    class Config(ExperimentConfig):
-        imbalance: Annotated[tuple[Imbalance, ...], Distinct] = structural(
-            (-50.0, -5.0, 0.0, 5.0, 50.0), min_length=1, help="imbalances λ of the layers, one or several"
-        )
-        wide: int = structural(8, ge=2, le=64, help="inputs of the funnel, outputs of the anti-funnel")
-        narrow: int = structural(
-            4, ge=1, le=64, help="outputs of the funnel, inputs of the anti-funnel, hidden units of both"
-        )
-        square: int = structural(5, ge=1, le=64, help="inputs, hidden units and outputs of the square network")
-        weakest: Strength = continuous(1.0, help="smallest singular value s of the task")
-        strongest: Strength = continuous(2.0, help="largest singular value s; the others lie evenly between")
-        scale: Start = continuous(0.1, scale="log", help="standard deviation of the initial map W₂W₁")
-        until: LogDuration = continuous(300.0, unit="τ", help="when to stop")
-        records: int = structural(200, ge=10, le=100_000, help="recordings, evenly spaced in log time")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"architecture": list(ARCHITECTURES), "imbalance": list(config.imbalance)}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        import diffrax
-
-        arms = draw_arms(config, key)
-        tasks = {name: task for name, (task, _) in arms.items()}
-        networks = {name: network for name, (_, network) in arms.items()}
-        starts = {name: grams_of(network) for name, network in networks.items()}
-
-        def losses(networks: Any) -> dict[str, Any]:
-            return {name: loss_of(tasks[name], maps_of(network)) for name, network in networks.items()}
-
-        def rate(networks: Any, stage: Any) -> Any:
-            return jax.grad(lambda networks: -sum(loss.sum() for loss in losses(networks).values()))(networks)
-
-        def observe(state: Any) -> dict[str, Any]:
-            loss = losses(state.parameters)
-            seen = [
-                {"loss": loss[name], **compare_grams(tasks[name], starts[name], grams_of(state.parameters[name]))}
-                for name in ARCHITECTURES
-            ]
-            return jax.tree.map(lambda *values: jnp.stack(values), *seen)
-
-        later = jnp.exp(jnp.linspace(log(FIRST), jnp.log(config.until), config.records))
-        times = jnp.concatenate([jnp.zeros(1), later])
-        tolerance = fs.learning.Tolerance(relative=1e-9, absolute=1e-11)
-        return fs.learning.flow_process(rate, networks, times, observe, None, tolerance, diffrax.Tsit5())
-
-    def theory(self, config: Any, key: Any) -> Any:
-        from festina.precision import to_numpy
-
-        arms, compare = to_numpy(jax.jit(draw_arms, static_argnums=0)(config, key)), jax.jit(compare_grams)
-
-        def curves(time: Any) -> dict[str, Any]:
-            found = []
-            for task, network in (arms[name] for name in ARCHITECTURES):
-                loss, grams = exact(task, network, time)
-                seen = compare(task, grams_of(network), grams)
-                found.append({"loss": loss, "rotation": rotation(config, task, network, time), **seen})
-            return {name: np.stack([answer[name] for answer in found], axis=1) for name in found[0]}
-
-        return curves
-
-    equations = (
-        Equation(
-            r"\tau \frac{d}{dt} QQ^\top = F QQ^\top + QQ^\top F - (QQ^\top)^2, \quad "
-            r"Q = \begin{pmatrix} W_1^\top \\ W_2 \end{pmatrix}, \quad "
-            r"F = \begin{pmatrix} -\frac{\lambda}{2} I & S^\top \\ S & \frac{\lambda}{2} I \end{pmatrix}",
-            "Stacked on each other, layers with W₂ᵀW₂ − W₁W₁ᵀ = λI obey a Riccati equation, which is solved exactly.",
+    arms = Arms(
+        models.TwoLayer,
+        architecture=named(
+            funnel={},
+            square={"inputs": 5, "outputs": 5},
+            anti_funnel=lambda config: {"inputs": config.outputs, "outputs": config.inputs},
         ),
-        Equation(
-            r"\tau r = \sqrt{s^2 + \lambda^2/4} - |\lambda|/2 \approx s^2/|\lambda|",
-            "Where the wide side holds the large weights, mode s leaves the plateau at this slow rate r, by rotation.",
-        ),
+        imbalance=(-50.0, -5.0, 0.0, 5.0, 50.0),
     )
+    seeds = RUNS
+    quick = {"seeds": 4, "records": 120, "until": 120.0, "imbalance": (-20.0, -5.0, 0.0, 5.0, 20.0)}
     presets = (
         Preset(
             "three networks",
@@ -169,107 +90,242 @@ class Regimes(Experiment):
     )
 
     @claims.theory(claims.below(1e-8), source=LECTURE.at("Partitioned solution"))
-    def exact(self, result: Any) -> Any:
+    def exact(self, result: Result) -> np.ndarray:
         """Loss, tangent kernel and representations follow the exact solution in every network, for every λ."""
-        return result.errors()
+        return result.errors(*MEASURED)
 
     @claims.paper(LECTURE.at("Architecture and learning regime"), claims.below(0.005))
-    def lazy(self, result: Any) -> Any:
+    def lazy(self, result: Result) -> xr.DataArray:
         """Learning is lazy with large |λ| and (No − Ni)·λ ≤ 0: the tangent kernel keeps its direction, up to a cosine
         distance of .005 (our threshold).
         """
-        return at_end(result, "distance", large_arms(result, delayed=False))
+        return _learned(result, "distance", _large(result, delayed=False))
 
     @claims.paper(LECTURE.at("Architecture and learning regime"), claims.below(0.02))
-    def lazy_movement(self, result: Any) -> Any:
+    def lazy_movement(self, result: Result) -> xr.DataArray:
         """Learning is lazy with large |λ| and (No − Ni)·λ ≤ 0: the tangent kernel moves by less than 2 % of its norm
         (our threshold).
         """
-        return at_end(result, "movement", large_arms(result, delayed=False))
+        return _learned(result, "movement", _large(result, delayed=False))
 
-    @claims.reference(SIMULATED, **_like(0.116, 0.04))
-    def rich_square(self, result: Any) -> Any:
+    @_simulated(0.116, 0.04)
+    def rich_square(self, result: Result) -> xr.DataArray:
         """With λ = 0 the tangent kernel of the square network 5-5-5 ends at a cosine distance of .116 from its
         start.
         """
-        return at_end(simulated(result), "distance", [("square", 0.0)])
+        return _distance(result, "square", 0.0)
 
-    @claims.reference(SIMULATED, **_like(0.184, 0.04))
-    def rich_funnel(self, result: Any) -> Any:
+    @_simulated(0.184, 0.04)
+    def rich_funnel(self, result: Result) -> xr.DataArray:
         """With λ = 0 the tangent kernel of the funnel 8-4-4 ends at a cosine distance of .184 from its start."""
-        return at_end(simulated(result), "distance", [("funnel", 0.0)])
+        return _distance(result, "funnel", 0.0)
 
-    @claims.reference(SIMULATED, **_like(0.176, 0.04))
-    def rich_anti_funnel(self, result: Any) -> Any:
+    @_simulated(0.176, 0.04)
+    def rich_anti_funnel(self, result: Result) -> xr.DataArray:
         """With λ = 0 the tangent kernel of the anti-funnel 4-4-8 ends at a cosine distance of .176 from its start."""
-        return at_end(simulated(result), "distance", [("anti-funnel", 0.0)])
+        return _distance(result, "anti-funnel", 0.0)
 
-    @claims.reference(SIMULATED, **_like(0.501, 0.08))
-    def delayed_funnel(self, result: Any) -> Any:
+    @_simulated(0.501, 0.08)
+    def delayed_funnel(self, result: Result) -> xr.DataArray:
         """With λ = −50 the tangent kernel of the funnel 8-4-4 ends far from its start, at a cosine distance of
         .501.
         """
-        return at_end(simulated(result), "distance", [("funnel", -50.0)])
+        return _distance(result, "funnel", -50.0)
 
-    @claims.reference(SIMULATED, **_like(0.564, 0.08))
-    def delayed_anti_funnel(self, result: Any) -> Any:
+    @_simulated(0.564, 0.08)
+    def delayed_anti_funnel(self, result: Result) -> xr.DataArray:
         """With λ = 50 the tangent kernel of the anti-funnel 4-4-8 ends far from its start, at a cosine distance of
         .564.
         """
-        return at_end(simulated(result), "distance", [("anti-funnel", 50.0)])
+        return _distance(result, "anti-funnel", 50.0)
 
     @claims.paper(LECTURE.at("Delayed rich regime"), claims.above(0.2))
-    def delayed_rich(self, result: Any) -> Any:
+    def delayed_rich(self, result: Result) -> xr.DataArray:
         """Learning is rich in the end with large |λ| and (No − Ni)·λ > 0: the tangent kernel turns by a cosine
         distance of more than .2 (our threshold) in the mean over runs.
         """
-        return at_end(result, "distance", large_arms(result, delayed=True)).mean("run")
+        return _learned(result, "distance", _large(result, delayed=True)).mean("run")
 
     @claims.paper(LECTURE.at("Rich and lazy learning"), claims.above(2.0))
-    def rich_movement(self, result: Any) -> Any:
+    def rich_movement(self, result: Result) -> xr.DataArray:
         """Learning is rich at λ = 0 from a small start: every tangent kernel moves by more than twice its first norm
         (our threshold).
         """
         if result.config.scale > 0.1 * result.config.weakest:
             raise claims.NotApplicable("needs a start of at most a tenth of the weakest mode")
-        return at_end(result, "movement", [(name, 0.0) for name in ARCHITECTURES])
+        return _learned(result, "movement", with_imbalance(result, 0.0))
 
     @claims.theory(claims.near(TENTH, 0.1))
-    def fast_phase(self, result: Any) -> Any:
+    def fast_phase(self, result: Result) -> xr.DataArray:
         """Delayed rich learning begins lazily and fast: what can be learned without turning is, but for a tenth, at
         |λ|t = 1.15.
         """
-        return fast_times(result)
+        loss, rotation = _delayed(result, lambda model: 2.0 / abs(model.imbalance))
+        first = loss.isel(time=0)
+        return crossing((first - loss) / (first - rotation.isel(time=0)), 0.9) * abs(loss["imbalance"])
 
     @claims.theory(claims.below(0.05))
-    def plateau(self, result: Any) -> Any:
+    def plateau(self, result: Result) -> xr.DataArray:
         """The fast phase of delayed rich learning ends at the loss of the directions that the large layer cannot see
         (relative error at t = 4/|λ|).
         """
-        return plateau_errors(result)
+        loss, rotation = _delayed(result, lambda model: 4.0 / abs(model.imbalance))
+        along = {"input_core_dims": [[], ["time"], ["time"]], "vectorize": True}
+        then = xr.apply_ufunc(np.interp, 4.0 / abs(loss["imbalance"]), loss["time"], loss, **along)
+        return abs(then / rotation.isel(time=0) - 1.0)
 
     @claims.theory(claims.below(0.05))
-    def rotation(self, result: Any) -> Any:
+    def rotation(self, result: Result) -> xr.DataArray:
         """In the delayed rich regime the plateau is left by rotation at rate √(s² + λ²/4) − |λ|/2 (relative error of
         the time to halve it).
         """
-        return abs(leaving_times(result, "loss") / leaving_times(result, "rotation") - 1.0)
+        loss, rotation = _delayed(result, lambda model: 2.0 / model.slowest_turn)
+        simulated, predicted = (crossing(-curve / rotation.isel(time=0), -0.5) for curve in (loss, rotation))
+        return abs(simulated / predicted - 1.0)
 
     @claims.theory(claims.above(0.99))
-    def small_layer(self, result: Any) -> Any:
+    def small_layer(self, result: Result) -> xr.DataArray:
         """Even in a lazy network the layer with the small weights comes to represent the task (similarity of its
         representation and the task's).
         """
-        return lazy_similarities(result)[0]
+        return _lazy_layers(result)[0].isel(time=-1)
 
     @claims.theory(claims.below(0.01))
-    def large_layer(self, result: Any) -> Any:
+    def large_layer(self, result: Result) -> xr.DataArray:
         """In a lazy network the representation of the layer with the large weights stays as similar to the task's as
         it was (change of the similarity).
         """
-        return lazy_similarities(result)[1]
+        similarity = _lazy_layers(result)[1]
+        return abs(similarity.isel(time=-1) - similarity.isel(time=0))
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.linear._regimes_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Loss and kernel over time in each architecture; below, what is left of them at the end, over λ."""
+        looks = _looks(result.config.imbalance)
+        with Page(3, 3, height=6.5, height_ratios=(1, 1, 1.1)) as page:
+            for architecture, axes in zip(SHAPES, page.axes[:2].T, strict=True):
+                _draw_course(axes, result, architecture, looks)
+            for row in page.axes[:2]:
+                share_scale(row)
+            _draw_ends(page.axes[2], result)
+            lines = {f"λ = {signed(x)}": look for x, look in looks.items()}
+            page.legend(lines | {"plateau and rotation": ROTATION, "simulation": {"color": "0.3", **DOTS}})
+        return page.figure
 
-        return draw(result)
+
+def _large(result: Result, *, delayed: bool) -> list[Arm]:
+    """Arms with large imbalances in which learning should be delayed rich, or should be lazy."""
+    pairs = [(arm, two_layer(arm)) for arm in result.arms]
+    large = [(arm, it) for arm, it in pairs if abs(it.imbalance) >= LARGE * max(it.strongest, it.scale)]
+    if not (arms := [arm for arm, it in large if it.is_delayed == delayed]):
+        raise claims.NotApplicable("needs an imbalance of the right sign, at least ten times the task and the start")
+    return arms
+
+
+def _learned(result: Result, name: str, arms: list[Arm]) -> xr.DataArray:
+    """The last value of a variable in networks, if they have learned."""
+    for arm in arms:
+        loss = result["loss"].sel(arm.labels)
+        if bool((loss.isel(time=-1) > LEARNED * loss.isel(time=0)).any()):
+            network = "{architecture} at λ = {imbalance:g}".format(**arm.labels)
+            needed = needs(result.config, "until", two_layer(arm).duration)
+            raise claims.Undecided(f"{network} has not learned yet: {needed}")
+    return of_arms(result[name], arms).isel(time=-1)
+
+
+def _distance(result: Result, architecture: str, imbalance: float) -> xr.DataArray:
+    """The last distance, if networks and tasks are those that were simulated elsewhere, and there are as many runs."""
+    config, there = result.config, type(result.config)()
+    names = ("inputs", "outputs", "weakest", "strongest", "initial", "scale")
+    if any(getattr(config, name) != getattr(there, name) for name in names):
+        raise claims.NotApplicable("needs the networks and tasks of the default, which the separate simulation had")
+    if result.data.sizes["run"] < RUNS:
+        raise claims.Undecided(f"needs --seeds {RUNS}")
+    arms = [arm for arm in with_imbalance(result, imbalance) if arm.labels["architecture"] == architecture]
+    return _learned(result, "distance", arms)
+
+
+def _delayed(result: Result, needed: Callable[[TwoLayer], float]) -> tuple[xr.DataArray, xr.DataArray]:
+    """The loss of the delayed rich networks, and that of the rotation, if each is seen for as long as it needs."""
+    arms = _large(result, delayed=True)
+    if result.config.until < (longest := max(needed(two_layer(arm)) for arm in arms)):
+        raise claims.Undecided(needs(result.config, "until", longest))
+    return of_arms(result["loss"], arms), of_arms(result.solved["rotation"], arms)
+
+
+def _lazy_layers(result: Result) -> tuple[xr.DataArray, xr.DataArray]:
+    """The similarity with the task of the layers with small and with large weights, in networks that learn lazily."""
+    arms = _large(result, delayed=False)
+    _learned(result, "loss", arms)
+    first, second = (of_arms(result[name], arms) for name in LAYERS)
+    return first.where(first["imbalance"] > 0, second), second.where(first["imbalance"] > 0, first)
+
+
+def _looks(imbalances: tuple[float, ...]) -> dict[float, dict[str, Any]]:
+    """Colour and line of each imbalance: cold and solid below zero, warm and dashed above, black at zero."""
+    looks: dict[float, dict[str, Any]] = {}
+    for imbalance in sorted(imbalances):
+        rank = sum(x * imbalance > 0 and abs(x) > abs(imbalance) for x in imbalances)
+        colors, line = ((BLUE, SKY, PURPLE), SOLID) if imbalance < 0 else ((VERMILLION, ORANGE, GREEN), DASHED)
+        colors, line = (colors, line) if imbalance else ((BLACK,), SOLID)
+        looks[imbalance] = {"color": colors[rank % len(colors)], "ls": line, "lw": 1.6}
+    return looks
+
+
+def _draw_course(axes: Iterable[Axes], result: Result, architecture: str, looks: dict[float, dict[str, Any]]) -> None:
+    """Loss and kernel of the first run, with the loss that the rotation leaves where there is one."""
+    (loss, distance), every = axes, max(1, result["time"].size // 14)
+    for axis, name, label in ((loss, "loss", "loss ½|S − W₂W₁|²"), (distance, "distance", "kernel distance")):
+        curves(axis, result, name, by="imbalance", looks=looks, every=every, log=True, architecture=architecture)
+        axis.set_xticks([1e-3, 1e-2, 0.1, 1, 10, 100])
+        axis.set_ylabel(label if architecture == "funnel" else "")
+    rotation = result.solved["rotation"].isel(run=0, time=slice(1, None)).sel(architecture=architecture)
+    loss.plot(rotation["time"], rotation.transpose("time", "imbalance"), **ROTATION)
+    model = next(two_layer(arm) for arm in result.arms if arm.labels["architecture"] == architecture)
+    loss.set(ylim=(0, None), xlabel="")
+    loss.set_title(f"{architecture} {model.inputs}–{model.modes}–{model.outputs}".capitalize())
+
+
+def _limits(result: Result, grid: np.ndarray, architecture: str) -> dict[str, np.ndarray]:
+    """What theory says of t → ∞ on a fine grid of λ, in the mean over runs."""
+    model = next(two_layer(arm) for arm in result.arms if arm.labels["architecture"] == architecture)
+
+    def limit(imbalance: float, seed: int) -> dict[str, Any]:
+        own = model.model_copy(update={"imbalance": imbalance})
+        return own.limit(own.start(jax.random.key(seed)))
+
+    with fs.double():
+        found = jax.jit(jax.vmap(jax.vmap(limit, (None, 0)), (0, None)))(grid, result["seed"].values)
+        return {name: np.asarray(values).mean(axis=1) for name, values in found.items()}
+
+
+def _draw_ends(axes: Iterable[Axes], result: Result) -> None:
+    """Over λ: theory of t → ∞ as lines, simulated runs as their mean and s.d.; grey, the start."""
+    most = max(2.0, 1.6 * max(map(abs, result.config.imbalance)))
+    grid, last = np.sinh(np.linspace(-1.0, 1.0, 75) * np.arcsinh(most)), result.data.isel(time=-1)
+    distance, movement, layers = axes
+
+    def draw(axis: Axes, name: str, architecture: str, label: str, look: tuple[str, Any, str]) -> None:
+        color, line, marker = look
+        axis.plot(grid, limits[architecture][name], color=color, ls=line, lw=1.2)
+        end_points(axis, last[name].sel(architecture=architecture), "imbalance", fmt=marker, color=color, label=label)
+
+    limits = {architecture: _limits(result, grid, architecture) for architecture in SHAPES}
+    for architecture, look in SHAPES.items():
+        draw(distance, "distance", architecture, architecture, look)
+        draw(movement, "movement", architecture, architecture, look)
+    for name, (label, look) in LAYERS.items():
+        draw(layers, name, "funnel", label, look)
+        start = result[name].sel(architecture="funnel").isel(time=0).mean("run")
+        layers.plot(start["imbalance"], start, look[2], color="0.7", ms=3)
+    layers.plot([], [], "o", color="0.7", ms=3, label="at the start")
+    ticks = [x for x in (-100, -10, -1, 0, 1, 10, 100) if abs(x) <= most]
+    for axis in (distance, movement, layers):
+        axis.set_xscale("symlog", linthresh=1.0, linscale=0.6)
+        axis.set_xticks(ticks, [signed(x) for x in ticks])
+        axis.set_xlabel("imbalance λ")
+    distance.set(ylabel="final kernel distance", ylim=(None, 1.3 * distance.get_ylim()[1]))
+    movement.set(ylabel="final kernel movement", yscale="log")
+    layers.set(ylabel="similarity to task", ylim=(-0.05, 1.05))
+    layers.set_title("Layers of the funnel", fontsize=8)
+    distance.legend(loc="upper center", fontsize=6.5, ncols=3, columnspacing=0.6, handletextpad=0.0, handlelength=1.2)
+    layers.legend(loc="lower center", fontsize=6.5, handlelength=1.2, labelspacing=0.2)

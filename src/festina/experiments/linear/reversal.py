@@ -1,27 +1,36 @@
 """The world turns into its opposite: a saddle that balanced networks cannot pass, unless rounding errors carry them."""
 
-from math import exp, log
-from typing import Any
+from __future__ import annotations
 
-import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import Duration, Strength
+from math import exp, log
+from typing import TYPE_CHECKING, Any
+
+from festina import claims, models
+from festina._lazy import np, plt, xr
+from festina.experiment import Arms, Experiment, Panels, Preset, Result, named, use
 from festina.experiments._needs import needs
+from festina.experiments.linear._common import crossing
+from festina.figures.panels import LINES, Page
+from festina.figures.style import BLUE, GREEN, ORANGE, PALETTE, PURPLE, SKY, THEORY, VERMILLION
 from festina.sources import BRAUN_2022, DOMINE_2025
 
-AXES, NUDGED, ROTATED, REORDERED, SINGLE, EXPANDED = ARITHMETICS = (
-    "along the axes",
-    "along the axes, one weight off by 1e-15",
-    "rotated",
-    "rotated, units reordered",
-    "rotated, start kept in float32",
-    "rotated, W₂ᵀS − (W₂ᵀW₂)W₁",
-)
-DOUBLE = [ROTATED, EXPANDED, REORDERED]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DOUBLE = ["rotated", "expanded", "reordered"]
 FINEST = 1e-9  # the smallest λ that float64 tells from zero for as long as a reversal takes
 SURELY = 45.0  # st by which rounding errors of float64 have grown to s, ln(1/ε) = 37, and a reserve
+DOTTED = (0, (1.2, 1))
+LOOKS = {
+    "single": ("rotated, float32 start", {"color": ORANGE, "ls": DOTTED}),
+    "rotated": ("rotated", {"color": BLUE}),
+    "expanded": ("rotated, expanded", {"color": GREEN, "ls": LINES[1]}),
+    "reordered": ("rotated, reordered", {"color": PURPLE, "ls": LINES[2]}),
+    "nudged": ("on axes, + 1e-15", {"color": SKY}),
+    "axes": ("on axes", {"color": VERMILLION}),
+}
+SINCE = "time since the reversal t / τ"
 
 
 class Reversal(Experiment):
@@ -47,84 +56,22 @@ class Reversal(Experiment):
 
     name = "linear/reversal"
     sources = (BRAUN_2022, DOMINE_2025)
-    variables = {
-        "strength": Variable("strength uᵀW₂W₁v of a mode", ("rung", "mode")),
-        "loss": Variable("loss ½|S + W₂W₁|²", ("rung",)),
-        "level": Variable("strength of a mode, λ = 0", ("arithmetic", "mode")),
-        "level_loss": Variable("loss ½|S + W₂W₁|², λ = 0", ("arithmetic",)),
-        "growing": Variable("part of the weights that grows |W₁v − W₂ᵀu|/2, λ = 0", ("arithmetic", "mode")),
-        "dying": Variable("part of the weights that dies |W₁v + W₂ᵀu|/2, λ = 0", ("arithmetic", "mode")),
-    }
-    seeds = 3
-    quick = {"records": 450, "seeds": 2}
-
-    class Config(ExperimentConfig):
-        strengths: tuple[Strength, ...] = structural(
-            (2.0, 1.5, 1.0), min_length=1, help="singular values s of the task"
-        )
-        decades: int = structural(6, ge=2, le=8, help="how many decades of λ below the largest")
-        imbalance: float = continuous(
-            1e-2, ge=1e-6, le=100, scale="log", help="the largest λ; others are 10, 100, … times smaller"
-        )
-        until: Duration = continuous(45.0, unit="τ", help="when to stop")
-        records: int = structural(900, ge=100, le=100_000, help="recordings after the first, evenly spaced in time")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"mode": list(config.strengths), "arithmetic": list(ARITHMETICS)}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        rungs = config.decades + 1
-        bases, targets, weights = _networks(config, key)
-
-        def rate(weights: Any, stage: Any) -> Any:
-            first, second = weights
-            return _slopes(first, second, targets)
-
-        def observe(state: Any) -> dict[str, Any]:
-            strength, (growing, dying) = _strengths(*state.parameters, *bases), _parts(*state.parameters, *bases)
-            loss = 0.5 * jnp.sum((strength + jnp.asarray(config.strengths)[None, :]) ** 2, axis=-1)
-            return {
-                "strength": strength[:rungs],
-                "loss": loss[:rungs],
-                "level": strength[rungs:],
-                "level_loss": loss[rungs:],
-                "growing": growing[rungs:],
-                "dying": dying[rungs:],
-            }
-
-        times = config.until * jnp.linspace(0.0, 1.0, config.records + 1)
-        return fs.learning.flow_process(rate, weights, times, observe)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        strengths = np.asarray(config.strengths)
-        imbalances = np.append(np.asarray(ladder_of(config)), 0.0)
-        solution = fs.theory.imbalanced(-strengths[None, :], strengths[None, :], imbalances[:, None])
-
-        def curves(time: Any) -> dict[str, Any]:
-            product = np.asarray(solution(time)["product"])
-            loss = 0.5 * np.sum((strengths + product) ** 2, axis=-1)
-            return {
-                "strength": product[:, :-1],
-                "loss": loss[:, :-1],
-                "level": np.repeat(product[:, -1:], len(ARITHMETICS), axis=1),
-                "level_loss": np.repeat(loss[:, -1:], len(ARITHMETICS), axis=1),
-            }
-
-        return curves
-
-    equations = (
-        Equation(
-            r"\tau \dot a = -\sqrt{\lambda^2 + 4a^2}\; (s + a), \qquad a(0) = s",
-            "A mode that has learned s is asked for −s; at λ = 0 its speed vanishes at a = 0, and it never gets "
-            "beyond.",
-        ),
-        Equation(
-            r"t_{\text{zero}} \approx \frac{\tau}{2s} \ln \frac1\lambda, "
-            r"\qquad t_{\text{half}} \approx \frac{\tau}{s} \ln \frac1\lambda",
-            "With unequal layers zero is crossed after the first of these times, and half of the new task known after "
-            "the second.",
+    arms = Panels(
+        ladder=Arms(models.Reversal, imbalance=tuple(10.0**-power for power in range(2, 9))),
+        balanced=Arms(
+            use(models.Reversal, imbalance=0.0),
+            arithmetic=named(
+                axes={"basis": "axes"},
+                nudged={"basis": "axes", "nudge": 1e-15},
+                rotated={"basis": "random"},
+                reordered={"basis": "random", "hidden": "reversed"},
+                single={"basis": "random", "kept": "float32"},
+                expanded={"basis": "random", "gradient": "expanded"},
+            ),
         ),
     )
+    seeds = 3
+    quick = {"records": 450, "seeds": 2}
     presets = (
         Preset(
             "down to balance", "Each tenth of λ adds the same delay; λ = 0 escapes only where rounding errors let it."
@@ -132,184 +79,215 @@ class Reversal(Experiment):
         Preset(
             "unequal layers",
             "The network with λ = 1 crosses zero almost at once; each tenth of λ adds the same delay.",
-            {"imbalance": 1.0},
+            {"imbalance": tuple(10.0**-power for power in range(7))},
         ),
     )
 
     @claims.theory(claims.below(1e-6), source=DOMINE_2025)
-    def exact(self, result: Any) -> Any:
+    def exact(self, result: Result) -> xr.DataArray:
         """With λ ≠ 0 the reversal of a task follows the closed form, mode by mode."""
-        if float(ladder_of(result.config)[-1]) < FINEST:
+        if min(result.config.imbalance) < FINEST:
             raise claims.NotApplicable(f"needs a smallest λ of {FINEST:g} at least: rounding errors drown smaller ones")
-        return result.errors("strength")
+        gap = abs(result.panel("ladder")["strength"] - _solved(result, "ladder", "strength"))
+        return gap.max(["time", "imbalance", "mode"], skipna=False)
 
     @claims.theory(claims.near(0.25, 1e-6), source=BRAUN_2022)
-    def stuck(self, result: Any) -> Any:
+    def stuck(self, result: Result) -> xr.DataArray:
         """With λ = 0 the network ends at the saddle W = 0 with a quarter of the initial loss, if rounding errors treat
         both layers alike.
         """
         config = result.config
-        if exp(-2.0 * min(config.strengths) * config.until) > 1e-7:
-            raise claims.Undecided(f"not at the saddle yet: {needs(config, 'until', 8.1 / min(config.strengths))}")
-        return loss_ratio(result.data, AXES)
+        if exp(-2.0 * _slowest(config) * config.until) > 1e-7:
+            raise claims.Undecided(f"not at the saddle yet: {needs(config, 'until', 8.1 / _slowest(config))}")
+        return loss_ratios(result, ["axes"])
 
     @claims.theory(claims.below(0.02))
-    def crossing(self, result: Any) -> Any:
+    def crossing(self, result: Result) -> xr.DataArray:
         """A mode crosses zero after (1/2s) ln(1/λ): the slope of that time against ln(1/λ), times 2s, is 1 (largest
         deviation over the modes).
         """
         return abs(2 * _slope_of_times(result, 0.0) - 1).max("mode")
 
     @claims.theory(claims.below(0.02))
-    def relearning(self, result: Any) -> Any:
+    def relearning(self, result: Result) -> xr.DataArray:
         """Half of the opposite task is known after (1/s) ln(1/λ): the slope of that time against ln(1/λ), times s, is 1
         (largest deviation over the modes).
         """
         return abs(_slope_of_times(result, 0.5) - 1).max("mode")
 
     @claims.theory(claims.below(0.01))
-    def spurious(self, result: Any) -> Any:
+    def spurious(self, result: Result) -> xr.DataArray:
         """Written in rotated coordinates, the network with λ = 0 escapes the saddle by rounding errors: the loss ends
         near zero, not at a quarter (ratio).
         """
         _require_escape(result, DOUBLE)
-        return np.max([loss_ratio(result.data, name) for name in DOUBLE], axis=0)
+        return loss_ratios(result, DOUBLE).max("arithmetic")
 
     @claims.theory(claims.near(1.0, 0.01))
-    def nudged(self, result: Any) -> Any:
+    def nudged(self, result: Result) -> xr.DataArray:
         """One weight off by 1e-15 makes its mode escape the saddle at λ = 0: it ends at −s (as a share of −s)."""
-        _require_escape(result, [NUDGED], modes=1)
-        return -_known(result, NUDGED)[:, -1, 0] / result.config.strengths[0]
+        _require_escape(result, ["nudged"], modes=1)
+        return _reversed(result, "balanced").sel(arithmetic="nudged").isel(time=-1, mode=0)
 
     @claims.theory(claims.above(0.01))
-    def arbitrary(self, result: Any) -> Any:
+    def arbitrary(self, result: Result) -> xr.DataArray:
         """Escape times from the saddle at λ = 0 (times s) differ by more than .01 between ways of writing one
         computation in float64 (largest difference).
         """
         _require_escape(result, DOUBLE)
-        return np.ptp([escape_times(result, name) for name in DOUBLE], axis=0).max(axis=-1)
+        times = escape_times(result, DOUBLE)
+        return (times.max("arithmetic", skipna=False) - times.min("arithmetic", skipna=False)).max("mode", skipna=False)
 
     @claims.theory(claims.near(0.5 * 29 * log(2.0), 2.0))
-    def precision(self, result: Any) -> Any:
+    def precision(self, result: Result) -> xr.DataArray:
         """Having kept the weights in float32 brings the escape from the saddle at λ = 0 forward by ½ ln 2²⁹ = 10.05, in
         units of 1/s.
         """
-        _require_escape(result, [ROTATED, SINGLE])
-        return (escape_times(result, ROTATED) - escape_times(result, SINGLE)).mean(axis=-1)
+        _require_escape(result, ["rotated", "single"])
+        rotated, single = (escape_times(result, [name]).isel(arithmetic=0) for name in ("rotated", "single"))
+        return (rotated - single).mean("mode", skipna=False)
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.linear._reversal_figure import draw
-
-        return draw(result)
-
-
-def ladder_of(config: Any) -> Any:
-    """The values of λ, from the largest down."""
-    return config.imbalance * jnp.asarray(10.0 ** -np.arange(config.decades + 1.0))
-
-
-def _converged(config: Any, imbalance: Any, left: Any, right: Any, turn: Any) -> tuple[Any, Any]:
-    """W₁ = R w₁ Vᵀ and W₂ = U w₂ Rᵀ with w₂w₁ = s and w₂² − w₁² = λ."""
-    strengths = jnp.asarray(config.strengths)
-    outward = jnp.sqrt((jnp.hypot(2 * strengths, imbalance) + imbalance) / 2)
-    inward = jnp.where(imbalance == 0, outward, strengths / outward)
-    return turn * inward[None, :] @ right.T, left * outward[None, :] @ turn.T
+    def figure(self, result: Result) -> Figure:
+        """The reversal for all λ, its times, the spurious escape, and where it comes from."""
+        with Page(2, 2, height=4.9) as page:
+            _draw_courses(page[0], result)
+            _draw_times(page[1], result)
+            _draw_escapes(page[2], result)
+            _draw_parts(page[3], result)
+        return page.figure
 
 
-def _networks(config: Any, key: Any) -> tuple[Any, Any, Any]:
-    """Output and input modes, targets and weights of all networks: the ladder of λ, then λ = 0 as in `ARITHMETICS`."""
-    modes, rungs = len(config.strengths), config.decades + 1
-    draw = jax.random.normal(key, (3 * modes * modes,))  # flat: compiles faster
-    left, right, turn = jnp.linalg.qr(draw.reshape((3, modes, modes)))[0]
-    imbalances = jnp.append(ladder_of(config), 0.0)
-    firsts, seconds = jax.vmap(lambda imbalance: _converged(config, imbalance, left, right, turn))(imbalances)
-    first, second = firsts[-1], seconds[-1]
-    plain = jnp.diag(jnp.sqrt(jnp.asarray(config.strengths)))
-    kept = [jax.lax.reduce_precision(layer, exponent_bits=8, mantissa_bits=23) for layer in (first, second)]
-    level = (
-        jnp.stack([plain, plain.at[0, 0].multiply(1.0 + 1e-15), first, first[::-1], kept[0], first]),
-        jnp.stack([plain, plain, second, second[:, ::-1], kept[1], second]),
-    )
-    axes = np.array([False] * rungs + [name in (AXES, NUDGED) for name in ARITHMETICS])[:, None, None]
-    bases = tuple(jnp.where(axes, jnp.eye(modes)[None], basis[None]) for basis in (left, right))
-    targets = -(bases[0] * jnp.asarray(config.strengths)[None, None, :]) @ jnp.swapaxes(bases[1], -1, -2)
-    return (
-        bases,
-        targets,
-        tuple(jnp.concatenate([most[:-1], rest]) for most, rest in zip((firsts, seconds), level, strict=True)),
-    )
+def _strengths(config: Any) -> xr.DataArray:
+    return xr.DataArray(np.linspace(config.strongest, config.weakest, config.modes), dims="mode")
 
 
-def _slopes(first: Any, second: Any, targets: Any) -> tuple[Any, Any]:
-    """W₂ᵀ(S − W₂W₁) and (S − W₂W₁)W₁ᵀ; for the last network, `EXPANDED`, written out."""
-    over, under = jnp.swapaxes(second, -1, -2), jnp.swapaxes(first, -1, -2)
-    error = (targets - second @ first)[:-1]
-    expanded = over[-1] @ targets[-1] - (over[-1] @ second[-1]) @ first[-1]
-    other = targets[-1] @ under[-1] - second[-1] @ (first[-1] @ under[-1])
-    return jnp.concatenate([over[:-1] @ error, expanded[None]]), jnp.concatenate([error @ under[:-1], other[None]])
+def _slowest(config: Any, modes: int | None = None) -> float:
+    """The smallest singular value, or that of the first few modes."""
+    return float(_strengths(config)[:modes].min())
 
 
-def _strengths(first: Any, second: Any, left: Any, right: Any) -> Any:
-    """uᵀW₂W₁v of each mode."""
-    return jnp.sum(left * (second @ (first @ right)), axis=-2)
+def _solved(result: Result, panel: str, name: str) -> xr.DataArray:
+    """A variable of a panel as theory has it."""
+    return result.panel(panel, result.solved[name].to_dataset(name=name))[name]
 
 
-def _parts(first: Any, second: Any, left: Any, right: Any) -> tuple[Any, Any]:
-    """|W₁v − W₂ᵀu|/2 and |W₁v + W₂ᵀu|/2 of each mode."""
-    inward, outward = first @ right, jnp.swapaxes(second, -1, -2) @ left
-    return tuple(0.5 * jnp.linalg.norm(part, axis=-2) for part in (inward - outward, inward + outward))
+def _reversed(result: Result, panel: str) -> xr.DataArray:
+    """The share −a/s of the new task that each mode knows."""
+    return -result.panel(panel)["strength"] / _strengths(result.config)
 
 
-def loss_ratio(data: Any, arithmetic: str) -> Any:
-    """The last loss over the first, λ = 0, for each run."""
-    loss = data["level_loss"].sel(arithmetic=arithmetic)
-    return (loss.isel(time=-1) / loss.isel(time=0)).values
+def loss_ratios(result: Result, arithmetics: list[str]) -> xr.DataArray:
+    """The last loss over the first, λ = 0."""
+    loss = result.panel("balanced")["loss"].sel(arithmetic=arithmetics)
+    return loss.isel(time=-1) / loss.isel(time=0)
 
 
-def _known(result: Any, arithmetic: str) -> Any:
-    return result["level"].sel(arithmetic=arithmetic).transpose("run", "time", "mode").values
+def escape_times(result: Result, arithmetics: list[str]) -> xr.DataArray:
+    """When each mode with λ = 0 crosses zero in simulation, in units of 1/s."""
+    return crossing(_reversed(result, "balanced").sel(arithmetic=arithmetics), 0.0) * _strengths(result.config)
 
 
-def times_to_reach(result: Any, curves: Any, share: float) -> Any:
-    """When −a/s first reaches a share, for curves (…, time, mode); (…, mode)."""
-    turned = -np.moveaxis(curves, -2, -1) / np.asarray(result.config.strengths)[:, None]
-    return fs.measures.crossing_time(result["time"].values, turned, share)
-
-
-def crossing_times(result: Any, share: float) -> Any:
-    """When each mode with λ ≠ 0 has reached a share of the new task; (run, rung, mode)."""
-    return times_to_reach(result, result["strength"].transpose("run", "rung", "time", "mode").values, share)
-
-
-def escape_times(result: Any, arithmetic: str) -> Any:
-    """When each mode with λ = 0 crosses zero in simulation, in units of 1/s; (run, mode)."""
-    return times_to_reach(result, _known(result, arithmetic), 0.0) * np.asarray(result.config.strengths)
-
-
-def _require_escape(result: Any, arithmetics: list[str], modes: int | None = None) -> None:
+def _require_escape(result: Result, arithmetics: list[str], modes: int | None = None) -> None:
     """Whether the networks with λ = 0 have left the saddle and arrived, for which theory gives 37/s in float64."""
-    config = result.config
-    if modes is None and len(config.strengths) < 2:
+    config, slowest = result.config, _slowest(result.config, modes)
+    if modes is None and config.modes < 2:
         raise claims.NotApplicable("needs two modes at least: one alone cannot be rotated")
-    if config.until * min(config.strengths[:modes]) < SURELY:
-        needed = needs(config, "until", SURELY / min(config.strengths[:modes]))
-        arrived = [-_known(result, name)[:, -1, :modes] / np.asarray(config.strengths[:modes]) for name in arithmetics]
-        if np.min(arrived) < 0.99:
-            raise claims.Undecided(f"the slowest mode may still be on its way: {needed}")
+    arrived = _reversed(result, "balanced").sel(arithmetic=arithmetics).isel(time=-1, mode=slice(modes))
+    if config.until * slowest < SURELY and float(arrived.min()) < 0.99:
+        raise claims.Undecided(
+            f"the slowest mode may still be on its way: {needs(config, 'until', SURELY / slowest)}"
+        )  # fmt: skip
 
 
-def _slope_of_times(result: Any, share: float) -> Any:
+def _slope_of_times(result: Result, share: float) -> xr.DataArray:
     """The slope of crossing times against ln(1/λ), times s, over all λ ≪ s; (run, mode)."""
-    config, rungs = result.config, np.asarray(ladder_of(result.config))
-    small = rungs <= 0.02 * min(config.strengths)
-    if small.sum() < 2:
+    config, slowest = result.config, _slowest(result.config)
+    small = [imbalance for imbalance in config.imbalance if 0.0 < imbalance <= 0.02 * slowest]
+    if len(small) < 2:
         raise claims.NotApplicable("needs two values of λ at least that are small, λ ≤ s/50")
-    times = crossing_times(result, share)[:, small]
-    if not np.all(np.isfinite(times)):
-        slowest = min(config.strengths)
-        needed = (1.0 if share else 0.5) * log(slowest / rungs[-1]) + 2.0
+    times = crossing(_reversed(result, "ladder").sel(imbalance=small), share)
+    if bool(times.isnull().any()):
+        needed = (1.0 if share else 0.5) * log(slowest / min(small)) + 2.0
         raise claims.Undecided(f"not every mode is there yet: {needs(config, 'until', needed / slowest)}")
-    steps = log(10.0) * np.arange(times.shape[1])
-    centred = (steps - steps.mean()) / np.sum((steps - steps.mean()) ** 2)
-    slopes = np.einsum("r,srm->sm", centred, times) * np.asarray(config.strengths)
-    return xr.DataArray(slopes, dims=("run", "mode"))
+    steps = -np.log(times["imbalance"])
+    centred = steps - steps.mean()
+    return (centred * times).sum("imbalance") / (centred**2).sum() * _strengths(config)
+
+
+def _power(value: float) -> str:
+    """10⁻⁴ for 1e-4, and the plain number for others."""
+    exponent = np.log10(value) if value > 0 else 0.5
+    near = np.isclose(exponent, np.round(exponent))
+    return f"$10^{{{int(np.round(exponent))}}}$" if near else f"{value:.1g}"
+
+
+def _draw_courses(axis: Axes, result: Result) -> None:
+    """The strongest mode for each λ, simulated as lines and exact as dashes, and λ = 0 as theory has it."""
+    ladder, strongest = list(result.config.imbalance), result.config.strongest
+    curves = result.panel("ladder")["strength"], _solved(result, "ladder", "strength")
+    course, exact = (curve.isel(run=0, mode=0) / strongest for curve in curves)
+    colors = plt.get_cmap("viridis")(np.linspace(0.0, 0.9, len(ladder)))
+    for rung, imbalance in enumerate(ladder):
+        known = f"λ = {_power(imbalance)}" if rung in (0, len(ladder) // 2, len(ladder) - 1) else None
+        axis.plot(course["time"], course.isel(imbalance=rung), color=colors[rung], lw=2.0, label=known)
+        axis.plot(exact["time"], exact.isel(imbalance=rung), **THEORY)
+    level = _solved(result, "balanced", "strength").isel(run=0, mode=0, arithmetic=0) / strongest
+    axis.plot(level["time"], level, color=VERMILLION, lw=1.6, ls=DOTTED, label="λ = 0, exact")
+    axis.plot([], [], **THEORY, label="theory")
+    last = np.nanmax([*1.5 * crossing(-course, 0.5), 0.05 * result.config.until])
+    axis.set(xlim=(0, min(last, result.config.until)), ylim=(-1.08, 1.08), xlabel=SINCE)
+    axis.set(ylabel="strongest mode a/s", title="The less imbalance, the longer the wait")
+    axis.legend(loc="upper right", labelspacing=0.35)
+
+
+def _draw_times(axis: Axes, result: Result) -> None:
+    """Times to zero (filled) and to half of the new task (open), for every run, against λ."""
+    known, lines = _reversed(result, "ladder").sortby("imbalance"), ("-", LINES[1], DOTTED, LINES[2])
+    for mode, strength in enumerate(_strengths(result.config).values):
+        color, marker, line = PALETTE[mode % 7], "osD^v"[mode % 5], lines[mode % 4]
+        for share, face, slope in ((0.0, color, 0.5), (0.5, "white", 1.0)):
+            times = crossing(known.isel(mode=mode), share).transpose("imbalance", "run")
+            guide = times[0].mean() - slope / strength * np.log(times["imbalance"] / times["imbalance"][0])
+            axis.plot(times["imbalance"], times, marker, color=color, mfc=face, ms=3.8, mew=0.9)
+            axis.plot(times["imbalance"], guide, color=color, lw=0.9, ls=line, zorder=0)
+        axis.plot([], [], color=color, marker=marker, ms=3.8, lw=0.9, ls=line, label=f"s = {strength:g}")
+    axis.plot([], [], "o", color="0.3", ms=3.8, label="to a = 0; slope 1/2s")
+    axis.plot([], [], "o", color="0.3", mfc="white", ms=3.8, label="to a = −s/2; slope 1/s")
+    axis.set(xscale="log", xlabel="imbalance λ of the layers", ylabel="time t / τ")
+    axis.set(ylim=(0, 1.12 * axis.get_ylim()[1]), title="Waiting times grow as ln(1/λ)")
+    axis.legend(loc="upper right", labelspacing=0.35)
+
+
+def _draw_escapes(axis: Axes, result: Result) -> None:
+    """λ = 0: the loss of one network, computed in six ways."""
+    loss, exact = result.panel("balanced")["loss"].isel(run=0), _solved(result, "balanced", "loss").isel(run=0)
+    for name, (label, look) in LOOKS.items():
+        course = loss.sel(arithmetic=name)
+        axis.plot(course["time"], course / course[0], lw=1.3, label=label, **look)
+    exact = exact.isel(arithmetic=0)
+    axis.plot(exact["time"], exact / exact[0], **THEORY, label="exact, all six")
+    axis.axhline(0.25, color="0.7", lw=0.7, ls=":", zorder=0)
+    place = {"xycoords": ("axes fraction", "data"), "xytext": (3, 0), "textcoords": "offset points"}
+    axis.annotate("¼", (1, float(exact[-1] / exact[0])), va="center", fontsize=7.5, **place)
+    axis.set(xlim=(0, result.config.until), ylim=(-0.01, 0.55), xlabel=SINCE)
+    axis.set(ylabel="loss / loss at t = 0", title="λ = 0: escapes that mean nothing")
+    axis.legend(loc="upper right", ncols=2, fontsize=7, labelspacing=0.35, columnspacing=1.2)
+
+
+def _draw_parts(axis: Axes, result: Result) -> None:
+    """The two parts of the weights in the strongest mode: rounding errors grow, all else dies."""
+    growing, dying = (result.panel("balanced")[name].isel(run=0, mode=0) for name in ("growing", "dying"))
+    for name, label in (("single", "float32 start"), ("rotated", "float64")):
+        axis.plot(growing["time"], growing.sel(arithmetic=name), label=f"growing part, {label}", **LOOKS[name][1])
+    look = {"color": "0.35", "lw": 1.3, "ls": LINES[1], "label": "dying part, exact and on axes"}
+    axis.plot(dying["time"], dying.sel(arithmetic="axes"), **look)
+    last = min(result.config.until, 50.0 / result.config.strongest)
+    guide = np.linspace(0.0, 0.2 * last, 50)
+    line = 30 * float(growing.sel(arithmetic="rotated")[0]) * np.exp(result.config.strongest * guide)
+    axis.plot(guide, line, color="0.6", lw=0.8)
+    axis.text(guide[-1], line[-1], "$e^{st}$ ", ha="right", va="bottom", fontsize=7.5)
+    axis.axhline(2.0**-53, color="0.7", lw=0.7, ls=":", zorder=0)
+    axis.text(0.42 * last, 2.0**-53, "rounding error $2^{-53}$", ha="center", va="bottom", fontsize=7, color="0.3")
+    axis.set(yscale="log", xlim=(0, last), ylim=(1e-18, 1e7), xlabel=SINCE)
+    axis.set(ylabel="size in strongest mode", title="Rounding errors grow, the rest dies")
+    axis.legend(loc="upper right", fontsize=7, labelspacing=0.35)

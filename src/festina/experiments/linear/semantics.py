@@ -1,151 +1,69 @@
 """Items and their features: how a deep linear network acquires the structure of a semantic world."""
 
-from typing import Any, Literal
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np
-from festina.errors import require
-from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import Duration, Start
-from festina.experiments.linear import _semantics_measures as measures
-from festina.experiments.linear._semantics_world import build_world, owned_features
+from festina import claims, models
+from festina._lazy import np, plt, xr
+from festina.experiment import Arms, Experiment, Preset, Result, named
+from festina.experiments._needs import needs
+from festina.figures.panels import DOTS, curves, frames
+from festina.figures.style import PALETTE, TWO_COLUMNS, letter, style
 from festina.sources import LECTURE, SAXE_2019
 
-NETWORKS = ("deep", "deep from a tenth", "decoupled", "shallow")
-LEARNERS_OF_OWNED = ("owned, deep", "owned, shallow")
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DEEP = {"depth": 2, "weights": "random", "features_of": "structure"}
+OWNED = DEEP | {"features_of": "neighbourhoods"}
+NETWORKS: dict[str, Any] = {
+    "deep": DEEP,
+    "deep from a tenth": DEEP | {"scale": lambda config: 0.1 * config.scale},
+    "decoupled": DEEP | {"weights": "decoupled"},
+    "shallow": DEEP | {"depth": 1},
+    "owned, deep": OWNED,
+    "owned, shallow": OWNED | {"depth": 1},
+}
+GREY: dict[str, Any] = {"color": "0.65"}  # of shallow networks
 
 
 class Semantics(Experiment):
     """Deep linear networks learn broad distinctions first, in stages, and with illusory correlations on the way.
 
-    P items, shown one at a time, have N features whose covariance over items comes from a tree, a partition, a ring
-    or a grid. Its eigenspaces are the levels of the world, from broad to fine; level l enters the input-output
-    correlation with singular value s_l = √(N μ_l)/P, and inputs have variance λ = 1/P. With T_l the part of the
-    features that belongs to level l, a network with map W has learned the share ⟨T_l, W⟩/⟨T_l, T_l⟩ of it. Spectra are
-    degenerate, so everything is measured with projectors, never with single singular vectors.
-
-    Two layers learn each level as a chain of two weights does, τ ȧ = 2a(s_l − λa), and half of it by
-    t½ = τ/(2s_l) ln(s_l/(λa₀) − 1): broad levels first, each in a stage of its own. Small random weights begin at
-    a₀ = |W₂ᵀu + W₁v|²/4, the part of them that grows; where levels nearly coincide, as some of a grid do, the spread of
-    a₀ can swap them. One layer learns all levels at one rate, t½ = (τ/λ) ln 2.
-
-    Illusory correlations need features that an item can lack. For these, each neighbourhood of the world (a subtree, a
-    class, an arc of the ring, a diamond of the grid) owns features that are 1 inside it and 0 outside. While a deep
-    network knows only the broader levels, items just outside seem to have them.
+    Six networks have the same world and are cut from the same draw: two layers, the same from a tenth of the weights
+    and from decoupled ones, one layer, and two and one that learn features of neighbourhoods, which items can lack.
+    How fast each level of the world is learned, and what an illusion is, stands at the model `semantic`.
     """
 
     name = "linear/semantics"
     sources = (SAXE_2019, LECTURE)
-    variables = {
-        "learned": Variable("share of the level learned", ("network", "level")),
-        "growing": Variable("growing part of the weights, as a share of the level", ("network", "level")),
-        "loss": Variable("loss ½⟨|y − Wx|²⟩", ("network",)),
-        "similarity": Variable("similarity of the items' hidden representations", ("item", "other")),
-        "illusion": Variable("feature seen in the items just outside its neighbourhood", ("learner", "radius")),
-    }
+    arms = Arms(models.Semantic, network=named(**NETWORKS))
     seeds = 3
     quick = {"records": 150, "seeds": 2}
-
-    class Config(ExperimentConfig):
-        structure: Literal["tree", "partition", "ring", "grid"] = structural("tree", help="what relates the items")
-        branching: tuple[int, ...] = structural((2, 2, 2), help="tree: branches at each level")
-        classes: int = structural(4, ge=2, le=64, help="partition: how many classes")
-        members: int = structural(3, ge=2, le=64, help="partition: items in each class")
-        items: int = structural(9, ge=3, le=256, help="ring: how many items")
-        rows: int = structural(3, ge=2, le=16, help="grid: rows of items")
-        columns: int = structural(4, ge=2, le=16, help="grid: columns of items")
-        features: int = structural(32, ge=3, le=10_000, help="features of an item, at least as many as items")
-        hidden: int = structural(64, ge=3, le=4096, help="hidden units, at least as many as items")
-        flip: float = continuous(0.1, ge=1e-3, le=0.499, help="tree: probability that a feature flips on an edge")
-        correlation: float = continuous(0.5, ge=1e-3, le=0.999, help="partition: correlation of items in one class")
-        length: float = continuous(1.0, ge=0.01, le=100, unit="items", help="ring and grid: how far correlations reach")
-        scale: Start = continuous(0.01, scale="log", help="size of the initial weights")
-        until: Duration = continuous(60.0, unit="τ", help="when to stop")
-        records: int = structural(300, ge=10, le=100_000, help="recordings after the first, evenly spaced in time")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"network": list(NETWORKS), "learner": ["deep", "shallow"]}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        world, (owned, shells) = build_world(config), owned_features(config)
-        networks = _networks(config, world, owned, key)
-        moments = {name: (owned if name in LEARNERS_OF_OWNED else world).moments for name in networks}
-
-        def losses(networks: Any) -> Any:
-            return {name: moments[name].loss(network) for name, network in networks.items()}
-
-        def rate(networks: Any, stage: Any) -> Any:
-            return jax.grad(lambda networks: -sum(losses(networks).values()))(networks)
-
-        def observe(state: Any) -> dict[str, Any]:
-            networks, loss = state.parameters, losses(state.parameters)
-            first = networks["deep"].weights[0]
-            return {
-                "learned": jnp.stack([_learned(world, networks[name].map) for name in NETWORKS]),
-                "growing": jnp.stack([_growing(world, networks[name]) for name in NETWORKS]),
-                "loss": jnp.stack([loss[name] for name in NETWORKS]),
-                "similarity": first.T @ first,
-                "illusion": jnp.stack([_illusion(shells, networks[name].map) for name in LEARNERS_OF_OWNED]),
-            }
-
-        times = config.until * jnp.linspace(0.0, 1.0, config.records + 1)
-        return fs.learning.flow_process(rate, networks, times, observe)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        world, (owned, shells) = build_world(config), owned_features(config)
-        networks = _networks(config, world, owned, key)
-        solutions = [fs.theory.modes(world, networks[name]) for name in NETWORKS]
-        of_owned = [fs.theory.modes(owned, networks[name]) for name in LEARNERS_OF_OWNED]
-        right = solutions[0].right
-
-        def curves(time: Any) -> dict[str, Any]:
-            answers = [solution(time) for solution in solutions]
-            return {
-                "learned": jnp.stack([_learned(world, answer["map"]) for answer in answers], axis=-2),
-                "loss": jnp.stack([answer["loss"] for answer in answers], axis=-1),
-                "similarity": jnp.einsum("tk,ik,jk->tij", answers[0]["strength"], right, right),
-                "illusion": jnp.stack([_illusion(shells, solution(time)["map"]) for solution in of_owned], axis=-2),
-            }
-
-        return curves
-
-    equations = (
-        Equation(
-            r"\tau \dot a = 2a\, (s_l - \lambda a), \qquad s_l = \frac{\sqrt{N \mu_l}}{P}, \qquad \lambda = \frac1P",
-            "Two layers learn each level l of the world as a chain of two weights, and the broad levels have the "
-            "larger s.",
-        ),
-        Equation(
-            r"t_{1/2} = \frac{\tau}{2 s_l} \ln\Bigl(\frac{s_l}{\lambda a_0} - 1\Bigr)",
-            "Half of a level is learned by this time: broad distinctions come first, each in a stage of its own.",
-        ),
-    )
     presets = (
-        Preset(
-            "tree",
-            "Broad branches are told apart before fine ones, each in a stage; a shallow network learns all at once.",
-        ),
+        Preset("tree", "Broad branches are told apart first, each in a stage; a shallow network learns all at once."),
         Preset("partition", "Classes are told apart before their members are.", {"structure": "partition"}),
         Preset("ring", "Slow waves round the ring are learned before fast ones.", {"structure": "ring"}),
-        Preset(
-            "grid",
-            "Broad gradients come before fine ones, but levels that nearly coincide may swap.",
-            {"structure": "grid"},
-        ),
+        Preset("grid", "Broad gradients come first, but levels that nearly coincide may swap.", {"structure": "grid"}),
     )
 
     @claims.theory(claims.below(1e-8), source=SAXE_2019)
-    def exact(self, result: Any) -> Any:
+    def exact(self, result: Result) -> xr.DataArray:
         """From decoupled weights every level follows the closed form of a chain of two weights."""
-        return measures.errors(result, "decoupled")
+        return _errors(result, "decoupled")
 
     @claims.theory(claims.below(0.05), source=SAXE_2019, loosely=claims.below(0.15))
-    def random(self, result: Any) -> Any:
+    def random(self, result: Result) -> xr.DataArray:
         """From small random weights the closed form of decoupled weights holds to 5 %, with a₀ the part of them that
         grows.
         """
-        return measures.errors(measures.require_small(result), "deep")
+        return _errors(_small(result), "deep")
 
     @claims.paper(
         LECTURE.at("Progressive differentiation"),
@@ -153,119 +71,213 @@ class Semantics(Experiment):
         reason="the source's scope: where levels nearly coincide random weights can swap them; "
         "see the experiment's description",
     )
-    def progressive(self, result: Any) -> Any:
+    def progressive(self, result: Result) -> xr.DataArray:
         """Progressive differentiation: a deep network learns broad levels before fine ones (smallest step of the
         half-times from one level to the next).
         """
-        times = measures.all_half_times(result, "deep")
+        times = _learned(result, "deep", 0.5)["half_time"]
         if times.sizes["level"] < 2:
             raise claims.NotApplicable("needs two levels at least")
         return times.diff("level").min("level")
 
     @claims.theory(claims.below(0.05), source=SAXE_2019)
-    def half_time(self, result: Any) -> Any:
+    def half_time(self, result: Result) -> xr.DataArray:
         """Half of a level is learned by t½ = τ/(2s) ln(s/(λa₀) − 1), from small random weights (largest relative
         error over the levels).
         """
-        times = measures.all_half_times(measures.require_small(result), "deep")
-        return abs(times / measures.predicted_half_times(result) - 1).max("level")
+        times = _learned(_small(result), "deep", 0.5)["half_time"]
+        return abs(times / result.solved["half_time"].sel(network="deep") - 1).max("level")
 
     @claims.theory(claims.below(0.01), source=SAXE_2019)
-    def one_rate(self, result: Any) -> Any:
+    def one_rate(self, result: Result) -> xr.DataArray:
         """A shallow network learns all levels at one rate, half of each by t½ = (τ/λ) ln 2 (largest relative
         error).
         """
-        small = measures.require_small(measures.require_fine(result))
-        return abs(measures.all_half_times(small, "shallow") / measures.shallow_half_time(result) - 1).max("level")
+        small, config, half = _small(result), result.config, _shallow_half_time(result)
+        if config.until / config.records > 0.1 * half:  # the half-time of an exponential, to 0.1 %
+            enough = needs(config, "records", config.until / (0.1 * half))
+            raise claims.Undecided(f"recordings are too far apart: {enough}")
+        return abs(_learned(small, "shallow", 0.5)["half_time"] / half - 1).max("level")
 
     @claims.paper(LECTURE.at("Depth introduces stage-like transitions"), claims.below(0.05))
-    def stages(self, result: Any) -> Any:
+    def stages(self, result: Result) -> xr.DataArray:
         """Depth introduces stage-like transitions: (t90 − t10)/t10 of every level is below 5 % (our threshold) of the
         shallow network's.
         """
-        return measures.stages(result, "deep") / measures.stages(result, "shallow")
+        return _stages(result, "deep") / _stages(result, "shallow")
 
     @claims.theory(claims.below(0.85))
-    def sharper(self, result: Any) -> Any:
+    def sharper(self, result: Result) -> xr.DataArray:
         """From a tenth of the initial weights a deep network's transitions are more stage-like: (t90 − t10)/t10 is
         below .85 of that from the whole of them.
         """
-        return measures.stages(result, "deep from a tenth") / measures.stages(result, "deep")
+        return _stages(result, "deep from a tenth") / _stages(result, "deep")
 
     @claims.paper(SAXE_2019.at("Illusory correlations"), claims.above(0.3), loosely=claims.above(0.05))
-    def illusions(self, result: Any) -> Any:
+    def illusions(self, result: Result) -> xr.DataArray:
         """Illusory correlations: a deep network ascribes a neighbourhood's features to items just outside it by more
         than .3 (our threshold), and unlearns this.
         """
-        return measures.rise_and_fall(measures.require_small(result), "deep").min("radius")
+        illusion = _small(result)["illusion"].sel(network="owned, deep")
+        first, last = illusion.isel(time=0), illusion.isel(time=-1)
+        if bool((last > 0.1 * illusion.max("time")).any()):
+            enough = _model(result, "owned, deep").time_of_all()
+            raise claims.Undecided(f"not unlearned yet: {needs(result.config, 'until', enough)}")
+        return (illusion.max("time") - xr.ufuncs.maximum(first, last)).min("radius")
 
     @claims.paper(SAXE_2019.at("Illusory correlations"), claims.below(1e-9))
-    def no_illusions(self, result: Any) -> Any:
+    def no_illusions(self, result: Result) -> xr.DataArray:
         """A shallow network has no illusory correlations: what it ascribes to items outside a neighbourhood only
-        decays from where it began.
+        decays from where it began (largest rise; our threshold, for rounding).
         """
-        return measures.rise(result, "shallow").max("radius")
+        size = abs(result["illusion"].sel(network="owned, shallow"))
+        return (size.max("time") - size.isel(time=0)).max("radius")
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.linear._semantics_figure import draw
-
-        return draw(result)
-
-
-def _networks(config: Any, world: Any, owned: Any, key: Any) -> dict[str, Any]:
-    """Every network at the start: those that learn the world, and two that learn the owned features.
-
-    Random weights are normal with standard deviation scale/√(inputs of the layer),
-    all cut from one draw, which compiles much faster than many.
-    """
-    linear, items, features = fs.networks.DeepLinear, world.items, config.features
-    owned_features = owned.targets.shape[1]
-    most = max(features, owned_features)
-    require(config.hidden >= items, "hidden", f"be at least the {items} items", config.hidden)
-    draw = config.scale * jax.random.normal(key, (items + 2 * most, config.hidden))
-    first, second = draw[:items].T / items**0.5, draw[items : items + most] / config.hidden**0.5
-    only = draw[items + most :, :items] / items**0.5
-    return {
-        "deep": linear((first, second[:features])),
-        "deep from a tenth": linear((0.1 * first, 0.1 * second[:features])),
-        "decoupled": _decoupled(config, world),
-        "shallow": linear((only[:features],)),
-        "owned, deep": linear((first, second[:owned_features])),
-        "owned, shallow": linear((only[:owned_features],)),
-    }
+    def figure(self, result: Result) -> Figure:
+        """Course of learning, layout of the items, their similarity, half-times, illusions."""
+        with style():
+            figure = plt.figure(figsize=(TWO_COLUMNS, 4.5))
+            rows = figure.add_gridspec(2, 1, height_ratios=(1.35, 1))
+            top = rows[0].subgridspec(1, 2, width_ratios=(1.3, 1))
+            bottom = rows[1].subgridspec(1, 3, width_ratios=(1.75, 1, 1.15))
+            places = top[0], top[1], *bottom[0].subgridspec(1, 3), bottom[1], bottom[2]
+            course, paths, *matrices, halves, illusions = (figure.add_subplot(place) for place in places)
+            _draw_course(course, result)
+            _draw_paths(paths, result)
+            _draw_similarity(matrices, result)
+            _draw_half_times(halves, result)
+            _draw_illusions(illusions, result)
+            letter(course, paths, matrices[0], halves, illusions)
+        return figure
 
 
-def _decoupled(config: Any, world: Any) -> Any:
-    """Balanced weights along the modes of the world, each of strength scale²."""
-    levels = np.einsum("l,lij->ij", np.arange(1.0, len(world.projectors) + 1), np.asarray(world.projectors))
-    right = np.linalg.eigh(levels)[1]
-    left = jnp.asarray(world.dataset.targets).T @ right
-    left = left / jnp.linalg.norm(left, axis=0, keepdims=True)
-    return fs.networks.DeepLinear.aligned(left, config.scale**2 * jnp.ones(world.items), right, (config.hidden,))
+def _model(result: Result, network: str) -> Any:
+    return next(arm.model for arm in result.arms if arm.labels["network"] == network)
 
 
-def _parts(world: Any) -> Any:
-    """T_l: the part of the features that belongs to each level."""
-    return jnp.einsum("if,lij->lfj", jnp.asarray(world.dataset.targets), jnp.asarray(world.projectors))
+def _errors(result: Result, network: str) -> xr.DataArray:
+    """Largest |simulation − theory| of the shares and of the loss relative to its start, for each run."""
+    learned, loss = (abs(result[n] - result.solved[n]).sel(network=network) for n in ("learned", "loss"))
+    if loss.isnull().any():
+        raise claims.NotApplicable("needs modes that share few hidden directions: a larger --hidden")
+    relative = loss / result["loss"].sel(network=network).isel(time=0)
+    return xr.ufuncs.maximum(learned, relative).max(["time", "level"], skipna=False)
 
 
-def _learned(world: Any, mapping: Any) -> Any:
-    """⟨T_l, W⟩/⟨T_l, T_l⟩ of each level."""
-    parts = _parts(world)
-    return jnp.einsum("lfi,...fi->...l", parts / jnp.sum(parts**2, axis=(1, 2), keepdims=True), jnp.asarray(mapping))
+def _learned(result: Result, network: str, share: float) -> xr.Dataset:
+    """What is known of a network, if by the end it has learned a share of each level."""
+    data = result.data.sel(network=network)
+    if bool((data["learned"].isel(time=-1) < share).any()):
+        start = data["growing"].isel(time=0).transpose("run", "level").values
+        slowest = _model(result, network).time_to_learn(start, share).max()
+        raise claims.Undecided(f"the network `{network}` is still learning: {needs(result.config, 'until', slowest)}")
+    return data
 
 
-def _growing(world: Any, network: Any) -> Any:
-    """|W₂ᵀu + W₁v|²/4, the mean over the modes of each level, as a share of their final strength; of one layer, W's."""
-    if network.depth == 1:
-        return _learned(world, network.map)
-    first, second = network.weights
-    parts, sizes = _parts(world), jnp.asarray(world.multiplicities, float)
-    final = jnp.sqrt(jnp.sum(parts**2, axis=(1, 2)) / sizes)
-    above = jnp.einsum("fh,lfi->lhi", second, parts / final[:, None, None])
-    both = above + jnp.einsum("hj,lji->lhi", first, jnp.asarray(world.projectors))
-    return jnp.sum(both**2, axis=(1, 2)) / (4.0 * sizes * final)
+def _shallow_half_time(result: Result) -> float:
+    return log(2.0) / _model(result, "shallow").world().input_variance
 
 
-def _illusion(shells: Any, mapping: Any) -> Any:
-    return jnp.einsum("rfi,...fi->...r", shells, jnp.asarray(mapping))
+def _small(result: Result) -> Result:
+    """The result, if random weights begin with next to nothing of any level."""
+    if float(result["growing"].sel(network="deep").isel(time=0).max()) > 0.01:
+        raise claims.NotApplicable("needs small initial weights, a smaller --scale")
+    return result
+
+
+def _stages(result: Result, network: str) -> xr.DataArray:
+    data = _learned(result, network, 0.9)
+    if bool((data["learned"].isel(time=0) >= 0.1).any()):
+        raise claims.NotApplicable("needs a smaller --scale: a tenth is there from the beginning")
+    return data["stage"]
+
+
+def _looks(result: Result) -> dict[Any, dict[str, Any]]:
+    """A colour for each level of the world."""
+    return {level: {"color": PALETTE[n % len(PALETTE)]} for n, level in enumerate(result["level"].values)}
+
+
+def _draw_deep_and_shallow(
+    axis: Axes,
+    result: Result,
+    name: str,
+    by: str,
+    looks: dict[Any, Any],
+    labels: dict[Any, str],
+    dots: int,
+    kind: str = "",
+) -> None:
+    """Curves of two layers in colours and of one in grey, the closed forms as lines."""
+    shared = {"by": by, "every": max(1, result.config.records // dots)}
+    grey = dict.fromkeys(looks, GREY)
+    curves(axis, result, name, looks=grey, label=lambda _: "", network=f"{kind}shallow", **shared)
+    curves(axis, result, name, looks=looks, label=labels.__getitem__, network=f"{kind}deep", **shared)
+
+
+def _draw_course(axis: Axes, result: Result) -> None:
+    """Levels of the first run, deep and shallow, with the closed forms as lines."""
+    looks, half = _looks(result), result["half_time"].sel(network="deep").isel(run=0)
+    labels = {level: level if len(looks) <= 5 or n in (0, len(looks) - 1) else "" for n, level in enumerate(looks)}
+    _draw_deep_and_shallow(axis, result, "learned", "level", looks, labels, 150)
+    axis.plot([], [], **GREY, label="shallow, all levels")
+    axis.plot([], [], color="0.3", **DOTS, label="simulation")
+    axis.set(xlim=(0, min(2.2 * float(half.max()), float(result["time"][-1]))), ylim=(-0.02, 1.04))
+    axis.set(ylabel="share of level learned", title="Broad distinctions first, each in a stage")
+    axis.legend(loc="lower right", fontsize=7)
+
+
+def _draw_paths(axis: Axes, result: Result) -> None:
+    """Hidden representations in the plane, from the common start to one place for each item."""
+    apart, deep = _model(result, "deep").apart(), result.data.sel(network="deep").isel(run=0)
+    hue, shape = (np.unique(apart <= max(apart.max() - up, 0), axis=0, return_inverse=True)[1].ravel() for up in (1, 2))
+    shown = deep["similarity"].sel(time=slice(0, 1.6 * float(deep["half_time"].max())))
+    for item, path in enumerate(fs.measures.planar_paths(shown.values).transpose(1, 0, 2)):
+        color = PALETTE[hue[item] % len(PALETTE)]
+        axis.plot(*path.T, color=color, lw=1.0)
+        axis.plot(*path[-1], "oD^svh"[shape[item] % 6], color=color, ms=5, mec="white", mew=0.7, zorder=3)
+    axis.plot(0, 0, "+", color="black", ms=7, mew=1.2, zorder=4)
+    axis.annotate("t = 0", (0, 0), xytext=(0, 14), textcoords="offset points", fontsize=7, ha="center")
+    axis.set(aspect="equal", xlabel="hidden representation, axis 1 (a.u.)", ylabel="axis 2 (a.u.)")
+    axis.set_title("One cloud splits again and again")
+
+
+def _draw_similarity(axes: Sequence[Axes], result: Result) -> None:
+    """Inner products of the hidden representations, at three moments between the stages."""
+    deep = result.data.sel(network="deep").isel(run=0)
+    halves = np.sort(deep["half_time"].values)
+    moments = np.array([halves[0], *(halves[:-1] + halves[1:]) / 2, 1.6 * halves[-1]])
+    chosen = np.linspace(min(2, len(moments) - 3), len(moments) - 1, 3).round().astype(int)
+    frames(axes, deep["similarity"].sel(time=moments[chosen], method="nearest"), "inner product of representations")
+    axes[0].set_ylabel("items")
+    axes[1].set_title("Similarity of items")
+
+
+def _draw_half_times(axis: Axes, result: Result) -> None:
+    """Measured against predicted half-times, for every run and level."""
+    measured, predicted = result["half_time"], result.solved["half_time"]
+    for network, marker, label in (("deep", "o", "deep"), ("deep from a tenth", "s", "deep (init ÷ 10)")):
+        for level, look in _looks(result).items():
+            pair = (times.sel(network=network, level=level) for times in (predicted, measured))
+            axis.plot(*pair, marker, ms=4, mfc="none", mew=0.9, **look)
+        axis.plot([], [], marker, color="0.3", ms=4, mfc="none", label=label)
+    shallow = measured.sel(network="shallow").values.ravel()
+    axis.plot(np.full_like(shallow, _shallow_half_time(result)), shallow, "x", color="0.45", ms=5, label="shallow")
+    most = 1.1 * float(predicted.sel(network="deep from a tenth").max())
+    axis.plot([0, most], [0, most], color="0.7", lw=0.8, zorder=0)
+    axis.set(xlim=(0, most), ylim=(0, most), xlabel="predicted t½ / τ", ylabel="measured t½ / τ", title="Half-times")
+    axis.locator_params(nbins=4)
+    axis.legend(loc="upper left", fontsize=6.5, handletextpad=0.1)
+
+
+def _draw_illusions(axis: Axes, result: Result) -> None:
+    """Features seen where they are not, by how many items rightly own them."""
+    radii, colors = result["radius"].values, [look["color"] for look in _looks(result).values()]
+    owners = (_model(result, "deep").apart()[..., None] <= radii).sum(axis=1).max(axis=0)
+    nested = result.config.structure in ("tree", "partition")
+    looks = {radius: {"color": colors[-1 - radius]} for radius in radii}  # the finest level ends that of single items
+    labels = {n: f"{count} item" + "s" * int(count > 1) if nested else f"radius {n}" for n, count in enumerate(owners)}
+    _draw_deep_and_shallow(axis, result, "illusion", "radius", looks, labels, 50, "owned, ")
+    axis.plot([], [], **GREY, label="shallow")
+    axis.set(ylim=(None, 1.25 * float(result["illusion"].max())), xlim=(0, result["time"][-1]))
+    axis.set(ylabel="response (truth: 0)", title="Illusory correlations")
+    axis.legend(loc="best", fontsize=6.5, title="owned by", title_fontsize=6.5)

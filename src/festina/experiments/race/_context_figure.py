@@ -11,7 +11,7 @@ LINES: tuple[Any, ...] = ("-", (0, (5, 1.2)), (0, (4, 1, 1, 1)), (0, (1.5, 1)))
 
 def draw(result: Any) -> Any:
     """Gated pathways alone and in a race; rectified networks, their gates, and how far they follow the gated one."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 3, figsize=(7.2, 4.4))
         _draw_alone(axes[0, 0], result)
         _draw_race(axes[0, 1], result)
@@ -19,12 +19,12 @@ def draw(result: Any) -> Any:
         _draw_contextual(axes[1, 0], result)
         _draw_gates(figure, axes[1, 1], result)
         _draw_shifted(axes[1, 2], result)
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
 def _look(number: int) -> dict[str, Any]:
-    return {"color": fs.lab.style.PALETTE[number % 7], "ls": LINES[number % len(LINES)]}
+    return {"color": fs.figures.style.PALETTE[number % 7], "ls": LINES[number % len(LINES)]}
 
 
 def _shown(result: Any) -> float:
@@ -43,7 +43,7 @@ def _draw_alone(axis: Any, result: Any) -> None:
         simulated = result["alone_loss"].isel(run=0).sel(gating=gating).values
         exact = result.theory["alone_loss"].isel(run=0).sel(gating=gating).values
         axis.plot(time, exact, label=gating, **_look(number))
-        look = {"color": fs.lab.style.PALETTE[number], "marker": "os"[number]}
+        look = {"color": fs.figures.style.PALETTE[number], "marker": "os"[number]}
         axis.plot(time[::every], simulated[::every], ls="none", ms=3, mfc="white", mew=0.8, **look)
     axis.plot(time, result["race_loss"].isel(run=0).values, label="race of all", **_look(2))
     axis.set(ylabel="loss, gated", ylim=(-0.01, 0.53), title="Gated pathways")
@@ -80,7 +80,7 @@ def _draw_cues(axis: Any, result: Any, name: str) -> None:
         values = result[name].sel(cue=cue).transpose("run", "time").values
         mean, error = values.mean(axis=0), values.std(axis=0) / max(1, len(values) - 1) ** 0.5
         axis.plot(time, mean, label=f"κ = {cue:g}", **_look(number))
-        axis.fill_between(time, mean - error, mean + error, color=fs.lab.style.PALETTE[number % 7], alpha=0.2, lw=0)
+        axis.fill_between(time, mean - error, mean + error, color=fs.figures.style.PALETTE[number % 7], alpha=0.2, lw=0)
     _time(axis, time[-1])
 
 

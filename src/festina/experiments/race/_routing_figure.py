@@ -15,7 +15,7 @@ OPEN: dict[str, Any] = {"ls": "none", "ms": 3, "mfc": "white", "mew": 0.8}
 
 def draw(result: Any) -> Any:
     """What is trained; how the loss and its modes go; how much sharing gains; a race and what decides it."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 3, figsize=(7.2, 4.4))
         _draw_pairs(axes[0, 0], result.config)
         _draw_loss(axes[0, 1], result)
@@ -23,16 +23,16 @@ def draw(result: Any) -> Any:
         _draw_speed_up(axes[1, 0], result)
         _draw_race(axes[1, 1], result)
         _draw_outcome(axes[1, 2], result)
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
 def _look(number: int) -> dict[str, Any]:
-    return {"color": fs.lab.style.PALETTE[number % 7], "ls": LINES[number % len(LINES)]}
+    return {"color": fs.figures.style.PALETTE[number % 7], "ls": LINES[number % len(LINES)]}
 
 
 def _dots(number: int) -> dict[str, Any]:
-    return OPEN | {"color": fs.lab.style.PALETTE[number % 7], "marker": MARKERS[number % len(MARKERS)]}
+    return OPEN | {"color": fs.figures.style.PALETTE[number % 7], "marker": MARKERS[number % len(MARKERS)]}
 
 
 def _largest(config: Any) -> list[tuple[int, int, int]]:
@@ -85,7 +85,7 @@ def _draw_modes(axis: Any, result: Any) -> None:
         axis.plot(time[1:], exact[1:] / strengths[number], label=label, **_look(number))
         axis.plot(time[1::10], simulated[1::10] / strengths[number], **_dots(number))
         alone = result["separate_strength"].isel(run=0, mode=number).sel(domains=domains).values
-        axis.plot(time[1:], alone[1:] / strengths[number], color=fs.lab.style.PALETTE[number], lw=0.8, alpha=0.5)
+        axis.plot(time[1:], alone[1:] / strengths[number], color=fs.figures.style.PALETTE[number], lw=0.8, alpha=0.5)
     axis.plot([], [], color="0.5", lw=0.8, label="per pair")
     axis.set(xscale="log", xlim=(time[1], time[-1]), xlabel="time t / τ", ylabel="mode learned $b_1b_2b_3/s$")
     axis.set(title=f"M = {domains}, K = {trained}", ylim=(-0.03, 1.05))
@@ -99,7 +99,7 @@ def _draw_speed_up(axis: Any, result: Any) -> None:
     except Undecided:  # too short a run, or too few recordings; the prediction is shown all the same
         measured = np.full((len(predicted), 1), np.nan)
     ends = np.array([0.8 * predicted.min(), 1.25 * predicted.max()])
-    axis.plot(ends, ends, **fs.lab.style.THEORY, label="$K M^{1/3}$")
+    axis.plot(ends, ends, **fs.figures.style.THEORY, label="$K M^{1/3}$")
     where = [domains for domains, _ in conditions(result.config)]
     for number, domains in enumerate(dict.fromkeys(where)):
         rows = np.flatnonzero(np.asarray(where) == domains)
@@ -117,7 +117,7 @@ def _draw_race(axis: Any, result: Any) -> None:
     for number, initial in enumerate(ends):
         here = result.data.isel(run=0, mode=-1).sel(racing=trained, race_initial=initial)
         shared, total = here["racing_share"].values, here["racing_total"].values
-        color = fs.lab.style.PALETTE[number]
+        color = fs.figures.style.PALETTE[number]
         axis.plot(time[1:], shared[1:], color=color, ls="-", label=f"shared, from {initial:g}")
         axis.plot(time[1:], (total - shared)[1:], color=color, ls=(0, (2, 1)), label=f"private, from {initial:g}")
     axis.set(xscale="log", xlim=(time[1], time[-1]), xlabel="time t / τ", ylabel="share of s = 3")

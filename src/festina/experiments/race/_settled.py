@@ -1,71 +1,80 @@
 """Whether a run was long enough for a claim about its end, and if it was not, which one would be."""
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
+from __future__ import annotations
 
-import festina as fs
-from festina._lazy import jax, np
-from festina.claims import NotApplicable, Undecided
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any
+
+from festina._lazy import np
+from festina.claims import Undecided
+from festina.experiment import Experiment, Result
 from festina.experiments._needs import most_of, rounded_up
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 FALLEN = 0.9  # of the loss at the start: above it, a small start has hardly begun to learn
 LATE = 0.9  # of the time: from here on, little changes in a run that was long enough
 LONGER = 1.1  # from one duration that is tried to the next
 
-Curve = Callable[[Any], Any]
+Curve = Callable[["np.ndarray"], "np.ndarray"]
+Judged = Callable[[Any, Any], Any]
 
 
 def require_settled(
-    result: Any, name: str = "loss", tolerance: float = 1e-3, curve: Curve | None = None, **where: Any
+    result: Result,
+    name: str | xr.DataArray = "loss",
+    tolerance: float = 1e-3,
+    curve: Curve | None = None,
+    panel: str | None = None,
+    **where: Any,
 ) -> None:
     """Undecided unless losses have fallen, and in the last tenth of the time by no more than ``tolerance``·L(0).
 
     Args:
         result: whose losses are looked at.
-        name: of the variable.
+        name: of the variable, or the losses themselves.
         tolerance: how much of the first loss may still be lost or gained.
         curve: theory of the same losses at any times; the experiment's own, if it is not given.
+        panel: of the experiment, if it has several.
         where: which of the networks, if not all.
     """
-    loss = result[name].sel(where)
+    data = result.data if panel is None else result.panel(panel)
+    loss = (data[name] if isinstance(name, str) else name).sel(where)
     times = loss["time"].values
     first, last, before = (loss.isel(time=number) for number in (0, -1, int((times <= LATE * times[-1]).sum()) - 1))
     moving = _moving(first, before, last, tolerance)
     if bool(moving.any()):
-        predicted = curve or theory_of(result, name, slowest(last / first), **where)
+        predicted = curve or theory_of(result, str(loss.name), slowest(last / first), panel, **where)
         settled = predicted and (lambda first, before, last: ~_moving(first, before, last, tolerance))
         raise Undecided(f"{_named(moving)} still learn at t = {times[-1]:g}; {longer(result, predicted, settled)}")
 
 
-def at_the_end(claim: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """For a claim's method that means something only once the variable `loss` has settled.
+def at_the_end(claim: Judged, panel: str | None = None) -> Judged:
+    """For a claim's method that means something only once the variable `loss` has settled, of a panel or of all.
 
-    A claim that does not apply says so all the same: a longer run would be of no use.
+    A claim that does not apply says so all the same: a longer run would be of no use. Any other error of the claim is
+    its own, whether the run has settled or not: a longer run must not be asked for by what is broken.
     """
 
     @wraps(claim)
     def judged(experiment: Any, result: Any) -> Any:
         try:
             values = claim(experiment, result)
-        except NotApplicable:
-            raise
         except Undecided as error:
             try:
-                require_settled(result)
+                require_settled(result, panel=panel)
             except Undecided as other:
                 raise Undecided(f"{error}; {other}") from None
             raise
-        except Exception:  # of numbers that mean nothing yet
-            require_settled(result)
-            raise
-        require_settled(result)
+        require_settled(result, panel=panel)
         return values
 
     return judged
 
 
-def longer(result: Any, curve: Curve | None, settled: Any) -> str:
+def longer(result: Result, curve: Curve | None, settled: Any) -> str:
     """Which `until` would be enough: the first from which on ``settled`` holds of theory, for all longer ones as well.
 
     ``settled`` is asked about the values of ``curve`` at t = 0, late in a run, and at the end.
@@ -83,26 +92,29 @@ def longer(result: Any, curve: Curve | None, settled: Any) -> str:
     return f"needs --until {rounded_up(ends[np.logical_and.accumulate(enough[::-1])[::-1]][0]):g}"
 
 
-def theory_of(result: Any, name: str, run: int = 0, **where: Any) -> Curve | None:
+def theory_of(result: Result, name: str, run: int = 0, panel: str | None = None, **where: Any) -> Curve | None:
     """The experiment's own theory of a variable in one of the runs, at any times; None if there is none."""
-    experiment, config = result.experiment, result.config
     if result.theory is None or name not in result.theory:
         return None
-    seed = int(result.data["seed"].values[run])
+    kind, seed = type(result.experiment), int(result.data["seed"].values[run])
 
-    def curve(times: Any) -> Any:
-        from xarray import DataArray
-
-        with fs.double():
-            values = np.asarray(experiment.theory(config, jax.random.key(seed))(times)[name])
-        dims = experiment.variables[name].dims
-        coordinates = {dim: values for dim, values in experiment.coordinates(config).items() if dim in dims}
-        return DataArray(values, dims=("time", *dims), coords=coordinates).sel(where).transpose("time", ...).values
+    def curve(times: np.ndarray) -> np.ndarray:
+        predicted = _predicted(kind, result.config, seed, tuple(np.asarray(times, float).tolist()))
+        predicted = predicted if panel is None else result.panel(panel, predicted)
+        return predicted[name].isel(run=0).sel(where).transpose("time", ...).values
 
     return curve
 
 
-def slowest(loss: Any) -> int:
+@lru_cache(maxsize=4)
+def _predicted(kind: type[Experiment], config: Any, seed: int, times: tuple[float, ...]) -> xr.Dataset:
+    """Theory at some times, once for all claims of a run that was too short."""
+    found = kind().predicted(config, seed, np.asarray(times))
+    assert found is not None
+    return found
+
+
+def slowest(loss: xr.DataArray) -> int:
     """The number of the run that has most left to learn."""
     return int(loss.max([name for name in loss.dims if name != "run"]).argmax("run"))
 
@@ -111,7 +123,7 @@ def _moving(first: Any, before: Any, last: Any, tolerance: float) -> Any:
     return (last > FALLEN * first) | (abs(last - before) > tolerance * first)
 
 
-def _named(moving: Any) -> str:
+def _named(moving: xr.DataArray) -> str:
     """The first of the networks that still learn, by its coordinates, and how many there are besides."""
     others = [name for name in moving.dims if name != "run"]
     if not others:

@@ -11,7 +11,7 @@ from typing import Any
 import festina as fs
 from festina._lazy import jax
 from festina.experiment import ExperimentConfig, structural
-from festina.experiments._fields import Duration, SmallStepSize
+from festina.ranges import Duration, SmallStepSize
 
 SMALL = 1e-2  # up to this standard deviation of its weights the start of a network is called small
 
@@ -27,11 +27,6 @@ class SmallStepsConfig(ExperimentConfig):
     def steps_per_record(self) -> int:
         """Steps between two recordings, as few as ``step_size`` allows."""
         return max(1, ceil(self.until / (self.records * self.step_size) - 1e-9))
-
-
-def scaled(network: Any, scales: Any) -> Any:
-    """One network for each scale, stacked: they differ in nothing else."""
-    return jax.vmap(lambda scale: jax.tree.map(lambda leaf: scale * leaf, network))(scales)
 
 
 def small_steps(

@@ -14,7 +14,7 @@ MARKERS = ("o", "s", "^", "D", "v")
 
 def draw(result: Any) -> Any:
     """Errors on untrained pairs over gain and over time; a random start and the reductions that fit it."""
-    with fs.lab.style.style():
+    with fs.figures.style.style():
         figure, axes = plt.subplots(2, 2, figsize=(7.2, 4.8))
         _draw_gains(axes[0, 0], result)
         _draw_course(axes[0, 1], result)
@@ -24,12 +24,12 @@ def draw(result: Any) -> Any:
             fits = {}
         _draw_modes(axes[1, 0], result, fits)
         _draw_loss(axes[1, 1], result, fits)
-        fs.lab.style.letter(*axes.ravel())
+        fs.figures.style.letter(*axes.ravel())
     return figure
 
 
 def _look(number: int) -> dict[str, Any]:
-    return {"color": fs.lab.style.PALETTE[number % 7], "ls": LINES[number % len(LINES)]}
+    return {"color": fs.figures.style.PALETTE[number % 7], "ls": LINES[number % len(LINES)]}
 
 
 def _spread(values: Any) -> tuple[Any, Any]:
@@ -55,7 +55,7 @@ def _draw_course(axis: Any, result: Any) -> None:
     energy = 0.5 * np.sum(mode_strengths() ** 2)
     for number, gain in enumerate(sorted({min(result.config.gain), max(result.config.gain)})):
         here = result.data.sel(trained=trained, gain=gain)
-        color = fs.lab.style.PALETTE[number]
+        color = fs.figures.style.PALETTE[number]
         untrained = here["untrained_error"].transpose("run", "time").values
         seen = here["loss"].transpose("run", "time").values / energy
         time = result["time"].values
@@ -73,7 +73,7 @@ def _draw_modes(axis: Any, result: Any, fits: dict[str, Any]) -> None:
     simulated = _random(result, "strength").isel(run=0).transpose("mode", "time").values
     own = fitted(result, fits["own"][0])["strength"] if fits else None
     for mode, strength in enumerate(strengths):
-        look = {"color": fs.lab.style.PALETTE[mode], "marker": MARKERS[mode]}
+        look = {"color": fs.figures.style.PALETTE[mode], "marker": MARKERS[mode]}
         axis.plot(time[::8], simulated[mode, ::8] / strength, ls="none", ms=2.6, mfc="white", mew=0.8, **look)
         if own is not None:
             axis.plot(time, own[:, mode] / strength, color=look["color"], lw=1.0, ls=LINES[mode])

@@ -7,11 +7,12 @@ from pydantic import Field
 import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np, xr
+from festina.config import Distinct
 from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._fields import Distinct, Duration, Start
 from festina.experiments._side_by_side import side_by_side
 from festina.experiments.race._settled import longer, require_settled
 from festina.experiments.race._small_steps import SMALL, SmallStepsConfig, small_steps
+from festina.ranges import Duration, Start
 from festina.sources import LECTURE, SAXE_2022
 
 Cue = Annotated[float, Field(ge=0, le=10)]

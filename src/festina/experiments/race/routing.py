@@ -7,8 +7,8 @@ from pydantic import Field, ValidationInfo, field_validator
 import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np
+from festina.config import Distinct
 from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import Distinct, Duration
 from festina.experiments.race._routing_measures import (
     balanced_errors,
     conditions,
@@ -30,6 +30,7 @@ from festina.experiments.race._routing_networks import (
     start_of,
     trained_strengths,
 )
+from festina.ranges import Duration
 from festina.sources import LECTURE, SAXE_2022
 
 Count = Annotated[int, Field(ge=1, le=50)]

@@ -7,11 +7,12 @@ from pydantic import Field, ValidationInfo, field_validator
 import festina as fs
 from festina import claims
 from festina._lazy import jax, jnp, np, xr
+from festina.config import Distinct
 from festina.experiment import Equation, Experiment, Preset, Variable, structural
-from festina.experiments._fields import Distinct, Duration, SmallStepSize
 from festina.experiments.race._routing_networks import Arm, mode_strengths, random_weights, stacked
 from festina.experiments.race._settled import longer, require_settled
 from festina.experiments.race._small_steps import SmallStepsConfig, small_steps
+from festina.ranges import Duration, SmallStepSize
 from festina.sources import LECTURE, SAXE_2022
 
 Gain = Annotated[float, Field(ge=1e-3, le=10)]
@@ -153,14 +154,14 @@ class Systematic(Experiment):
     @claims.paper(LECTURE.at("systematic generalization"), claims.below(0.01))
     def systematic(self, result: Any) -> Any:
         """Systematic generalization: from a small start and with K ≥ 3 of seven, pairs never trained are right (error
-        in ½|Y|²; our threshold).
+        in ½|Y|²; which K, and the threshold, are ours).
         """
         return generalizing(result)
 
     @claims.paper(LECTURE.at("initialization dependence: rich vs lazy learning"), claims.above(1.0))
     def initialization(self, result: Any) -> Any:
         """Rich learning generalizes and lazy learning does not: with K = 4 of seven the error on untrained pairs is
-        larger from gain 2.5 than from gain .2 (ratio).
+        larger from gain 2.5 than from gain .2 (ratio; K and gains are ours).
         """
         return untrained_errors(result, 4, LARGE) / untrained_errors(result, 4, SMALL)
 

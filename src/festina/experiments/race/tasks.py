@@ -1,143 +1,61 @@
 """Several tasks on one input: does one shared pathway learn what they have in common, or each its own everything?"""
 
-from typing import Annotated, Any
+from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Callable
+from math import inf
+from typing import TYPE_CHECKING
 
 import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import Distinct, Start
-from festina.experiments.race._log_time import LateDuration, log_time_flow
+from festina import claims, models
+from festina._lazy import np, plt, xr
+from festina.experiment import Arms, Experiment, Preset, Result
+from festina.experiments._needs import require_case
 from festina.experiments.race._settled import require_settled
-from festina.experiments.race._tasks_networks import (
-    cosine_at,
-    each,
-    loss_of,
-    networks_of,
-    padded_strengths,
-    pathway_maps,
-    reduction_of,
-    worlds_of,
-)
+from festina.figures.panels import LINES, curves, looks_of, marks_of, means
+from festina.figures.style import BLACK, PALETTE, TWO_COLUMNS, letter, style
+from festina.models.similar_tasks import cosine_at, shared_energy
 from festina.sources import SAXE_2022
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SMALL = 1e-4  # a start is small up to this strength
 TINY = 1e-6  # and as good as vanishing up to this one: what is left of the loser goes with its third root
 LARGE = 0.2  # and large from this one on
+ABOVE, BELOW = 1.5, 0.6  # |ȳ|C of the two courses that are shown
 
-TaskCount = Annotated[int, Field(ge=2, le=12)]
+
+def _evenly(points: int) -> tuple[float, ...]:
+    """Norms |ȳ| from 0 (ρ = −1/(C−1)) to 1 (ρ = 1)."""
+    return tuple(number / (points - 1) for number in range(points))
 
 
 class Tasks(Experiment):
     """A pathway shared by C tasks wins the race against private ones if their targets have a cosine above −1/C.
 
-    One input, C tasks, unit targets y_c with the cosine ρ, pair by pair. One pathway of two layers is always on, one
-    more for each task is on in that task only, all equally wide and equally small at first. Small weights grow along
-    Σyx(p), at the rate 2S_p: S = |ȳ| = √((1 + (C−1)ρ)/C) for the shared pathway and 1/C for a private one. They are
-    equal at ρ* = −1/C. Above, the shared pathway learns the mean target first, private ones are left with y_c − ȳ, and
-    the shared one ends with the share |ȳ|² = (1 + (C−1)ρ)/C of all energy. Below, private ones learn all of y_c, and
-    the shared one ends with nothing. The passage is a crossover which sharpens as the start gets smaller; curves of
-    all small starts cross at ρ*. From a large start there is no passage: pathways learn side by side, each at the
-    speed that its initial weights give it.
+    The rates of both kinds (`model/similar-tasks`) are equal at ρ* = −1/C. Above, the shared pathway learns the mean
+    target first, private ones are left with y_c − ȳ, and the shared one ends with the share |ȳ|² = (1 + (C−1)ρ)/C of
+    all energy. Below, private ones learn all of y_c, and the shared one ends with nothing. The passage is a crossover
+    which sharpens as the start gets smaller; curves of all small starts cross at ρ*. From a large start there is no
+    passage: pathways learn side by side, each at the speed that its initial weights give it.
 
     So sharing is the rule and takes hardly any similarity: tasks with orthogonal targets share a pathway, as do tasks
     that contradict each other mildly. One pathway has all only where tasks are alike (ρ = 1). Conflict between tasks
-    does not make a single winner: it makes C private ones.
-
-    ρ is swept evenly in |ȳ|, from 0 (ρ = −1/(C−1)) to 1 (ρ = 1). Theory is `festina.theory.views.vector_race` from each
-    run's own start, with nothing fitted; it neglects the part of a random start that does not grow, and so is for small
-    starts.
+    does not make a single winner: it makes C private ones. ρ is swept evenly in |ȳ|, from 0 to 1.
     """
 
     name = "race/tasks"
     sources = (SAXE_2022,)
-    variables = {
-        "strength": Variable("norm of each pathway's map", ("tasks", "initial", "mean_target", "path")),
-        "loss": Variable("loss ½⟨|y − h|²⟩", ("tasks", "initial", "mean_target")),
-    }
+    arms = Arms(models.SimilarTasks, tasks=(2, 3, 4), initial=(1e-8, 1e-4, 1e-2, 0.3), mean_target=_evenly(25))
     seeds = 10
-    quick = {
+    quick = models.SimilarTasks.quick | {
         "seeds": 2,
         "tasks": (2, 3),
-        "points": 13,
         "initial": (1e-8, 1e-4, 0.3),
-        "width": 8,
-        "until": 120.0,
-        "records": 60,
+        "mean_target": _evenly(13),
     }
-
-    class Config(ExperimentConfig):
-        tasks: Annotated[tuple[TaskCount, ...], Distinct] = structural(
-            (2, 3, 4), min_length=1, help="numbers of tasks C, one or several"
-        )
-        initial: Annotated[tuple[Start, ...], Distinct] = structural(
-            (1e-8, 1e-4, 1e-2, 0.3), min_length=1, help="strengths of the pathways at t = 0 (their means), rising"
-        )
-        points: int = structural(25, ge=3, le=400, help="cosines, from the smallest possible to 1, evenly in |ȳ|")
-        width: int = structural(16, ge=1, le=1024, help="hidden units of every pathway")
-        until: LateDuration = continuous(200.0, unit="τ", help="when to stop")
-        records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced in log time")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {
-            "tasks": list(config.tasks),
-            "initial": list(config.initial),
-            "mean_target": np.linspace(0.0, 1.0, config.points),
-            "path": ["shared", *(f"task{number}" for number in range(1, max(config.tasks) + 1))],
-        }
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        worlds = [worlds_of(config, count) for count in config.tasks]
-        networks = [networks_of(config, count, key) for count in config.tasks]
-
-        def losses(networks: list[Any]) -> list[Any]:
-            return [each(loss_of)(network, world) for network, world in zip(networks, worlds, strict=True)]
-
-        def rate(networks: list[Any], stage: Any) -> list[Any]:
-            return jax.grad(lambda networks: -sum(loss.sum() for loss in losses(networks)))(networks)
-
-        def observe(state: Any) -> dict[str, Any]:
-            maps = [each(pathway_maps)(network) for network in state.parameters]
-            return {"strength": padded_strengths(config, maps), "loss": jnp.stack(losses(state.parameters))}
-
-        return log_time_flow(config, rate, networks, observe)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        races = [reduction_of(config, count, key) for count in config.tasks]
-
-        def curves(time: Any) -> dict[str, Any]:
-            maps = [race(time)["map"] for _, race in races]
-            losses = [
-                0.5 * np.mean(np.sum((targets - found[..., :1, :] - found[..., 1:, :]) ** 2, axis=-1), axis=-1)
-                for (targets, _), found in zip(races, maps, strict=True)
-            ]
-            return {"strength": np.asarray(padded_strengths(config, maps)), "loss": np.stack(losses, axis=1)}
-
-        return curves
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        strength = data["strength"].transpose(..., "path")
-        where = {"dims": strength.dims[:-1]}
-        return {
-            "share": shared_energy(strength),
-            "dominance": xr.DataArray(fs.measures.dominance(strength.values), **where),
-            "effective_number": xr.DataArray(fs.measures.effective_number(strength.values), **where),
-        }
-
-    equations = (
-        Equation(
-            r"S_{\text{shared}} = \sqrt{\frac{1 + (C - 1)\rho}{C}}, "
-            r"\qquad S_{\text{private}} = \frac1C, \qquad \rho^* = -\frac1C",
-            "Small pathways grow at the rates 2S, which are equal if the targets of C tasks have the cosine ρ*.",
-        ),
-        Equation(
-            r"\frac{|\bar y|^2}{\langle |y|^2 \rangle} = \frac{1 + (C - 1)\rho}{C}",
-            "Above ρ* the shared pathway learns the mean target ȳ and ends with this share of all energy; below, with "
-            "nothing.",
-        ),
-    )
     presets = (
         Preset(
             "sharing is the rule",
@@ -146,7 +64,7 @@ class Tasks(Experiment):
         Preset(
             "six tasks",
             "With six tasks the edge is at −1/6: even mild conflict divides them.",
-            {"tasks": (6,), "points": 25, "until": 600.0},
+            {"tasks": (6,), "mean_target": _evenly(25), "until": 600.0},
         ),
         Preset(
             "large starts",
@@ -156,148 +74,192 @@ class Tasks(Experiment):
     )
 
     @claims.theory(claims.below(0.02))
-    def reduction(self, result: Any) -> Any:
+    def reduction(self, result: Result) -> xr.DataArray:
         """From the smallest start a gated network ends where the race reduction for vectors does (largest gap of the
         shared pathway's share of energy, over all cosines).
         """
-        return _gaps(result)
+        predicted = shared_energy(result.solved["strength"].isel(time=-1).sel(initial=_smallest(result)))
+        return abs(_final(result, "share") - predicted).max(["tasks", "mean_target"])
 
     @claims.theory(claims.below(0.05))
-    def crossing(self, result: Any) -> Any:
+    def crossing(self, result: Result) -> xr.DataArray:
         """Shares of the shared pathway from the two smallest starts, as functions of the targets' cosine, cross at
         ρ* = −1/C (distance of the crossing).
         """
-        return np.abs(crossings(result) - _critical(result)).rename(tasks="world")
+        return abs(crossings(result) + 1.0 / result["tasks"]).rename(tasks="world")
 
     @claims.theory(claims.below(0.05))
-    def shared_wins(self, result: Any) -> Any:
+    def shared_wins(self, result: Result) -> xr.DataArray:
         """A pathway shared by C tasks whose mean target has |ȳ| ≥ 1.5/C ends with the share (1 + (C−1)ρ)/C of the
         energy (largest gap, smallest start).
         """
-        return _excess(result, 1.5, np.inf, lambda mean: mean**2)
+        return _excess(result, 1.5, inf, lambda mean: mean**2)
 
     @claims.theory(claims.below(0.01))
-    def private_win(self, result: Any) -> Any:
+    def private_win(self, result: Result) -> xr.DataArray:
         """A pathway shared by C tasks whose mean target has |ȳ| ≤ 0.7/C ends with nothing (its largest share of the
         energy, smallest start).
         """
         return _excess(result, 0.0, 0.7, lambda mean: 0.0 * mean)
 
     @claims.theory(claims.above(20.0))
-    def transition(self, result: Any) -> Any:
+    def transition(self, result: Result) -> xr.DataArray:
         """From the smallest start the shared pathway has far more energy just above ρ* = −1/C than just below (ratio at
         |ȳ| = 1.25/C and 0.75/C; our threshold).
         """
         return _contrast(result, _smallest(result, TINY))
 
     @claims.theory(claims.below(5.0))
-    def no_transition(self, result: Any) -> Any:
+    def no_transition(self, result: Result) -> xr.DataArray:
         """From a large start the shared pathway has little more energy just above ρ* = −1/C than just below (ratio at
         |ȳ| = 1.25/C and 0.75/C; the mean target alone gives 2.8; our threshold).
         """
-        return _contrast(result, _largest(result))
+        largest = max(result.config.initial)
+        require_case(largest >= LARGE, f"a start of {LARGE:g} or larger")
+        return _contrast(result, largest)
 
     @claims.theory(claims.near(1.0, 0.05))
-    def one_does_all(self, result: Any) -> Any:
+    def one_does_all(self, result: Result) -> xr.DataArray:
         """If all tasks are alike, ρ = 1, one pathway does everything (effective number of pathways, smallest start)."""
-        return _final(result, "effective_number").isel(mean_target=-1).rename(tasks="world")
+        require_case(1.0 in result["mean_target"], "tasks that are alike, --mean-target 1")
+        return _final(result, "effective_number").sel(mean_target=1.0).rename(tasks="world")
 
     @claims.theory(claims.near(1.0, 0.05))
-    def each_its_own(self, result: Any) -> Any:
+    def each_its_own(self, result: Result) -> xr.DataArray:
         """If tasks are as different as can be, all private pathways take part, and only they (effective number of
         pathways over C, smallest start).
         """
-        return (_final(result, "effective_number").isel(mean_target=0) / result["tasks"]).rename(tasks="world")
+        require_case(0.0 in result["mean_target"], "tasks that are as different as can be, --mean-target 0")
+        return (_final(result, "effective_number").sel(mean_target=0.0) / result["tasks"]).rename(tasks="world")
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.race._tasks_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Who has the energy, for each number of tasks; courses on either side of ρ*; how many pathways take part."""
+        counts = result.config.tasks[:3]
+        with style():
+            figure = plt.figure(figsize=(TWO_COLUMNS, 4.5))
+            grid, span = figure.add_gridspec(2, 6), 6 // len(counts)
+            shares = [figure.add_subplot(grid[0, span * k : span * (k + 1)]) for k in range(len(counts))]
+            above, below, numbers = (figure.add_subplot(grid[1, 2 * k : 2 * k + 2]) for k in range(3))
+            for axis, count in zip(shares, counts, strict=True):
+                _draw_share(axis, result, count)
+            shares[0].set_ylabel("energy share of shared path", fontsize=7.5)
+            shares[-1].legend(loc="lower right", fontsize=6.5, title="strength at start", title_fontsize=6.5)
+            _draw_course(above, result, ABOVE)
+            _draw_course(below, result, BELOW)
+            above.legend(loc="upper left", fontsize=6.5, handlelength=1.4)
+            _draw_numbers(numbers, result)
+            letter(*shares, above, below, numbers)
+        return figure
 
-        return draw(result)
+
+def _smallest(result: Result, most: float = SMALL) -> float:
+    smallest = min(result.config.initial)
+    require_case(smallest <= most, f"a start of {most:g} or smaller")
+    return smallest
 
 
-def shared_energy(strength: Any) -> Any:
-    """|m_shared|²/(|m_shared|² + mean over tasks of |m_task|²)."""
-    energy = strength**2
-    shared, private = energy.isel(path=0), energy.isel(path=slice(1, None)).sum("path") / energy["tasks"]
-    return shared / (shared + private)
-
-
-def _final(result: Any, name: str) -> Any:
+def _final(result: Result, name: str) -> xr.DataArray:
     """A variable at the end, from the smallest start: (run, tasks, mean target)."""
     require_settled(result, initial=_smallest(result))
     return result[name].isel(time=-1).sel(initial=_smallest(result)).transpose("run", "tasks", "mean_target")
 
 
-def _smallest(result: Any, most: float = SMALL) -> float:
-    smallest = min(result.config.initial)
-    if smallest > most:
-        raise claims.NotApplicable(f"needs a start of {most:g} or smaller")
-    return smallest
-
-
-def _largest(result: Any) -> float:
-    largest = max(result.config.initial)
-    if largest < LARGE:
-        raise claims.NotApplicable(f"needs a start of {LARGE:g} or larger")
-    return largest
-
-
-def _critical(result: Any) -> Any:
-    return np.array([fs.theory.views.critical_cosine(count) for count in result.config.tasks])[None]
-
-
-def _gaps(result: Any) -> Any:
-    predicted = shared_energy(result.theory["strength"].isel(time=-1).sel(initial=_smallest(result)))
-    return np.abs(_final(result, "share") - predicted).max(["tasks", "mean_target"])
-
-
-def crossings(result: Any) -> Any:
+def crossings(result: Result) -> xr.DataArray:
     """The cosine at which the smaller of the two smallest starts begins to have the larger share: (run, tasks)."""
     _smallest(result)
     starts = sorted(result.config.initial)[:2]
-    if len(starts) < 2 or starts[1] > SMALL:
-        raise claims.NotApplicable(f"needs two starts of {SMALL:g} or smaller")
+    require_case(len(starts) == 2 and starts[1] <= SMALL, f"two starts of {SMALL:g} or smaller")
     _require_close(result)
     require_settled(result, initial=starts)
-    share = result["share"].isel(time=-1).transpose("run", "tasks", "initial", "mean_target")
-    ahead = (share.sel(initial=starts[0]) - share.sel(initial=starts[1])).values
-    means = [[_last_rise(result["mean_target"].values, row) for row in rows] for rows in ahead]
-    return xr.DataArray(cosine_at(np.array(result.config.tasks, float)[None], np.array(means)), dims=("run", "tasks"))
+    share = result["share"].isel(time=-1).sortby("mean_target")
+    ahead = share.sel(initial=starts[0]) - share.sel(initial=starts[1])
+
+    def place(mean: np.ndarray, ahead: np.ndarray) -> float:
+        """Where values pass from their minimum through zero to positive ones."""
+        found = fs.measures.zero_crossings(mean, ahead)
+        return min(found[found >= mean[np.argmin(ahead)]], default=np.nan)
+
+    along = [["mean_target"], ["mean_target"]]
+    mean = xr.apply_ufunc(place, ahead["mean_target"], ahead, input_core_dims=along, vectorize=True)
+    return cosine_at(mean["tasks"], mean).transpose("run", "tasks")
 
 
-def _last_rise(position: Any, values: Any) -> float:
-    """Where values pass from their minimum through zero to positive ones."""
-    lowest = int(np.argmin(values))
-    above_zero = np.flatnonzero(values[lowest:] > 0)
-    if values[lowest] >= 0 or not above_zero.size:
-        return np.nan
-    after = lowest + int(above_zero[0])
-    return float(np.interp(0.0, values[after - 1 : after + 1], position[after - 1 : after + 1]))
-
-
-def _excess(result: Any, low: float, high: float, expected: Any) -> Any:
+def _excess(result: Result, low: float, high: float, expected: Callable[[xr.DataArray], xr.DataArray]) -> xr.DataArray:
     """The largest |share − expected| of each run over |ȳ| between ``low``/C and ``high``/C."""
     _smallest(result, TINY)
     share = _final(result, "share")
     relative = share["mean_target"] * share["tasks"]
-    gap = np.abs(share - expected(share["mean_target"])).where((relative >= low - 1e-9) & (relative <= high + 1e-9))
-    return gap.max(["tasks", "mean_target"])
+    there = (relative >= low - 1e-9) & (relative <= high + 1e-9)
+    require_case(there.any(), f"a mean target between {low:g}/C and {high:g}/C")
+    return abs(share - expected(share["mean_target"])).where(there).max(["tasks", "mean_target"])
 
 
-def _require_close(result: Any) -> None:
-    """Cosines must be as close to each other as those at which the two sides of ρ* are compared are to ρ*."""
-    most = max(result.config.tasks)
-    if 1.0 / (result.config.points - 1) > (0.25 + 1e-9) / most:
-        raise claims.NotApplicable(f"needs at least {4 * most + 1} points for {most} tasks")
+def _require_close(result: Result) -> None:
+    """Mean targets must be as close to each other as those at which the two sides of ρ* are compared are to ρ*."""
+    means, least, most = np.sort(result["mean_target"].values), min(result.config.tasks), max(result.config.tasks)
+    around = means[0] <= 0.75 / most and means[-1] >= 1.25 / least
+    close = around and np.diff(means).max() <= (0.25 + 1e-9) / most
+    require_case(close, f"mean targets around 1/C, no more than {0.25 / most:.2g} apart for {most} tasks")
 
 
-def _contrast(result: Any, initial: float) -> Any:
+def _contrast(result: Result, initial: float) -> xr.DataArray:
     """The share just above ρ* over that just below (means over runs), for every C."""
     _require_close(result)
     require_settled(result, initial=initial)
-    share = result["share"].isel(time=-1).sel(initial=initial).mean("run").transpose("tasks", "mean_target").values
-    ratios = []
-    for count, row in zip(result.config.tasks, share, strict=True):
-        after, before = np.interp(np.array([1.25, 0.75]) / count, result["mean_target"].values, row)
-        ratios.append(after / before)
-    return xr.DataArray(ratios, dims="world")
+    share = result["share"].isel(time=-1).sel(initial=initial).mean("run", skipna=False).sortby("mean_target")
+    above, below = (share.interp(mean_target=relative / share["tasks"]) for relative in (1.25, 0.75))
+    return (above / below).drop_vars("mean_target", errors="ignore").rename(tasks="world")
+
+
+def _draw_share(axis: Axes, result: Result, count: int) -> None:
+    """Simulation as markers with standard errors, theory as lines, and the limit of a vanishing start."""
+    share = result["share"].isel(time=-1).sel(tasks=count).sortby("mean_target")
+    predicted = shared_energy(result.solved["strength"].isel(time=-1)).sel(tasks=count).sortby("mean_target")
+    cosine, critical = cosine_at(count, share["mean_target"]), -1.0 / count
+    limit = np.linspace(critical, 1.0, 50)
+    steps = np.concatenate([[0.0, 0.0], (1 + (count - 1) * limit) / count])
+    axis.plot([-1.0 / (count - 1), critical, *limit], steps, color="0.75", lw=3.5, solid_capstyle="butt")
+    axis.axvline(critical, color="0.5", lw=0.7, ls=":")
+    for number, (initial, look) in enumerate(marks_of(result.config.initial, ms=2.6, mew=0.8, elinewidth=0.7).items()):
+        means(axis, cosine, share.sel(initial=initial), label=f"{initial:g}", **look)
+        if initial < LARGE:  # theory neglects what of the start does not grow
+            line = {"color": look["color"], "ls": LINES[number % len(LINES)], "lw": 0.9}
+            axis.plot(cosine, predicted.sel(initial=initial).mean("run"), **line)
+    axis.set(xlabel="cosine of targets ρ", title=f"C = {count} tasks", ylim=(-0.03, 1.03))
+    place = {"fontsize": 7, "ha": "left", "va": "top", "color": "0.3"}
+    axis.text(critical, 0.99, f" ρ* = −1/{count}", **place)
+    try:
+        found = crossings(result).sel(tasks=count).mean().item()
+        axis.text(critical, 0.89, f" found: {found:.3f}".replace("-", "−"), **place)
+    except (claims.NotApplicable, claims.Undecided):
+        return
+
+
+def _draw_course(axis: Axes, result: Result, relative: float) -> None:
+    """Strengths over time from the smallest start, first run."""
+    count, initial = result.config.tasks[0], min(result.config.initial)
+    chosen = result["mean_target"].sel(mean_target=relative / count, method="nearest").item()
+    paths = ["shared", *(f"task{number}" for number in range(1, count + 1))]
+    where = {"tasks": count, "mean_target": chosen, "initial": initial, "path": paths}
+    looks = looks_of(paths, (BLACK, *PALETTE))
+    curves(axis, result, "strength", by="path", looks=looks, label=_called, every=2, log=True, **where)
+    axis.set(ylabel="strength of pathway", ylim=(-0.03, 1.12), xlim=(3.0, result.config.until))
+    side = "above" if relative > 1 else "below"
+    axis.set_title(f"C = {count}, ρ = {cosine_at(count, chosen):.2f}, {side} ρ*".replace("-", "−"))
+
+
+def _called(path: str) -> str:
+    return path.replace("task", "private ")
+
+
+def _draw_numbers(axis: Axes, result: Result) -> None:
+    """The effective number of pathways from the smallest start."""
+    number = result["effective_number"].isel(time=-1).sel(initial=min(result.config.initial)).mean("run")
+    number = number.sortby("mean_target")
+    for index, (count, look) in enumerate(marks_of(result.config.tasks, ms=2.4, mew=0.7, lw=0.9).items()):
+        cosine = cosine_at(count, number["mean_target"])
+        axis.plot(cosine, number.sel(tasks=count), ls=LINES[index % len(LINES)], label=f"C = {count}", **look)
+        axis.axvline(-1.0 / count, ymin=0.28, color=look["color"], lw=0.7, ls=":")
+    axis.set(xlabel="cosine of targets ρ", ylabel="effective number", title="Pathways that take part")
+    axis.set_ylim(0.0, None)
+    axis.legend(loc="lower left", fontsize=6.5, handlelength=1.8)

@@ -1,63 +1,42 @@
 """Several views of one target: what data decide, and what is left to the start."""
 
-from typing import Annotated, Any
+from __future__ import annotations
 
-from pydantic import Field
+from functools import partial
+from typing import TYPE_CHECKING
 
 import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._fields import Distinct
-from festina.experiments.race._log_time import LateDuration, log_time_flow
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.experiment import Arms, Experiment, Panels, Preset, Result, use
+from festina.experiments._needs import needs, require_case
 from festina.experiments.race._settled import at_the_end
-from festina.experiments.race._views_networks import (
-    gated_networks,
-    gated_worlds,
-    separate_network,
-    slot_networks,
-    slots,
-    starts,
-)
-from festina.experiments.race._views_quantities import (
-    bottleneck_gap,
-    conservation_error,
-    deep_ratio_change,
-    distance_to_least_squares,
-    explained_without_coverage,
-    final_dominance,
-    lotka_volterra_error,
-    require_small_and_spread,
-    shallow_ratio_change,
-    sharpening,
-    spread_apart,
-    spread_together,
-    transient,
-    winners_entropy,
-)
+from festina.figures.panels import LINES, Page, curves, looks_of, marks_of, means
 from festina.sources import JARVIS_2025, SAXE_2022
 
-Depth = Annotated[int, Field(ge=2, le=8)]
-Probability = Annotated[float, Field(ge=0, le=1)]
-Strength = Annotated[float, Field(ge=1e-9, le=0.999)]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 SUMMARY = "simulations of the author of a secondary summary of Jarvis et al. 2025: {}"
+ENOUGH = 10  # seeds from which a distribution over seeds can be spoken of, and twice as many as there are views
+SMALL, SPREAD = 1e-4, 0.5  # a start, and a spread of it over views, from which one view has to win
+LEAST = 0.75  # of the target, where coverage is said to mislead
+SLOT_TIME = 16.0  # ln(10⁷): from 10⁻⁴ to 10⁻³ of the end, in units of 1/(difference of amplitudes)
+
+once_settled = partial(at_the_end, panel="views")
 
 
 class Views(Experiment):
     """Views of one target share it as least squares demand; only among views never seen apart does the start decide.
 
-    V views of one target each have a pathway of L layers. With probability p all are present, otherwise one at a time.
-    From decoupled weights the strength π_m of a pathway obeys
-
-        τ π̇_m = L π_m^(2−2/L) [S_m − Σ_j D_mj π_j],    S_m = p + (1−p)/V,    D_mj = p + δ_mj (1−p)/V.
-
-    For p < 1, D is positive definite and every start ends in the one non-negative least-squares solution: a race may be
-    run on the way there, but it leaves no trace. This is why seeds can give identical results to three digits, such as
+    V views of one target each have a pathway of L layers; with probability p all are present, otherwise one at a time
+    (`model/views`). For p < 1 every start ends in the one non-negative least-squares solution: a race may be run on the
+    way there, but it leaves no trace. This is why seeds can give identical results to three digits, such as
     the dominance of .379 ± .000 over ten seeds that the author of a summary of Jarvis et al. reports of simulations of
-    their own. (Its value depends on correlations that are not told, and is not judged here.) For p = 1 data do not care
-    which view does the work, and the start decides. At depth 2 the ratios of the start are kept. From depth 3 on it is
-    differences of π^(2/L−1), so that the smaller the start, the more of all goes to one view, and which one is up to
-    the seed.
+    their own. (Its value depends on correlations that are not told, and is not judged here.) For p = 1 the start
+    decides. At depth 2 its ratios are kept. From depth 3 on it is differences of π^(2/L−1), so that the smaller the
+    start, the more of all goes to one view, and which one is up to the seed.
 
     Two statements of that summary, neither of which is known to be the paper's, do not hold. One is that views in a
     single task never race: a claim that is not reproduced. The other is that strengths are Lotka–Volterra species, ṡ_m
@@ -67,127 +46,25 @@ class Views(Experiment):
     0 in a network that has learned nearly all there is.
 
     Beside it, views on orthogonal slots with answers of their own. With pathways of their own, D = I and there is no
-    competition at all. Through one hidden layer of r units, the r strongest are learned and no others; on the way they
-    compete for units even if there are enough for all.
+    competition at all. Through one hidden layer of r units (`model/bottleneck`), the r strongest are learned and no
+    others.
     """
 
     name = "race/views"
     sources = (SAXE_2022, JARVIS_2025)
-    variables = {
-        "strength": Variable("strength π of each view's pathway", ("depth", "together", "initial", "view")),
-        "loss": Variable("loss ½⟨(y − h)²⟩", ("depth", "together", "initial")),
-        "separate_strength": Variable("strength of each slot's own pathway", ("slot",)),
-        "slot_strength": Variable("how much of each slot is learned through r units", ("bottleneck", "slot")),
-    }
-    seeds = 20
-    quick = {
-        "seeds": 10,
-        "depth": (2, 3),
-        "together": (0.5, 1.0),
-        "initial": (1e-4, 1e-2),
-        "until": 250.0,
-        "records": 60,
-    }
-
-    class Config(ExperimentConfig):
-        views: int = structural(3, ge=2, le=20, help="views V of the target; also the number of slots")
-        depth: Annotated[tuple[Depth, ...], Distinct] = structural(
-            (2, 3, 4), min_length=1, help="layers L of every pathway, one or several"
-        )
-        together: Annotated[tuple[Probability, ...], Distinct] = structural(
-            (0.0, 0.5, 0.8, 1.0), min_length=1, help="probabilities p that all views are present, one or several"
-        )
-        initial: Annotated[tuple[Strength, ...], Distinct] = structural(
-            (1e-4, 1e-3, 1e-2, 1e-1), min_length=1, help="typical strengths of the pathways at t = 0, rising"
-        )
-        width: int = structural(4, ge=1, le=256, help="hidden units in every layer of a pathway")
-        spread: float = continuous(0.5, ge=1e-3, le=3, help="s.d. of the logarithm of a pathway's strength at t = 0")
-        weakest: float = continuous(
-            0.5, ge=1e-3, le=0.999, help="amplitude of the weakest slot; that of the strongest is 1"
-        )
-        until: LateDuration = continuous(2000.0, unit="τ", help="when to stop")
-        records: int = structural(120, ge=10, le=10_000, help="recordings, evenly spaced in log time")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        numbers = list(range(1, config.views + 1))
-        return {
-            "depth": list(config.depth),
-            "together": list(config.together),
-            "initial": list(config.initial),
-            "view": numbers,
-            "slot": numbers,
-            "bottleneck": numbers,
-        }
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        worlds = gated_worlds(config)
-        moments, separate = slots(config).dataset.moments, slots(config).gated.samples
-
-        def losses(networks: Any) -> Any:
-            each = jax.vmap(jax.vmap(_loss, in_axes=(0, None)))
-            return jnp.stack([each(network, worlds) for network in networks])
-
-        def rate(parameters: Any, stage: Any) -> Any:
-            def total(parameters: Any) -> Any:
-                networks, apart, linear = parameters
-                return losses(networks).sum() + separate.loss(apart) + sum(moments.loss(one) for one in linear)
-
-            return jax.tree.map(lambda slope: -slope, jax.grad(total)(parameters))
-
-        def observe(state: Any) -> dict[str, Any]:
-            networks, apart, linear = state.parameters
-            return {
-                "strength": jnp.stack([jax.vmap(jax.vmap(_strengths))(network) for network in networks]),
-                "loss": losses(networks),
-                "separate_strength": _strengths(apart),
-                "slot_strength": jnp.stack([jnp.diagonal(one.map) for one in linear]),
-            }
-
-        start = (
-            [gated_networks(config, depth, key) for depth in config.depth],
-            separate_network(config, key),
-            slot_networks(config, key),
-        )
-        return log_time_flow(config, rate, start, observe)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        from festina.precision import to_numpy
-
-        worlds = gated_worlds(config)
-        strengths, overlaps = (to_numpy(jax.vmap(part)(worlds)) for part in (_correlations, _overlaps))
-        shown = to_numpy(jax.vmap(_shown)(worlds))
-        lanes = (len(config.together), len(config.initial), config.views)
-        begin = np.broadcast_to(to_numpy(starts(config, key)), lanes)
-        moments = (
-            np.broadcast_to(strengths[:, None], lanes),
-            np.broadcast_to(overlaps[:, None], (*lanes, config.views)),
-        )
-        races = [fs.theory.views.competition(depth, *moments, begin) for depth in config.depth]
-        free = to_numpy(slots(config))
-        separate = fs.theory.views.competition(2, free.strengths, free.overlaps, begin[0, 0])
-
-        def curves(time: Any) -> dict[str, Any]:
-            strength = np.stack([race(time)["strength"] for race in races], axis=1)
-            left = 1.0 - np.einsum("tnm,...tim->...tin", shown, strength)
-            loss = 0.5 * np.einsum("tn,...tin->...ti", to_numpy(worlds.probabilities), left**2)
-            return {"strength": strength, "loss": loss, "separate_strength": separate(time)["strength"]}
-
-        return curves
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        strength = data["strength"].transpose(..., "view")
-        return {
-            function.__name__: xr.DataArray(function(strength.values), dims=strength.dims[:-1])
-            for function in (fs.measures.dominance, fs.measures.effective_number, fs.measures.coverage)
-        }
-
-    equations = (
-        Equation(
-            r"\tau \dot \pi_m = L\, \pi_m^{2 - 2/L} \Bigl[S_m - \sum_j D_{mj} \pi_j\Bigr], \quad "
-            r"S_m = p + \frac{1 - p}{V}, \quad D_{mj} = p + \delta_{mj} \frac{1 - p}{V}",
-            "Each of V views has a pathway of L layers, and learns what the others have not yet explained.",
+    arms = Panels(
+        views=Arms(
+            use(models.Views, answers="shared", weakest=1.0),
+            depth=(2, 3, 4),
+            together=(0.0, 0.5, 0.8, 1.0),
+            initial=(1e-4, 1e-3, 1e-2, 1e-1),
         ),
+        slots=Arms(use(models.Views, answers="own", depth=2, together=1.0, initial=lambda config: config.initial[0])),
+        bottleneck=Arms(models.Bottleneck, bottleneck=(1, 2, 3)),
     )
+    base = {"weakest": 0.5, "until": 2000.0, "records": 120}
+    seeds = 20
+    quick = models.Views.quick | {"seeds": 10, "depth": (2, 3), "together": (0.5, 1.0), "initial": (1e-4, 1e-2)}
     presets = (
         Preset(
             "seen apart or never",
@@ -206,144 +83,315 @@ class Views(Experiment):
     )
 
     @claims.theory(claims.below(1e-6), source=SAXE_2022)
-    def exact(self, result: Any) -> Any:
+    def exact(self, result: Result) -> np.ndarray:
         """Gated linear networks follow the race reduction at every depth, co-occurrence and start."""
-        return result.errors("strength", "loss")
+        return result.part("views").errors("strength", "loss")
 
     @claims.theory(claims.below(1e-3))
-    @at_the_end
-    def one_end(self, result: Any) -> Any:
+    @once_settled
+    def one_end(self, result: Result) -> xr.DataArray:
         """Views that are sometimes seen apart, p < 1, end in the non-negative least-squares solution from every seed
         (largest distance of a strength).
         """
-        return distance_to_least_squares(result)
+        gaps = [abs(_ends(result).sel(together=p) - _end_state(result, p).strength) for p in _apart(result)]
+        return xr.concat(gaps, "together").max(["together", "depth", "initial", "view"], skipna=False)
 
     @claims.reference(SUMMARY.format("dominance .379 ± .000 over ten seeds"), claims.below(5e-4))
-    @at_the_end
-    def identical_seeds(self, result: Any) -> Any:
+    @once_settled
+    def identical_seeds(self, result: Result) -> xr.DataArray:
         """Views that are sometimes seen apart, p < 1, have at the end a dominance that is the same for all seeds to
         three digits (s.d. over seeds).
         """
-        return spread_apart(result)
+        return _spread(_ends(result, "dominance").sel(together=_apart(result)))
 
     @claims.reference(
         SUMMARY.format("no race in a single task"),
         claims.below(5e-4),
         reason="the summary's scope: views that are never seen apart do race; see the experiment's description",
     )
-    @at_the_end
-    def never_a_race(self, result: Any) -> Any:
+    @once_settled
+    def never_a_race(self, result: Result) -> xr.DataArray:
         """Views of a single task never race, and seeds always agree (s.d. over seeds of the dominance at p = 1, from
         depth 3 on).
         """
-        return spread_together(result)
+        return _spread(_ends(result, "dominance").sel(together=_always(result), depth=_deep(result)))
 
     @claims.theory(claims.below(1e-6))
-    def ratios_kept(self, result: Any) -> Any:
+    def ratios_kept(self, result: Result) -> xr.DataArray:
         """At depth 2 views that always co-occur keep the ratios of their start (largest change of ln π_i/π_j)."""
-        return shallow_ratio_change(result)
+        return _ratio_change(result).sel(depth=_two(result)).max("initial", skipna=False)
 
     @claims.theory(claims.below(1e-6))
-    def differences_kept(self, result: Any) -> Any:
+    def differences_kept(self, result: Result) -> xr.DataArray:
         """From depth 3 on views that always co-occur keep differences of π^(2/L−1) (largest change, relative to its
         size at the start).
         """
-        return conservation_error(result)
+        strength, null = _strength(result).sel(together=_always(result)), _end_state(result, 1.0).null
+        errors = []
+        for depth in _deep(result):
+            kept = fs.theory.views.conserved(depth, strength.sel(depth=depth).values, null)
+            errors.append(np.abs(kept - kept[:, :, :1]).max(axis=(2, 3)) / np.abs(kept[:, :, 0]).max(axis=-1))
+        return xr.DataArray(np.max(errors, axis=0), dims=("run", "initial")).max("initial", skipna=False)
 
     @claims.theory(claims.above(0.8))
-    @at_the_end
-    def winner_takes_all(self, result: Any) -> Any:
+    @once_settled
+    def winner_takes_all(self, result: Result) -> xr.DataArray:
         """From the smallest start one of the views that always co-occur has nearly all at depth 3 and beyond (mean
         dominance of each depth; our threshold).
         """
-        require_small_and_spread(result)
-        return final_dominance(result).isel(initial=0)
+        _require_small_and_spread(result)
+        return _final_dominance(result).isel(initial=0)
 
     @claims.theory(claims.above(0.0))
-    @at_the_end
-    def sharpening(self, result: Any) -> Any:
+    @once_settled
+    def sharpening(self, result: Result) -> xr.DataArray:
         """The smaller the start, the more one of the views that always co-occur takes, from depth 3 on (steps of the
         mean dominance as the start shrinks).
         """
-        return sharpening(result)
+        require_case(len(result.config.initial) > 1, "several starts")
+        return -_final_dominance(result).diff("initial")
 
     @claims.theory(claims.above(0.8))
-    @at_the_end
-    def winner_by_seed(self, result: Any) -> Any:
+    @once_settled
+    def winner_by_seed(self, result: Result) -> xr.DataArray:
         """Which of the views that always co-occur wins is up to the seed (entropy of the winner, in units of that of a
         fair draw; our threshold).
         """
-        return winners_entropy(result)
+        chosen = _ends(result).sel(together=_always(result), depth=_deep(result)).isel(initial=0)
+        enough = max(ENOUGH, 2 * result.config.views)
+        if result.data.sizes["run"] < enough:
+            raise claims.Undecided(f"winners are too few to be counted; needs --seeds {enough}")
+        winners = chosen.argmax("view").transpose("depth", "run").values
+        return xr.DataArray([fs.measures.winner_entropy(row, result.config.views) for row in winners], dims="depth")
 
     @claims.theory(claims.above(0.2))
-    @at_the_end
-    def transient(self, result: Any) -> Any:
+    @once_settled
+    def transient(self, result: Result) -> xr.DataArray:
         """Deep pathways of views that are sometimes seen apart race in passing: dominance on the way exceeds that at
         the end (difference at the largest p < 1; our threshold).
         """
-        require_small_and_spread(result)
-        return transient(result)
+        _require_small_and_spread(result)
+        where = {"together": _most_apart(result), "depth": _deep(result)}
+        total, dominance = _strength(result).sum("view"), result.panel("views")["dominance"]
+        total, dominance = (part.sel(where).sortby("initial").isel(initial=0) for part in (total, dominance))
+        under_way = dominance.where(total >= 0.5 * total.isel(time=-1))
+        return (under_way.max("time") - dominance.isel(time=-1)).mean("run", skipna=False)
 
-    @claims.misprint(
-        JARVIS_2025.at("competitive Lotka–Volterra form, as a secondary summary prints it"), claims.above(0.05)
-    )
-    @at_the_end
-    def lotka_volterra(self, result: Any) -> Any:
+    @claims.misprint(JARVIS_2025.at("competitive Lotka–Volterra form"), claims.above(0.05))
+    @once_settled
+    def lotka_volterra(self, result: Result) -> xr.DataArray:
         """The Lotka–Volterra form, in which strengths keep their ratios at equal rates, fails at depth 3 and beyond
         (mean change of ln π_max/π_min from the smallest start, p = 1).
         """
-        require_small_and_spread(result)
-        return deep_ratio_change(result)
+        _require_small_and_spread(result)
+        return _ratio_change(result).sel(depth=_deep(result)).isel(initial=0).mean("run", skipna=False)
 
     @claims.theory(claims.below(1e-6))
-    def lotka_volterra_once(self, result: Any) -> Any:
+    def lotka_volterra_once(self, result: Result) -> xr.DataArray:
         """At depth 2 and p = 1, and there only, the roots √π of the strengths are Lotka–Volterra species (largest
         distance).
         """
-        return lotka_volterra_error(result)
+        strength = _strength(result).sel(depth=_two(result), together=_always(result))
+        root = (strength**0.5).transpose("time", "run", "initial", "view")
+        species = fs.theory.views.lotka_volterra(np.ones(root.shape[1:]), root.values[0])(root["time"].values)
+        return abs(root - np.asarray(species["strength"])).max(["time", "initial", "view"], skipna=False)
 
     @claims.theory(claims.above(0.75))
-    @at_the_end
-    def coverage_misleads(self, result: Any) -> Any:
+    @once_settled
+    def coverage_misleads(self, result: Result) -> xr.DataArray:
         """No view alone gets more than half of the answer in networks that have learned most of what there is (share
         of the target explained where coverage reads 0, at the largest p < 1).
         """
-        return explained_without_coverage(result)
+        together = _most_apart(result)
+        best = _end_state(result, together)
+        little = best.strength.max() <= 0.5 and best.fit @ best.strength >= LEAST
+        require_case(little, "a largest p < 1 at which views have less than half each, and most of all together")
+        explained = (1.0 - 2.0 * _ends(result, "loss")).sel(together=together)
+        unseen = _ends(result, "coverage").sel(together=together) == 0
+        return explained.where(unseen, 0.0).min(["depth", "initial"], skipna=False)
 
     @claims.theory(claims.below(1e-6))
-    def no_competition(self, result: Any) -> Any:
+    def no_competition(self, result: Result) -> np.ndarray:
         """Slots with pathways and answers of their own learn as if alone (distance from the closed form)."""
-        return result.errors("separate_strength")
+        return result.part("slots").errors("strength")
 
     @claims.theory(claims.below(1e-3))
-    def bottleneck(self, result: Any) -> Any:
+    def bottleneck(self, result: Result) -> xr.DataArray:
         """Through r hidden units the r strongest slots are learned and no other (largest distance at the end)."""
-        return bottleneck_gap(result)
+        size = np.linspace(1.0, result.config.weakest, result.config.views)
+        if result["time"].values[-1] < (needed := SLOT_TIME / min(size[-1], size[0] - size[1])):
+            enough = needs(result.config, "until", needed)
+            raise claims.Undecided(f"slots of nearly equal amplitudes need time to be told apart; {enough}")
+        learned = result.panel("bottleneck")["learned"].isel(time=-1)
+        return abs(learned - _passing(result)).max(["bottleneck", "slot"], skipna=False)
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.race._views_figure import draw
-
-        return draw(result)
-
-
-def _loss(network: Any, world: Any) -> Any:
-    return world.dataset.samples.loss(network)
-
-
-def _strengths(network: Any) -> Any:
-    """The product of the weights along each view's pathway: what is answered to the view alone."""
-    names = network.graph.inputs
-    alone = {name: jnp.eye(len(names))[:, number, None] for number, name in enumerate(names)}
-    return sum(answer[:, 0] for answer in network(alone).values())
-
-
-def _correlations(world: Any) -> Any:
-    return world.strengths
+    def figure(self, result: Result) -> Figure:
+        """Two courses; what data decide; what the start decides; ratios; slots through a bottleneck."""
+        together = sorted(result.config.together)
+        with Page(2, 3, height=4.5) as page:
+            _draw_course(page[0], result, together[-1])
+            _draw_course(page[1], result, together[max(len(together) - 2, 0)])
+            _draw_ends(page[2], result)
+            _draw_sharpening(page[3], result)
+            _draw_ratios(page[4], result)
+            _draw_slots(page[5], result)
+        return page.figure
 
 
-def _overlaps(world: Any) -> Any:
-    return world.overlaps
+def _strength(result: Result) -> xr.DataArray:
+    """Strengths of views of one target, starts rising: (run, depth, together, initial, time, view)."""
+    found = result.panel("views")["strength"].sortby("initial")
+    return found.transpose("run", "depth", "together", "initial", "time", "view")
 
 
-def _shown(world: Any) -> Any:
-    return world.inputs
+def _ends(result: Result, name: str = "strength") -> xr.DataArray:
+    """A variable of views of one target at the end, starts rising."""
+    found = result.panel("views")[name].isel(time=-1).sortby("initial")
+    return found.transpose(..., "view") if name == "strength" else found
+
+
+def _end_state(result: Result, together: float) -> fs.theory.views.EndState:
+    """Where data lead: the non-negative least-squares solution, and what they do not see."""
+    world = fs.worlds.co_occurring_views(result.config.views, together)
+    return fs.theory.views.end_state(world.strengths, world.overlaps)
+
+
+def _passing(result: Result) -> xr.DataArray:
+    """What is learned of each slot through r units."""
+    size, units = np.linspace(1.0, result.config.weakest, result.config.views), result.config.bottleneck
+    learned = [fs.theory.views.bottleneck(size, width) for width in units]
+    slots = np.arange(1, result.config.views + 1)
+    return xr.DataArray(np.stack(learned), {"bottleneck": list(units), "slot": slots}, ("bottleneck", "slot"))
+
+
+def _spread(dominance: xr.DataArray) -> xr.DataArray:
+    """The largest s.d. over seeds."""
+    if dominance.sizes["run"] < 2:
+        raise claims.Undecided("one seed has no spread; needs --seeds 2 or more")
+    return dominance.std("run", skipna=False).max(skipna=False)
+
+
+def _ratio_change(result: Result) -> xr.DataArray:
+    """The largest |Δ ln π_i/π_j| from start to end among views that always co-occur: (run, depth, initial)."""
+    strength = _strength(result).sel(together=_always(result))
+    change = xr.apply_ufunc(np.log, strength.isel(time=-1) / strength.isel(time=0))
+    return change.max("view", skipna=False) - change.min("view", skipna=False)
+
+
+def _final_dominance(result: Result) -> xr.DataArray:
+    """Mean over runs of the dominance at the end for p = 1, by depth (from 3 on) and start, smallest first."""
+    chosen = _ends(result, "dominance").sel(together=_always(result), depth=_deep(result))
+    return chosen.mean("run", skipna=False).transpose("depth", "initial")
+
+
+def _require_small_and_spread(result: Result) -> None:
+    require_case(min(result.config.initial) <= SMALL, f"a start of {SMALL:g} or smaller")
+    wide = result.config.spread >= SPREAD
+    require_case(wide, f"--spread {SPREAD:g} or more: from equal starts no view gets ahead")
+
+
+def _apart(result: Result) -> list[float]:
+    """All p < 1."""
+    found = [together for together in result.config.together if together < 1]
+    require_case(found, "p < 1 among the probabilities")
+    return found
+
+
+def _most_apart(result: Result) -> float:
+    largest = max(_apart(result))
+    require_case(largest > 0, "0 < p < 1 among the probabilities")
+    return largest
+
+
+def _always(result: Result) -> float:
+    require_case(1.0 in result.config.together, "p = 1 among the probabilities")
+    return 1.0
+
+
+def _two(result: Result) -> int:
+    require_case(2 in result.config.depth, "the depth 2 among the depths")
+    return 2
+
+
+def _deep(result: Result) -> list[int]:
+    found = [depth for depth in result.config.depth if depth >= 3]
+    require_case(found, "a depth of 3 or more")
+    return found
+
+
+def _draw_course(axis: Axes, result: Result, together: float) -> None:
+    """Strengths in the first run from the smallest start, at the smallest depth with a race: theory as lines."""
+    depth = min((depth for depth in result.config.depth if depth >= 3), default=max(result.config.depth))
+    where = {"depth": depth, "together": together, "initial": min(result.config.initial)}
+    curves(axis, result.part("views"), "strength", by="view", label=lambda x: f"view {x}", every=4, log=True, **where)
+    axis.set(xlabel="time t / τ", ylabel="strength of pathway π", ylim=(-0.04, 1.1))
+    axis.set(xlim=(1.0, result.config.until), title=f"p = {together:g}, depth {depth}")
+    axis.legend(loc="upper left", fontsize=6.5, handlelength=1.6)
+
+
+def _draw_ends(axis: Axes, result: Result) -> None:
+    """The strongest view at the end, of every seed, from the smallest start; least squares as a line."""
+    views, depths = result.config.views, result.config.depth
+    final, probability = _ends(result).isel(initial=0).max("view"), np.linspace(0.0, 1.0, 200)
+    present = probability + (1 - probability) / views
+    best = present / (present + (views - 1) * probability)
+    axis.plot(probability, best, color="0.6", lw=2.5, label="least squares")
+    for number, (depth, look) in enumerate(marks_of(depths, ms=2.6, mew=0.6, mfc="none").items()):
+        values = final.sel(depth=depth).transpose("together", "run")
+        shift = 0.022 * (number - (len(depths) - 1) / 2)
+        axis.plot(
+            np.repeat(values["together"].values + shift, values.sizes["run"]), values.values.ravel(), ls="", **look
+        )
+    axis.axhline(0.5, color="0.3", lw=0.7, ls=":")
+    axis.text(0.27, 0.51, "“covered” above ½", fontsize=6.5, va="bottom", color="0.3")
+    axis.set(xlabel="co-occurrence p of the views", ylabel="strongest view at the end", ylim=(0, 1.1))
+    axis.set_title("Every seed")
+    axis.legend(loc="lower left", fontsize=6.5)
+
+
+def _draw_sharpening(axis: Axes, result: Result) -> None:
+    """Dominance at the end of views that always co-occur, against the size of the start; what is conserved as lines."""
+    axis.set(xscale="log", xlabel="strength at the start", ylabel="dominance max π / Σπ", ylim=(0.3, 1.03))
+    axis.set_title("Always together (p = 1)")
+    if 1.0 not in result.config.together:
+        return
+    final, alike = _ends(result, "dominance").sel(together=1.0), np.ones(result.config.views)
+    first = _strength(result).isel(time=0, depth=0, together=0, initial=0)
+    shapes = (first / first["initial"]).transpose("run", "view").values
+    sizes = np.geomspace(min(result.config.initial), max(result.config.initial), 12)
+    for number, (depth, look) in enumerate(marks_of(result.config.depth, mew=0.8).items()):
+        ends = [[fs.theory.views.co_occurring_end(depth, alike, size * shape) for shape in shapes] for size in sizes]
+        line = {"color": look["color"], "ls": LINES[number % len(LINES)], "lw": 1.1}
+        axis.plot(sizes, fs.measures.dominance(np.array(ends)).mean(axis=1), **line)
+        means(axis, final["initial"], final.sel(depth=depth), label=f"L = {depth}", **look)
+    axis.legend(loc="upper right", fontsize=6.5)
+
+
+def _draw_ratios(axis: Axes, result: Result) -> None:
+    """ln π_i/π_1 at the end against the start: on the diagonal, as Lotka–Volterra species have it, or off it."""
+    axis.set(xlabel="ln π$_i$/π$_1$ at the start", ylabel="ln π$_i$/π$_1$ at the end", title="Ratios (p = 1)")
+    if 1.0 not in result.config.together:
+        return
+    logs = xr.apply_ufunc(np.log, _strength(result).isel(time=[0, -1], initial=0).sel(together=1.0))
+    ratios = (logs - logs.isel(view=0)).isel(view=slice(1, None)).transpose("time", "depth", "run", "view")
+    reach = 1.1 * float(abs(ratios.isel(time=0)).max())
+    axis.plot([-reach, reach], [-reach, reach], color="0.6", lw=2.5, label="Lotka–Volterra")
+    for depth, look in marks_of(result.config.depth, ms=2.8, mfc="none", mew=0.7).items():
+        start, end = ratios.sel(depth=depth).values.reshape(2, -1)
+        axis.plot(start, end, ls="", label=f"L = {depth}", **look)
+    axis.legend(loc="upper left", fontsize=6.5, handlelength=1.2)
+
+
+def _draw_slots(axis: Axes, result: Result) -> None:
+    """What is learned of each slot through r hidden units, and what theory says."""
+    expected, views = _passing(result), result.config.views
+    final = result.panel("bottleneck")["learned"].isel(time=-1).mean("run")
+    units, bar = expected["bottleneck"].values, 0.8 / views
+    for number, (slot, look) in enumerate(looks_of(expected["slot"].values).items()):
+        place = units + (number - (views - 1) / 2) * bar
+        fill = {"alpha": 0.55, "hatch": ("", "///", "...", "xx")[number % 4], "edgecolor": "white", "lw": 0}
+        axis.bar(place, final.sel(slot=slot), 0.9 * bar, color=look["color"], label=f"slot {slot}", **fill)
+        axis.hlines(expected.sel(slot=slot), place - bar / 2, place + bar / 2, color="k", lw=1.1)
+    axis.set(xlabel="hidden units r of all slots", ylabel="learned at the end", title="Slots and a bottleneck")
+    axis.set(xticks=units, ylim=(-0.02, 1.42), yticks=[0, 0.5, 1])
+    axis.legend(loc="upper left", fontsize=6.5, ncols=min(views, 3), columnspacing=0.8, handlelength=1.2)

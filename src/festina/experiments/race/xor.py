@@ -1,22 +1,29 @@
 """Exclusive-or in gated and in rectified networks."""
 
-from typing import Annotated, Any
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._fields import Distinct, Duration, SmallStepSize, Start
-from festina.experiments._side_by_side import side_by_side
-from festina.experiments.race._settled import longer, require_settled, theory_of
-from festina.experiments.race._small_steps import SMALL, SmallStepsConfig, scaled, small_steps
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.experiment import Arms, Equation, Experiment, Panels, Preset, Result, use
+from festina.experiments._needs import require_case
+from festina.experiments.race._settled import longer, require_settled
+from festina.figures.panels import DOTS, LINES, Page, looks_of, marks_of
+from festina.figures.style import BLUE, THEORY, VERMILLION, draw_band
 from festina.sources import LECTURE, SAXE_2022
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 EXAMPLE = "one example"
 GATINGS = (EXAMPLE, "half-planes", "classes", "always on")
 CHANCE = 0.5  # the loss of answering 0
 TINY = 1e-3  # strength of pathways that is as good as none
-ROUNDING = 1e-15  # a loss below this share of that one is none
+SMALL = 1e-2  # up to this standard deviation of its weights the start of a network is called small
 OCCUPIED = 0.156  # π₀/(Hσ²), an earlier estimate; the free growth of single units (`theory.margin.captured`) has .165
 
 
@@ -41,48 +48,15 @@ class Xor(Experiment):
 
     name = "race/xor"
     sources = (SAXE_2022, LECTURE)
-    variables = {
-        "strength": Variable("strength π of each pathway", ("example",)),
-        "loss": Variable("loss of gated networks", ("gating",)),
-        "rectified_loss": Variable("loss of rectified networks", ("scale",)),
-        "alignment": Variable("cosine of incoming weights with the nearest example", ("scale",)),
-    }
+    arms = Panels(
+        gated=Arms(use(models.GatedMargin, separation=0.0), gating=GATINGS),
+        rectified=Arms(use(models.Margin, inputs=2, separation=0.0), scale=(1e-3, 1e-2, 5e-2)),
+    )
+    base = {"width": 150, "until": 30.0, "step_size": 0.005, "records": 300}
     seeds = 10
     quick = {"seeds": 3, "records": 200, "step_size": 0.01}
-
-    class Config(SmallStepsConfig):
-        initial: Start = continuous(1e-3, scale="log", help="strength π₀ of every gated pathway at t = 0")
-        scale: Annotated[tuple[Start, ...], Distinct] = structural(
-            (1e-3, 1e-2, 5e-2), min_length=1, help="s.d. σ of a rectified network's weights at t = 0, one or several"
-        )
-        width: int = structural(150, ge=4, le=10_000, help="hidden units H of the rectified network")
-        until: Duration = structural(30.0, unit="τ", help="when to stop")
-        step_size: SmallStepSize = structural(0.005, unit="τ", help="longest step of descent")
-        records: int = structural(300, ge=10, le=10_000, help="recordings, evenly spaced")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"example": [1, 2, 3, 4], "gating": list(GATINGS), "scale": list(config.scale)}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        rectified = _rectified(config, key)
-        return side_by_side([_gated(config, rectified.times), rectified], lambda seen: seen[0] | seen[1])
-
-    def theory(self, config: Any, key: Any) -> Any:
-        courses = {name: [*pathways(data).values()] for name, data in gatings().items()}
-
-        def curves(time: Any) -> dict[str, Any]:
-            answers = {name: _course(seen, config.initial, time) for name, seen in courses.items()}
-            loss = np.stack([loss for _, loss in answers.values()], axis=-1)
-            return {"strength": answers[EXAMPLE][0], "loss": loss}
-
-        return curves
-
     equations = (
-        Equation(
-            r"\pi(t) = \frac{s/d}{1 - \bigl(1 - \frac{s}{d\,\pi_0}\bigr) e^{-2st/\tau}}, "
-            r"\qquad s = \frac{\sqrt 2}{4}, \quad d = \frac12",
-            "A pathway that is on for one example alone sees these statistics and follows a sigmoid.",
-        ),
+        *models.GatedMargin.equations,
         Equation(
             r"L = \tfrac12 \bigl(1 - \sqrt 2\, \pi\bigr)^2, \qquad \pi_0 \approx 0.16\, H \sigma^2",
             "A rectified network of H small units follows the same loss, as if its pathways had started at this π₀.",
@@ -99,45 +73,50 @@ class Xor(Experiment):
     )
 
     @claims.theory(claims.below(1e-8), source=LECTURE.at("XoR dynamics"))
-    def exact(self, result: Any) -> Any:
+    def exact(self, result: Result) -> np.ndarray:
         """A gated linear network follows the closed form under every gating (losses, and strengths of pathways for one
         example).
         """
-        return result.errors("strength", "loss")
+        gated = result.part("gated")
+        gap = abs(gated["strength"] - gated.solved["strength"])
+        strength = gap.where(gap["gating"] == EXAMPLE, 0.0).max(["time", "gating", "pathway"]).values
+        return np.maximum(strength, gated.errors("loss"))
 
     @claims.paper(
         LECTURE.at("assumptions & caveats: can approximate ReLU networks with small random weights"),
         claims.below(0.005),
     )
-    def rectified(self, result: Any) -> Any:
+    def rectified(self, result: Result) -> xr.DataArray:
         """A small rectified network follows the closed form of four pathways, one for each example, shifted in time by
         one fitted number (largest |ΔL|; our threshold, a hundredth of the loss).
         """
-        return _by_run(fits(result, _learned(result))[1])
+        return fits(result, _learned(result))[1]
 
     @claims.reference("an earlier simulation of our own, separate from this one", claims.near(OCCUPIED, 0.02))
-    def start(self, result: Any) -> Any:
+    def start(self, result: Result) -> xr.DataArray:
         """The time shift of a small rectified network is that of an effective start π₀ ≈ .156 Hσ² (fitted π₀ over Hσ²;
         free growth of single units gives .165).
         """
         smallest = _learned(result)
-        return _by_run(fits(result, smallest)[0] / (result.config.width * smallest**2))
+        return fits(result, smallest)[0] / (result.config.width * smallest**2)
 
     @claims.theory(claims.above(0.99), source=LECTURE.at("gated DLN on XoR"))
-    def aligned(self, result: Any) -> Any:
+    def aligned(self, result: Result) -> xr.DataArray:
         """Units of a small rectified network end up with the weights of pathways for one example (mean cosine, weighted
         by strength).
         """
-        return result["alignment"].sel(scale=_learned(result)).isel(time=-1)
+        return result.panel("rectified")["alignment"].sel(scale=_learned(result)).isel(time=-1)
 
     @claims.theory(claims.near(CHANCE, 1e-6))
-    def stuck(self, result: Any) -> Any:
+    def stuck(self, result: Result) -> xr.DataArray:
         """A pathway that is always on, or on for one class, sees no correlation and learns nothing (loss at the end;
         answering 0 has ½).
         """
-        if result.config.initial > TINY:
-            raise claims.NotApplicable(f"needs --initial {TINY:g} or smaller, for the loss to be that of answering 0")
-        return result["loss"].sel(gating=["classes", "always on"]).isel(time=-1, run=0)
+        tiny = result.config.initial <= TINY
+        require_case(tiny, f"--initial {TINY:g} or smaller, for the loss to be that of answering 0")
+        stuck = [gating for gating in ("classes", "always on") if gating in result.config.gating]
+        require_case(stuck, "the gating `classes` or `always on`")
+        return result.panel("gated")["loss"].sel(gating=stuck).isel(time=-1, run=0)
 
     @claims.paper(
         LECTURE.at("neural race reduction: the one which learns fastest dominates the solution"),
@@ -145,149 +124,154 @@ class Xor(Experiment):
         reason="the lecture's scope: its gates are given, and rectified units cannot keep those of half-planes; see "
         "the experiment's description",
     )
-    def fastest(self, result: Any) -> Any:
+    def fastest(self, result: Result) -> float:
         """The gating that a rectified network ends with, one pathway for each example, learns fastest (half-time of a
         network with half-planes over that of one with examples).
         """
-        return half_time(result, "half-planes") / half_time(result, EXAMPLE)
+        return _half_time(result, "half-planes") / _half_time(result, EXAMPLE)
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.race._xor_figure import draw
-
-        return draw(result)
-
-
-def gatings() -> dict[str, Any]:
-    """The examples under every gating."""
-    logic = fs.worlds.logic
-    functions = (logic.by_example, logic.by_half_plane, logic.by_class, logic.always_on)
-    return {name: function(logic.xor()) for name, function in zip(GATINGS, functions, strict=True)}
-
-
-def pathways(data: Any) -> dict[str, tuple[Any, float, float]]:
-    """What each pathway sees: the direction v of ⟨g y x⟩ = s v, the strength s, and the input variance d = vᵀ⟨g x xᵀ⟩v.
-
-    Where there is no correlation, v is the direction in which its inputs vary most.
-    """
-    seen = {}
-    for node, gate in data.gates.items():
-        inputs = gate[:, None] * data.inputs["x"]
-        cross = np.mean(data.targets["y"] * inputs, axis=0)
-        strength = float(np.linalg.norm(cross))
-        direction = cross / strength if strength > 0 else np.linalg.svd(inputs)[2][0]
-        seen[node] = direction, strength, float(np.mean((inputs @ direction) ** 2))
-    return seen
+    def figure(self, result: Result) -> Figure:
+        """Gated networks under every gating, rectified ones beside the closed form, and which gatings can be kept."""
+        with Page(2, 3, height=4.6) as page:
+            _draw_gated(page[0], result)
+            _draw_rectified(page[1], result)
+            _draw_shifted(page[2], result)
+            _draw_starts(page[3], result)
+            _draw_alignment(page[4], result)
+            _draw_sets(page[5])
+        return page.figure
 
 
-def _gated(config: Any, times: Any) -> Any:
-    """Gradient flow under all gatings at once, from decoupled weights of the same strength.
-
-    Gatings are parts of one network that share nothing but the input: each has an output node of its own.
-    """
-    data, routes = gatings(), {name: f"y{number}" for number, name in enumerate(GATINGS)}
-    seen = {output: pathways(data[name]) for name, output in routes.items()}
-    world = fs.worlds.GatedDataset(
-        data[EXAMPLE].inputs,
-        {output: data[name].targets["y"] for name, output in routes.items()},
-        {node: gate for one in data.values() for node, gate in one.gates.items()},
-    )
-    directions = [direction for direction, *_ in seen[routes[EXAMPLE]].values()]
-
-    def rate(network: Any, stage: Any) -> Any:
-        return jax.grad(lambda network: -world.samples.loss(network))(network)
-
-    def observe(state: Any) -> dict[str, Any]:
-        network = state.parameters
-        answers = network(world.inputs, world.gates)
-        losses = [0.5 * jnp.mean((world.targets[output] - answers[output]) ** 2) for output in routes.values()]
-        weights, output = network.weights, routes[EXAMPLE]
-        maps = [weights[f"{node}->{output}"] @ weights[f"x->{node}"] for node in seen[output]]
-        strengths = [mapping @ direction for mapping, direction in zip(maps, directions, strict=True)]
-        return {"strength": jnp.concatenate(strengths), "loss": jnp.stack(losses)}
-
-    return fs.learning.flow_process(rate, _decoupled(seen, config.initial), times, observe)
+def _losses(result: Result, scale: float) -> xr.DataArray:
+    """Of rectified networks from one start: (run, time)."""
+    return result.panel("rectified")["loss"].sel(scale=scale).transpose("run", "time")
 
 
-def _decoupled(seen: dict[str, Any], initial: Any) -> Any:
-    """One unit for each pathway to each output, which has the strength π₀ along the pathway's direction."""
-    routes = [f"x -> {', '.join(nodes)} -> {output}" for output, nodes in seen.items()]
-    widths = {"x": 2} | {node: 1 for output, nodes in seen.items() for node in (output, *nodes)}
-    root = jnp.sqrt(initial)
-    weights = {}
-    for output, nodes in seen.items():
-        weights |= {f"x->{node}": root * direction[None] for node, (direction, *_) in nodes.items()}
-        weights |= {f"{node}->{output}": root * jnp.ones((1, 1)) for node in nodes}
-    return fs.networks.Gated.of(fs.networks.Graph.of(*routes, widths=widths), weights)
-
-
-def _rectified(config: Any, key: Any) -> Any:
-    """One rectified network for each scale."""
-    samples = fs.worlds.logic.xor().samples
-    losses = jax.vmap(samples.loss)
-
-    def observe(networks: Any) -> dict[str, Any]:
-        return {"rectified_loss": losses(networks), "alignment": _alignment(networks.weights, samples.inputs)}
-
-    networks = scaled(fs.networks.Rectified.init(key, (2, config.width, 1), 1.0), jnp.asarray(config.scale))
-    return small_steps(config, key, networks, losses, observe)
-
-
-def _alignment(weights: Any, inputs: Any) -> Any:
-    """max_i cos(w, x_i), averaged over units with weights |w||a|."""
-    incoming, outgoing = weights
-    strength = fs.measures.activity.unit_strength(incoming, outgoing)
-    length = jnp.linalg.norm(incoming, axis=-1)
-    cosine = jnp.max(incoming @ inputs.T, axis=-1) / (length * np.linalg.norm(inputs[0]))
-    return jnp.sum(strength * cosine, axis=-1) / jnp.sum(strength, axis=-1)
-
-
-def _course(seen: list[tuple[Any, float, float]], initial: float, time: Any) -> tuple[Any, Any]:
-    """The strength of pathways that share no example, each a chain of two weights, and the loss of their network."""
-    _, strengths, variances = (np.asarray(part) for part in zip(*seen, strict=True))
-    answer = fs.theory.chain(2, strengths, np.full(len(seen), initial), input_variance=variances)(time)
-    floor = CHANCE - 0.5 * np.sum(strengths**2 / variances)
-    floor = floor if floor > ROUNDING else 0.0
-    return answer["product"], floor + np.sum(answer["loss"], axis=-1)
-
-
-def fits(result: Any, scale: float) -> tuple[Any, Any]:
+def fits(result: Result, scale: float) -> tuple[xr.DataArray, xr.DataArray]:
     """The start π₀ whose closed form lies nearest to each rectified run, and the largest |ΔL| that is left.
 
     Nearest in squares, on a fine grid of ln π₀ and between its points by a parabola.
     """
-    time = result["time"].values
-    runs = result["rectified_loss"].sel(scale=scale).transpose("time", "run").values
-    offset = np.linspace(-1.0, 1.0, 401)
-    grid = np.log(OCCUPIED * result.config.width * scale**2) + offset
+    time, runs = result["time"].values, _losses(result, scale).values.T
+    grid = np.log(OCCUPIED * result.config.width * scale**2) + np.linspace(-1.0, 1.0, 401)
     curves = fs.theory.margin.xor(np.exp(grid))(time)["loss"]
     squares = (runs**2).sum(axis=0)[:, None] - 2.0 * runs.T @ curves + (curves**2).sum(axis=0)
     best = np.clip(squares.argmin(axis=1), 1, len(grid) - 2)
     left, middle, right = (np.take_along_axis(squares, (best + k)[:, None], axis=1)[:, 0] for k in (-1, 0, 1))
     starts = np.exp(grid[best] + 0.5 * (grid[1] - grid[0]) * (left - right) / (left - 2.0 * middle + right))
-    return starts, np.abs(fs.theory.margin.xor(starts)(time)["loss"] - runs).max(axis=0)
+    gaps = np.abs(fs.theory.margin.xor(starts)(time)["loss"] - runs).max(axis=0)
+    return xr.DataArray(starts, dims="run"), xr.DataArray(gaps, dims="run")
 
 
-def half_time(result: Any, gating: str) -> Any:
+def _half_time(result: Result, gating: str) -> float:
     """When half the loss of a gated network is gone."""
-    loss = result["loss"].sel(gating=gating).isel(run=0).values
-    if loss[0] <= CHANCE / 2:
-        raise claims.NotApplicable(f"needs a smaller --initial: half of the loss with {gating} is gone at the start")
+    require_case(gating in result.config.gating, f"the gating `{gating}`")
+    loss = result.panel("gated")["loss"].sel(gating=gating).isel(run=0).values
+    above = loss[0] > CHANCE / 2
+    require_case(above, f"a smaller --initial: half of the loss with {gating} is gone at the start")
     time = fs.measures.crossing_time(result["time"].values, -loss, -CHANCE / 2)
     if not np.isfinite(time):
-        enough = longer(result, theory_of(result, "loss", gating=gating), lambda *seen: seen[-1] < CHANCE / 2)
+        exact = next(arm.model for arm in result.arms if arm.labels.get("gating") == gating).theory()
+        enough = longer(result, lambda times: exact(times)["loss"], lambda *seen: seen[-1] < CHANCE / 2)
         raise claims.Undecided(f"half of the loss with {gating} is not gone at the end; {enough}")
-    return time
+    return float(time)
 
 
-def _learned(result: Any) -> float:
+def _learned(result: Result) -> float:
     """The smallest start, from which all has been learned."""
     smallest = min(result.config.scale)
-    if smallest > SMALL:
-        raise claims.NotApplicable(f"needs a start of at most σ = {SMALL:g} among the scales")
+    require_case(smallest <= SMALL, f"a start of at most σ = {SMALL:g} among the scales")
     predicted = fs.theory.margin.xor(OCCUPIED * result.config.width * smallest**2)
-    require_settled(result, "rectified_loss", curve=lambda time: predicted(time)["loss"], scale=smallest)
+    require_settled(result, curve=lambda time: predicted(time)["loss"], panel="rectified", scale=smallest)
     return smallest
 
 
-def _by_run(values: Any) -> Any:
-    return xr.DataArray(values, dims="run")
+def _draw_gated(axis: Axes, result: Result) -> None:
+    """Closed forms as lines, gated networks as marks."""
+    gated = result.part("gated")
+    simulated, exact = (data["loss"].isel(run=0) for data in (gated.data, gated.solved))
+    time, every = result["time"].values, max(1, result["time"].size // 22)
+    for number, (gating, look) in enumerate(marks_of(result.config.gating, ms=3).items()):
+        line = {"color": look["color"], "ls": LINES[number % len(LINES)]}
+        places = slice(0 if number < 3 else max(1, every // 2), None, every)  # the two that are stuck share a line
+        axis.plot(time, exact.sel(gating=gating), **line)
+        axis.plot(time[places], simulated.sel(gating=gating)[places], ls="", **look)
+        axis.plot([], [], label=gating, **look, ls=line["ls"])
+    _frame(axis, result, "Gated networks", loc="center right", bbox_to_anchor=(1.0, 0.48), handlelength=2)
+
+
+def _frame(axis: Axes, result: Result, title: str, **legend: Any) -> None:
+    """The axes of a loss over time."""
+    axis.set(xlabel="time t / τ", ylabel="loss", title=title, ylim=(-0.02, 0.56), xlim=(0, result["time"].values[-1]))
+    axis.legend(fontsize=6.5, **{"loc": "upper right", "borderaxespad": 0.1} | legend)
+
+
+def _draw_rectified(axis: Axes, result: Result) -> None:
+    """Rectified networks as bands, the closed form from the fitted start (its geometric mean) dashed."""
+    time = result["time"].values
+    for scale, look in looks_of(result.config.scale).items():
+        draw_band(axis, time, _losses(result, scale).values, label=f"σ = {scale:g}", **look)
+        start = np.exp(np.log(fits(result, scale)[0]).mean().item())
+        axis.plot(time, fs.theory.margin.xor(start)(time)["loss"], **THEORY)
+    axis.plot([], [], **THEORY, label="closed form")
+    _frame(axis, result, "Rectified networks")
+
+
+def _draw_shifted(axis: Axes, result: Result) -> None:
+    """Every run on the clock of its own fitted start: all are one curve."""
+    rate = np.sqrt(2.0) / 2.0
+    for scale, look in looks_of(result.config.scale).items():
+        shifts = np.log(1.0 / np.sqrt(2.0) / fits(result, scale)[0] - 1.0) / rate
+        axis.plot(result["time"] - shifts, _losses(result, scale).T, lw=0.9, alpha=0.7, **look)
+        axis.plot([], [], label=f"σ = {scale:g}", **look)
+    inside = np.linspace(-8, 8, 200)
+    start = 1.0 / np.sqrt(2.0) / (1.0 + np.exp(rate * 8.0))
+    axis.plot(inside, fs.theory.margin.xor(start)(inside + 8.0)["loss"], **THEORY, label="closed form")
+    _frame(axis, result, "Every run, shifted once")
+    axis.set(xlim=(-8, 8), xlabel="(t − half-time of π) / τ")
+
+
+def _draw_starts(axis: Axes, result: Result) -> None:
+    """The fitted start over Hσ², and in the colour of errors what the shift leaves unexplained."""
+    errors = axis.twinx()
+    for scale in result.config.scale:
+        start, left = fits(result, scale)
+        spread = np.geomspace(0.88, 1.14, len(start)) if len(start) > 1 else np.ones(1)
+        axis.plot(scale * spread / 1.25, start / (result.config.width * scale**2), color=BLUE, **DOTS)
+        errors.plot(scale * spread * 1.25, left, "x", color=VERMILLION, ms=3.5, mew=0.9)
+    axis.axhline(OCCUPIED, **THEORY)
+    place = {"transform": axis.get_yaxis_transform(), "va": "top", "ha": "center"}
+    axis.text(0.32, OCCUPIED - 0.006, f"{OCCUPIED:g}", fontsize=7, **place)
+    axis.set(xscale="log", xlabel="initial s.d. σ", title="One number for the start", ylim=(0, 0.3))
+    axis.set_ylabel("fitted $π_0 / Hσ^2$  (○)", color=BLUE)
+    errors.set(yscale="log")
+    errors.set_ylabel("largest |ΔL|  (×)", color=VERMILLION)
+    errors.spines["right"].set_visible(True)
+
+
+def _draw_alignment(axis: Axes, result: Result) -> None:
+    """How far units have turned towards single examples."""
+    cosine = result.panel("rectified")["alignment"].transpose("run", "time", "scale")
+    for scale, look in looks_of(result.config.scale).items():
+        draw_band(axis, result["time"].values, cosine.sel(scale=scale).values, label=f"σ = {scale:g}", **look)
+    axis.set(xlabel="time t / τ", ylabel="cosine with example", title="Units turn to one example")
+    axis.set(xlim=(0, result["time"].values[-1]), ylim=(0.88, 1.005))
+    axis.legend(loc="lower right", fontsize=6.5)
+
+
+def _draw_sets(axis: Axes) -> None:
+    """Every set of examples a pathway could be on for: how strong it is, and whether a unit can keep it."""
+    world = fs.worlds.logic.xor()
+    every = np.asarray(list(product((False, True), repeat=4))[1:])
+    strength = np.round(np.linalg.norm((every * world.targets[:, 0]) @ world.inputs, axis=1) / 4, 6)
+    kept = {tuple(row) for row in fs.theory.margin.self_consistent_sets(world.inputs, world.targets[:, 0])}
+    size = every.sum(axis=1)
+    for number, value in sorted(set(zip(size, strength, strict=True))):
+        same = every[(size == number) & (strength == value)]
+        axis.plot(number, value, "o", color=BLUE, ms=6, mfc=BLUE if tuple(same[0]) in kept else "white")
+        axis.annotate(f"×{len(same)}", (number, value), (6, 3), textcoords="offset points", fontsize=7)
+    for label, face in (("can be kept", BLUE), ("cannot", "white")):
+        axis.plot([], [], "o", color=BLUE, ms=5, mfc=face, label=label)
+    axis.set(xlim=(0.6, 4.8), ylim=(-0.04, 0.74), xticks=[1, 2, 3, 4], xlabel="examples it is on for")
+    axis.set(ylabel="strength s", title="All 15 gatings of a unit", yticks=[0, 0.25, CHANCE])
+    axis.legend(loc="upper right", fontsize=6.5, ncols=2, columnspacing=0.8, handletextpad=0.2)

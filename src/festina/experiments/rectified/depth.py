@@ -1,17 +1,25 @@
 """Two hidden layers in a world with contexts: where the nonlinearity goes."""
 
-from typing import Any
+from __future__ import annotations
 
-import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np
-from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._fields import Start, Strength
-from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, single
+from typing import TYPE_CHECKING
+
+from festina import claims, models
+from festina._lazy import np
+from festina.experiment import Arms, Experiment, Preset, Result, use
+from festina.experiments._needs import require_case
+from festina.experiments.rectified._common import draw_course, look_of_size, more_steps, share_of_loss, steps_of
+from festina.figures.panels import Page
+from festina.figures.style import BLUE, VERMILLION, draw_band
 from festina.sources import JARVIS_2025
 
-LAYERS = (1, 2)
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 LEARNED = 0.05  # share of the first loss that may be left once the task is learned
+LOOKS = {1: {"color": BLUE, "ls": "-"}, 2: {"color": VERMILLION, "ls": (0, (5, 1.2))}}
 
 
 class Depth(Experiment):
@@ -32,50 +40,10 @@ class Depth(Experiment):
 
     name = "rectified/depth"
     sources = (JARVIS_2025,)
-    time_unit = "steps"
-    variables = {
-        "loss": Variable("mean loss"),
-        "linearity": Variable("R² of a layer as a linear map of the input", ("layer",)),
-        "strength": Variable("share of strength in units of exactly k contexts", ("layer", "size")),
-        "whole": Variable("share of strength in units that treat all objects of a context alike", ("layer",)),
-    }
+    arms = Arms(use(models.RectifiedContexts, layers=2, gates="learned"))
+    base = {"width": 420, "deviation": 6e-4, "steps": 30_000, "records": 150}
     seeds = 10
     quick = {"seeds": 2, "width": 60, "deviation": 0.01, "steps": 10_000, "records": 100}
-
-    class Config(DescentConfig):
-        contexts: int = structural(3, ge=2, le=8, help="contexts C")
-        context_scale: Strength = structural(1.0, help="size κ of the context's input")
-        width: int = structural(420, ge=4, le=10_000, help="hidden units of each layer")
-        deviation: Start = continuous(6e-4, scale="log", help="s.d. of initial weights")
-        steps: int = structural(30_000, ge=10, le=1_000_000, help="steps of gradient descent")
-        records: int = structural(150, ge=2, le=100_000, help="recordings; must divide the steps")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"layer": list(LAYERS), "size": list(range(config.contexts + 1))}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        world = fs.worlds.multitask(config.contexts, config.context_scale)
-        data = single(world.dataset)
-        sizes = (data.inputs.shape[1], config.width, config.width, data.targets.shape[1])
-        network = fs.networks.Rectified.init(key, sizes, config.deviation, np.float32)
-        loss = data.samples.loss
-
-        def observe(networks: Any) -> dict[str, Any]:
-            return _look(networks["relu"], world) | {"loss": loss(networks["relu"])}
-
-        return descend(config, key, {"relu": Learner(network, loss, config.rate * len(world.contexts))}, observe)
-
-    equations = (
-        Equation(
-            r"f(x) = W_3\, \bigl[W_2\, [W_1 x]_+\bigr]_+",
-            "Two layers of rectified units, of which the first stays nearly linear.",
-        ),
-        Equation(
-            r"R^2 = 1 - \frac{\min_{A, b} \sum |h - Ax - b|^2}{\sum |h - \bar h|^2}",
-            "How linear a layer h is: the share of its variance over all samples that a linear map of the input "
-            "explains.",
-        ),
-    )
     presets = (
         Preset(
             "small network",
@@ -90,7 +58,7 @@ class Depth(Experiment):
     )
 
     @claims.check(claims.below(LEARNED), reason="the run is too short, or its networks are too narrow")
-    def solved(self, result: Any) -> Any:
+    def solved(self, result: Result) -> xr.DataArray:
         """The network with two hidden layers has learned the task (loss at the end over that at the start)."""
         return _left(result)
 
@@ -99,7 +67,7 @@ class Depth(Experiment):
         claims.above(0.99),
         reason="our threshold: R² lies between .986 and .993 over ten runs; see the experiment's description",
     )
-    def linear_first_layer(self, result: Any) -> Any:
+    def linear_first_layer(self, result: Result) -> xr.DataArray:
         """The first of two hidden layers applies no nonlinearity: what it does is linear in the input (R² at the end;
         our threshold).
         """
@@ -111,7 +79,7 @@ class Depth(Experiment):
         reason="the source's scope: a layer that is nearly linear need not be on everywhere; see the experiment's "
         "description",
     )
-    def shared_first_layer(self, result: Any) -> Any:
+    def shared_first_layer(self, result: Result) -> xr.DataArray:
         """The first of two hidden layers is shared by all contexts (share of strength in units on in all of them; our
         threshold).
         """
@@ -120,7 +88,7 @@ class Depth(Experiment):
     @claims.paper(
         JARVIS_2025.at("effect of depth: nonlinearity and gating concentrated in deeper layers"), claims.below(0.95)
     )
-    def nonlinear_second_layer(self, result: Any) -> Any:
+    def nonlinear_second_layer(self, result: Result) -> xr.DataArray:
         """Nonlinearity and gating are in the second of two hidden layers (R² of its best linear map of the input, at
         the end; our threshold).
         """
@@ -133,7 +101,7 @@ class Depth(Experiment):
         reason="the source's scope or our measure of it: one, two and three contexts have about .3 each; see the "
         "experiment's description",
     )
-    def mixed_persists(self, result: Any) -> Any:
+    def mixed_persists(self, result: Result) -> xr.DataArray:
         """Mixed selectivity persists: most strength of the second hidden layer is in units of several contexts, not all
         (share; our threshold).
         """
@@ -145,60 +113,82 @@ class Depth(Experiment):
         reason="our reading, from networks with one hidden layer: which number of contexts leads depends on the run; "
         "see the experiment's description",
     )
-    def all_but_one(self, result: Any) -> Any:
+    def all_but_one(self, result: Result) -> xr.DataArray:
         """Units on in all contexts but one lead the second of two hidden layers, as they do in a single one (their
         share of strength less the largest other).
         """
         return lead_of_but_one(_with_several(result))
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.rectified._depth_figure import draw
-
-        return draw(result)
-
-
-def _look(network: Any, world: Any) -> dict[str, Any]:
-    """Linearity and contexts of both layers."""
-    inputs = single(world.dataset.inputs)
-    seen = []
-    for number, activity in enumerate(network.hidden(inputs)):
-        strength = fs.measures.activity.unit_strength(*network.weights[number : number + 2])
-        sets = fs.measures.activity.active_sets(activity, world.contexts)
-        seen.append(
-            {
-                "linearity": fs.measures.activity.linearity(inputs, activity),
-                "strength": fs.measures.activity.strength_by_size(sets, strength),
-                "whole": fs.measures.activity.whole_context_share(activity, world.contexts, strength),
-            }
-        )
-    return jax.tree.map(lambda *layers: jnp.stack(layers), *seen)
-
-
-def _left(result: Any) -> Any:
-    loss = result["loss"]
-    return loss.isel(time=-1) / loss.isel(time=0)
+    def figure(self, result: Result) -> Figure:
+        """Loss of every run; linearity of both layers; contexts of their units over time, and by run at the end."""
+        with Page(2, 3, height=4.3) as page:
+            loss = share_of_loss(result["loss"]).transpose("run", "time")
+            page[0].plot(steps_of(loss), loss.values.T, color="0.55", lw=0.7)
+            page[0].plot([], [], color="0.55", lw=0.7, label="each run")
+            page[0].plot(steps_of(loss), loss.mean("run"), color="k", lw=1.5, label="mean")
+            page[0].set(xlabel="steps (thousands)", ylabel="loss, share of L(0)", ylim=(0, 1.05))
+            page[0].legend(loc="upper right")
+            _draw_layers(page[1], result["linearity"])
+            page[1].set(ylabel="R² of a linear map of x", ylim=(None, 1.02))
+            page[1].legend(loc="lower right")
+            _draw_layers(page[2], result["whole"])
+            page[2].set(ylabel="strength in units with\ngates of whole contexts", ylim=(0, 1.03))
+            page[2].legend(loc="upper right")
+            contexts = result.config.contexts
+            for layer in LOOKS:
+                axis = page[2 + layer]
+                draw_course(axis, result["strength"].sel(layer=layer, size=slice(1, None)), contexts)
+                axis.set(ylabel="strength, by contexts", ylim=(0, 1.35), title=f"Layer {layer}")
+                axis.legend(loc="upper center", ncols=contexts, fontsize=6.5, columnspacing=0.8, handlelength=1.4)
+            _draw_runs(page[5], result["strength"].sel(layer=2).isel(time=-1))
+        return page.figure
 
 
-def _final(result: Any, name: str) -> Any:
+def _left(result: Result) -> xr.DataArray:
+    return share_of_loss(result["loss"]).isel(time=-1)
+
+
+def _final(result: Result, name: str) -> xr.DataArray:
     """A variable at the end of runs that have learned the task."""
     left = _left(result)
     if bool((left > LEARNED).any()):
         raise claims.Undecided(
             f"{int((left > LEARNED).sum())} of {left.size} networks have more than {LEARNED:.0%} of the loss left; "
-            f"needs more than --steps {result['time'].values[-1]:g}"
+            f"{more_steps(result)}"
         )
     return result[name].isel(time=-1)
 
 
-def _with_several(result: Any) -> Any:
+def _with_several(result: Result) -> Result:
     """The result, if all contexts but one are more than one."""
-    if result.config.contexts < 3:
-        raise claims.NotApplicable("needs three contexts or more")
+    require_case(result.config.contexts >= 3, "three contexts or more")
     return result
 
 
-def lead_of_but_one(result: Any) -> Any:
+def lead_of_but_one(result: Result) -> xr.DataArray:
     """The second layer's share of strength on exactly C − 1 contexts, less the largest share of any other number."""
     last = _final(result, "strength").sel(layer=2)
     size = result.config.contexts - 1
     return last.sel(size=size, drop=True) - last.drop_sel(size=size).max("size")
+
+
+def _draw_layers(axis: Axes, values: xr.DataArray) -> None:
+    """A number of either layer over time, the mean over runs with its standard error."""
+    for layer, look in LOOKS.items():
+        runs = values.sel(layer=layer).transpose("run", "time").values
+        draw_band(axis, steps_of(values), runs, lw=1.3, label=f"layer {layer}", **look)
+    axis.set(xlabel="steps (thousands)")
+
+
+def _draw_runs(axis: Axes, last: xr.DataArray) -> None:
+    """Each run's second layer at the end as a stacked bar."""
+    values = last.transpose("size", "run").values
+    contexts, place, bottom = len(values) - 1, np.arange(1, last.sizes["run"] + 1), np.cumsum(values, axis=0) - values
+    hatches = ("", "|||", "", "///", "xxx", "\\\\\\", "+++", "ooo", "---")
+    for size, (share, below) in enumerate(zip(values, bottom, strict=True)):
+        color = look_of_size(size)["color"] if size else "0.75"
+        look = {"color": color, "edgecolor": "white", "linewidth": 0.3, "hatch": hatches[size], "alpha": 0.85}
+        axis.bar(place, share, 0.85, bottom=below, label=f"{size} of {contexts}", **look)
+    axis.set(xlabel="run", ylabel="strength at the end", ylim=(0, 1.45), yticks=[0, 0.5, 1], xticks=place)
+    axis.set_title("Layer 2, run by run")
+    axis.legend(loc="upper center", ncols=(contexts + 2) // 2, fontsize=6.5, columnspacing=0.8, handlelength=1.4)

@@ -1,33 +1,39 @@
 """Mixed selectivity: in which contexts the units of a ReLU network are on, and what loss theory makes of it."""
 
-from typing import Annotated, Any
+from __future__ import annotations
 
-from pydantic import Field, ValidationInfo, field_validator
+from functools import partial
+from typing import TYPE_CHECKING
 
 import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._fields import Start, Strength
-from festina.experiments.rectified._pathways import DescentConfig, Learner, descend, pathways, single, small_start
-from festina.experiments.rectified._selectivity_measures import (
-    EARLY,
-    LATER,
-    everywhere_at,
-    gaps,
-    gaps_of_fits,
-    lead_of_but_one,
-    require_learned,
-    share_but_one,
-    slowness,
-    whole_course,
-    world_names,
-)
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.experiment import Arms, Equation, Experiment, Preset, Result, named, use
+from festina.experiments._needs import require_case
+from festina.experiments.rectified._common import GREYS, draw_course, draw_ends, share_of_loss, steps_of, time_to
+from festina.figures.panels import Page, looks_of, means
+from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, VERMILLION, draw_band
 from festina.sources import JARVIS_2025
 
-Count = Annotated[int, Field(ge=2, le=8)]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 EARLIER = "an earlier simulation of our own, separate from this one"
-ARMS: tuple[str, ...] = ("relu", "all but one", "single", "modular", "frozen")
+SETTLED = 0.1  # share of the initial loss at which networks are compared
+EARLY, LATER = 500, 1000  # steps: before and after units begin to switch off
+RATE = 1e-3  # with which they do
+MOST = 1_000_000  # steps that a configuration allows
+MANY = "a world of three contexts or more"
+LOOKS = {
+    "relu": {"color": BLACK, "ls": "-", "lw": 1.6, "label": "ReLU"},
+    "all-but-one": {"color": BLUE, "ls": (0, (4, 1.2)), "lw": 1.4, "label": "gated, all but one"},
+    "single": {"color": VERMILLION, "ls": (0, (6, 1, 1, 1)), "lw": 1.2, "label": "gated, single"},
+    "modular": {"color": ORANGE, "ls": (0, (1, 1)), "lw": 1.4, "label": "gated, modular"},
+    "frozen": {"color": GREEN, "ls": (0, (2, 1)), "lw": 1.2, "label": "gates frozen at start"},
+}
+gated = partial(use, models.GatedContexts, counted="in all", seen="objects", target="whole")
+rectified = partial(use, models.RectifiedContexts, layers=1)
 
 
 class Selectivity(Experiment):
@@ -37,10 +43,12 @@ class Selectivity(Experiment):
     more, in a block for the context at hand (`festina.worlds.contexts`). Descent on ½Σ|y − f(x)|² from small weights:
 
     - *relu*: the network itself;
-    - *all but one*: a gated linear network with half of the units on always and the others on in C − 1 contexts each,
+    - *all-but-one*: a gated linear network with half of the units on always and the others on in C − 1 contexts each,
       trained on one joint loss, with nothing fitted;
     - *single*: the same with units on in one context each; *modular*: these alone, without common units;
     - *frozen*: the ReLU network with its gates held at their initial values.
+
+    Sizes of the context's input other than the first are met with the most contexts only.
 
     In closed form, `festina.theory.rectified.two_phases` adds the sigmoids of the common path and of the C − 1 ones. It
     needs two effective initial strengths, which are fitted to each run (least maximal error).
@@ -58,53 +66,22 @@ class Selectivity(Experiment):
 
     name = "rectified/selectivity"
     sources = (JARVIS_2025,)
-    time_unit = "steps"
-    variables = {
-        "loss": Variable("mean loss", ("world", "arm")),
-        "strength": Variable("share of strength in units of exactly k contexts", ("world", "size")),
-        "everywhere": Variable("share of units on in all contexts", ("world",)),
-        "whole": Variable("share of strength in units that treat all objects of a context alike", ("world",)),
-    }
+    arms = Arms(
+        contexts=(3, 4, 5),
+        context_scale=(1.0, 1.35),
+        network=named(
+            relu=rectified(gates="learned"),
+            all_but_one=gated(paths="all but one", common=True),
+            single=gated(paths="single", common=True),
+            modular=gated(paths="single", common=False),
+            frozen=rectified(gates="frozen"),
+        ),
+        only=lambda config, arm: (
+            arm["context_scale"] == config.context_scale[0] or arm["contexts"] == max(config.contexts)
+        ),
+    )
     seeds = 10
-    quick = {"seeds": 2, "contexts": (3,), "context_scale": (1.0,), "width": 120}
-
-    class Config(DescentConfig):
-        width: int = structural(600, ge=12, le=10_000, help="hidden units of a network")
-        initial: Start = continuous(0.005, scale="log", help="s.d. of initial weights, times the width")
-        contexts: tuple[Count, ...] = structural((3, 4, 5, 5), min_length=1, help="contexts C of each world")
-        context_scale: tuple[Strength, ...] = structural(
-            (1.0, 1.0, 1.0, 1.35), min_length=1, help="size κ of the context's input in each world"
-        )
-
-        @field_validator("context_scale")
-        @classmethod
-        def _one_each(cls, scales: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
-            contexts = info.data.get("contexts", scales)
-            if len(scales) != len(contexts):
-                raise ValueError(f"have one value for each of the {len(contexts)} worlds")
-            if len(set(zip(contexts, scales, strict=True))) < len(scales):
-                raise ValueError("differ where the number of contexts does not")
-            return scales
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"world": world_names(config), "arm": list(ARMS), "size": list(range(max(config.contexts) + 1))}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        worlds = list(worlds_of(config))
-        learners = {
-            f"{number} {arm}": learner
-            for number, world in enumerate(worlds)
-            for arm, learner in _learners(config, fs.draws.fold_in(key, number), world).items()
-        }
-
-        def observe(networks: Any) -> dict[str, Any]:
-            losses = [learner.loss(networks[name]) for name, learner in learners.items()]
-            seen = [_look(networks[f"{number} relu"], world, config) for number, world in enumerate(worlds)]
-            together = jax.tree.map(lambda *parts: jnp.stack(parts), *seen)
-            return together | {"loss": jnp.stack(losses).reshape(len(worlds), len(ARMS))}
-
-        return descend(config, key, learners, observe)
-
+    quick = {"seeds": 2, "contexts": (3,), "context_scale": (1.0,), "width": 120, "deviation": 0.005 / 120}
     equations = (
         Equation(
             r"\pi(t) = \frac{S/D}{1 - \bigl(1 - \frac{S}{D\,\pi_0}\bigr) e^{-2St}}",
@@ -121,62 +98,62 @@ class Selectivity(Experiment):
         Preset(
             "larger weights",
             "From weights twenty times as large the plateau is short, and sharing units brings little speed.",
-            {"initial": 0.1},
+            {"deviation": 0.1 / 120},
         ),
         Preset("three to five contexts", "All worlds of the source, with 600 units in each network.", budget="full"),
     )
 
     @claims.theory(claims.below(0.02), source=JARVIS_2025.at("learning dynamics"))
-    def closed_form(self, result: Any) -> Any:
+    def closed_form(self, result: Result) -> xr.DataArray:
         """With two fitted initial strengths the closed form of common and all-but-one paths is the ReLU network's loss
         (largest gap over L(0)).
         """
-        return whole_course(result, gaps_of_fits(result, 2))
+        return gaps(result, fitted(result, 2)).sel(world=learned(result))
 
     @claims.reference(EARLIER, claims.between(0.08, 0.18), budget="full")
-    def one_start_is_not_enough(self, result: Any) -> Any:
+    def one_start_is_not_enough(self, result: Result) -> xr.DataArray:
         """With one initial strength for both kinds of path the closed form misses the ReLU network's loss by a tenth or
         more of L(0) (largest gap).
         """
-        return whole_course(result, gaps_of_fits(result, 1))
+        return gaps(result, fitted(result, 1)).sel(world=learned(result))
 
     @claims.paper(JARVIS_2025.at("proposition 4.2, with the paths of its example"), claims.below(0.045))
-    def nothing_fitted(self, result: Any) -> Any:
+    def nothing_fitted(self, result: Result) -> xr.DataArray:
         """A gated network with common and all-but-one paths has the ReLU network's loss, with nothing fitted (largest
         gap over L(0); our threshold).
         """
-        return whole_course(result, gaps(result, "all but one"))
+        return gaps(result, share(result, "all-but-one")).sel(world=learned(result))
 
     @claims.reference(EARLIER, claims.between(0.07, 0.17))
-    def single_contexts_differ(self, result: Any) -> Any:
+    def single_contexts_differ(self, result: Result) -> xr.DataArray:
         """A gated network with common and single-context paths does not have the ReLU network's loss (largest gap over
         L(0)).
         """
-        return whole_course(result, gaps(result, "single"))
+        return gaps(result, share(result, "single")).sel(world=learned(result))
 
     @claims.theory(claims.near(1.0, 0.1), source=JARVIS_2025.at("proposition 4.2"))
-    def as_fast(self, result: Any) -> Any:
+    def as_fast(self, result: Result) -> xr.DataArray:
         """The ReLU network is as fast as a gated one with common and all-but-one paths (ratio of times to a tenth of
         the loss).
         """
-        return slowness(result, "all but one")
+        return slowness(result, "all-but-one")
 
     @claims.paper(JARVIS_2025.at("why mixed selectivity wins: faster than modular alternatives"), claims.above(1.0))
-    def modular_is_slower(self, result: Any) -> Any:
+    def modular_is_slower(self, result: Result) -> xr.DataArray:
         """Modular gates, with or without a common path, learn more slowly than the ReLU network (ratio of times to a
         tenth of the loss).
         """
-        return xr.concat([slowness(result, arm) for arm in ("single", "modular")], "arm")
+        return xr.concat([slowness(result, rival) for rival in ("single", "modular")], "rival")
 
     @claims.reference(EARLIER, claims.near(1.55, 0.1))
-    def faster_than_single(self, result: Any) -> Any:
+    def faster_than_single(self, result: Result) -> xr.DataArray:
         """With three contexts, common and single-context paths take about 1.55 times as long as the ReLU network to a
         tenth of the loss.
         """
         return slowness(result, "single", world="C = 3")
 
     @claims.reference(EARLIER, claims.near(2.0, 0.15), budget="full")
-    def faster_than_modular(self, result: Any) -> Any:
+    def faster_than_modular(self, result: Result) -> xr.DataArray:
         """With three contexts, a purely modular network takes about twice as long as the ReLU network to a tenth of the
         loss.
         """
@@ -188,7 +165,7 @@ class Selectivity(Experiment):
         reason="the source's scope: it wins among gates that depend on the context alone; see the experiment's "
         "description",
     )
-    def race_winner(self, result: Any) -> Any:
+    def race_winner(self, result: Result) -> xr.DataArray:
         """No other gates learn faster than the ReLU network's (time of random gates, frozen at the start, to a tenth of
         the loss over its own).
         """
@@ -199,19 +176,19 @@ class Selectivity(Experiment):
         claims.above(0.0),
         each={"contexts": (3, 4)},
     )
-    def lead(self, result: Any, contexts: int) -> Any:
+    def lead(self, result: Result, contexts: int) -> xr.DataArray:
         """With {contexts} contexts, units on in all contexts but one lead (their share of strength less the largest
         other, at the end).
         """
         return lead_of_but_one(result, f"C = {contexts}")
 
     @claims.reference(EARLIER, claims.near(0.88, 0.05), loosely=claims.above(0.5))
-    def mixed_three(self, result: Any) -> Any:
+    def mixed_three(self, result: Result) -> xr.DataArray:
         """With three contexts .88 of the strength is in units on in two of them."""
         return share_but_one(result, "C = 3")
 
     @claims.reference(EARLIER, claims.near(0.79, 0.05), loosely=claims.above(0.5))
-    def mixed_four(self, result: Any) -> Any:
+    def mixed_four(self, result: Result) -> xr.DataArray:
         """With four contexts .79 of the strength is in units on in three of them."""
         return share_but_one(result, "C = 4")
 
@@ -221,21 +198,21 @@ class Selectivity(Experiment):
         reason="the published code has context inputs of size 1.35 there, with which it holds; see the experiment's "
         "description",
     )
-    def mixed_five(self, result: Any) -> Any:
+    def mixed_five(self, result: Result) -> xr.DataArray:
         """With five contexts, units on in four lead (their share of strength less the largest other, at the end)."""
         return lead_of_but_one(result, "C = 5")
 
     @claims.paper(
         JARVIS_2025.at("effect of more contexts, with the context inputs of the published code"), claims.above(0.0)
     )
-    def mixed_five_scaled(self, result: Any) -> Any:
+    def mixed_five_scaled(self, result: Result) -> xr.DataArray:
         """With five contexts and context inputs of size 1.35, units on in four lead (their share of strength less the
         largest other, at the end).
         """
         return lead_of_but_one(result, "C = 5, κ = 1.35")
 
     @claims.reference(EARLIER, claims.near(0.9, 0.05), budget="full")
-    def on_everywhere(self, result: Any) -> Any:
+    def on_everywhere(self, result: Result) -> xr.DataArray:
         """Early, at step 500 with three contexts, nine of ten units are on in every context."""
         return everywhere_at(result, EARLY)
 
@@ -244,7 +221,7 @@ class Selectivity(Experiment):
         claims.above(0.9),
         reason="units switch after about 600 steps, while the loss falls; see the experiment's description",
     )
-    def constant_gates(self, result: Any) -> Any:
+    def constant_gates(self, result: Result) -> xr.DataArray:
         """Gates keep while the network learns (share of units on everywhere at step 1000 over that at step 500, three
         contexts; our threshold).
         """
@@ -256,53 +233,195 @@ class Selectivity(Experiment):
         reason="the source's inference: a loss that matches does not identify the gates; see the experiment's "
         "description",
     )
-    def gates_of_contexts(self, result: Any) -> Any:
+    def gates_of_contexts(self, result: Result) -> xr.DataArray:
         """Gates depend on the context alone (share of strength in units that treat its objects alike, at the end; our
         threshold).
         """
-        require_learned(result, range(len(result.config.contexts)))
-        return result["whole"].isel(time=-1)
+        return of_relu(result, "whole").sel(world=learned(result, least=2)).isel(time=-1)
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.rectified._selectivity_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Losses, how far apart they are and how fast they fall; contexts of units over time and at the end."""
+        first, contexts = next(iter(worlds(result))), result.config.contexts[0]
+        strength = of_relu(result, "strength")
+        with Page(2, 3, height=4.7) as page:
+            _draw_losses(page[0], result, first)
+            _draw_gaps(page[1], result)
+            _draw_speeds(page[2], result)
+            draw_course(page[3], strength.sel(world=first, size=slice(1, contexts)), contexts)
+            everywhere = of_relu(result, "everywhere").sel(world=first)
+            look = {"color": "0.5", "ls": ":", "lw": 1.2, "label": f"{contexts} of {contexts}, units"}
+            draw_band(page[3], steps_of(everywhere), everywhere.transpose("run", "time").values, **look)
+            page[3].set(ylabel="strength, by contexts", ylim=(0, 1.45), title=first)
+            page[3].legend(fontsize=6, loc="upper center", ncols=2, columnspacing=0.9)
+            ends = strength.isel(time=-1).sel(size=slice(1, None))
+            draw_ends(page[4], {world: ends.sel(world=world) for world in worlds(result)})
+            page[4].set(ylim=(0, 1.3), xlabel="contexts of a unit", ylabel="strength at the end")
+            page[4].legend(fontsize=6, loc="upper left", ncols=2, columnspacing=0.9)
+            whole = of_relu(result, "whole").transpose("world", "run", "time")
+            for values, (world, look) in zip(whole, looks_of(worlds(result)).items(), strict=True):
+                draw_band(page[5], steps_of(whole), values.values, lw=1.2, label=world, **look)
+            page[5].set(xlabel="steps (thousands)", ylabel="strength in units with\ngates of whole contexts")
+            page[5].set_ylim(0, 1.02)
+            page[5].legend(fontsize=6.5, loc="upper right")
+        return page.figure
 
-        return draw(result)
+
+def worlds(result: Result) -> dict[str, tuple[int, float]]:
+    """Contexts and κ of every world, by its name."""
+    every = [(arm.labels["contexts"], arm.labels["context_scale"]) for arm in result.arms]
+    return {f"C = {c}" if scale == 1.0 else f"C = {c}, κ = {scale:g}": (c, scale) for c, scale in every}
 
 
-def worlds_of(config: Any) -> Any:
-    return map(fs.worlds.multitask, config.contexts, config.context_scale)
+def by_world(result: Result, name: str) -> xr.DataArray:
+    """A variable along the worlds there are."""
+    each = [result[name].sel(contexts=c, context_scale=scale, drop=True) for c, scale in worlds(result).values()]
+    return xr.concat(each, "world").assign_coords(world=list(worlds(result)))
 
 
-def _learners(config: Any, key: Any, world: Any) -> dict[str, Learner]:
-    """The ReLU network and its rivals in one world."""
-    contexts, half = world.context_count, config.width // 2
-    data, rate, deviation = single(world.dataset), config.rate * len(world.contexts), config.initial / config.width
-    keys = dict(zip(ARMS, fs.draws.split(key, len(ARMS)), strict=True))
-    relu = fs.networks.Rectified.init(
-        keys["relu"], (data.inputs.shape[1], config.width, data.targets.shape[1]), deviation, np.float32
-    )
-    frozen = fs.worlds.GatedDataset({"x": data.inputs}, {"y": data.targets}, relu.gates(data.inputs))
-    common, shared = fs.worlds.contexts.context_subsets(contexts, contexts), [half, *[half // contexts] * contexts]
-    rivals = {
-        "all but one": (np.concatenate([common, fs.worlds.contexts.context_subsets(contexts, contexts - 1)]), shared),
-        "single": (np.concatenate([common, fs.worlds.contexts.context_subsets(contexts, 1)]), shared),
-        "modular": (fs.worlds.contexts.context_subsets(contexts, 1), [config.width // contexts] * contexts),
+def of_relu(result: Result, name: str) -> xr.DataArray:
+    """A variable of the ReLU network's hidden layer, world by world."""
+    return by_world(result, name).sel(network="relu", layer=1, drop=True)
+
+
+def share(result: Result, network: str) -> xr.DataArray:
+    """L(t)/L(0): runs × worlds × recordings."""
+    return share_of_loss(by_world(result, "loss").sel(network=network, drop=True)).transpose("run", "world", "time")
+
+
+def gaps(result: Result, other: xr.DataArray) -> xr.DataArray:
+    """The largest gap to the ReLU network's loss at any time, as a share of L(0), for each run and world."""
+    return abs(other - share(result, "relu")).max("time")
+
+
+def fitted(result: Result, starts: int) -> xr.DataArray:
+    """The closed form L(t)/L(0) with one or two fitted initial strengths for each run and world."""
+    measured = share(result, "relu")
+    asked = [_clocked(result, *at, measured["time"].values) for at in worlds(result).values()]
+    curves = [
+        [
+            fs.theory.rectified.fitted_share(*world, tuple(curve.tolist()), starts)
+            for world, curve in zip(asked, run, strict=True)
+        ]
+        for run in measured.values
+    ]
+    return measured.copy(data=np.array(curves))
+
+
+def _clocked(result: Result, contexts: int, scale: float, steps: np.ndarray) -> tuple:
+    """What the closed form is asked for: contexts, strengths of modes, κ and times."""
+    strengths = tuple(fs.worlds.multitask(contexts).strengths.tolist())
+    return contexts, strengths, scale, tuple((steps * result.config.rate * 8 * contexts).tolist())
+
+
+def learned(result: Result, world: str | None = None, least: int = 3) -> list[str]:
+    """One world, or all of so many contexts at least; undecided unless its ReLU networks are at a tenth of their loss.
+
+    With two contexts all but one are a single one, so that claims which set these against each other do not apply.
+    """
+    chosen = [name for name, (contexts, _) in worlds(result).items() if contexts >= least] if world is None else [world]
+    require_case(chosen and set(chosen) <= set(worlds(result)), f"the world {world}" if world else MANY)
+    left = share(result, "relu").isel(time=-1).max("run")
+    for name in chosen:
+        if left.sel(world=name) > SETTLED:
+            raise claims.Undecided(_too_short(result, name))
+    return chosen
+
+
+def _too_short(result: Result, world: str) -> str:
+    """Steps by which the closed form has come down, if paths get no head start: later than networks do."""
+    config, steps = result.config, np.geomspace(result["time"].values[-1], MOST, 200)
+    curve = fs.theory.rectified.loss_share(*_clocked(result, *worlds(result)[world], steps))
+    (late,) = np.nonzero(curve(np.log([config.width * config.deviation**2])) > SETTLED)
+    after = 0 if not late.size else int(late[-1]) + 1
+    if after == 0:  # theory has come down already: networks are not as it has them
+        enough = f"more than --steps {config.steps}, or more than --width {config.width}"
+    elif after == len(steps):
+        enough = f"more than the most --steps, {MOST}"
+    else:
+        enough = f"--steps {config.records * int(np.ceil(steps[after] / config.records))}"
+    return f"a tenth of the loss is not reached with {world}; needs {enough}"
+
+
+def time_ratio(result: Result, rival: str) -> xr.DataArray:
+    """The time a rival takes to a tenth of its initial loss, over that of the ReLU network; NaN if one never does."""
+    times = time_to(SETTLED, by_world(result, "loss"))
+    return (times.sel(network=rival, drop=True) / times.sel(network="relu", drop=True)).transpose("run", "world")
+
+
+def slowness(result: Result, rival: str, world: str | None = None) -> xr.DataArray:
+    """The same for claims, of all worlds or of one."""
+    ratio = time_ratio(result, rival).sel(world=learned(result, world))
+    if ratio.isnull().any():
+        steps = f"needs more than --steps {result.config.steps}"
+        raise claims.Undecided(f"a tenth of the loss is not reached by {rival.replace('-', ' ')}; {steps}")
+    return ratio
+
+
+def share_but_one(result: Result, world: str) -> xr.DataArray:
+    """The share of strength on exactly C − 1 contexts at the end."""
+    last = of_relu(result, "strength").isel(time=-1).sel(world=learned(result, world))
+    return last.sel(size=worlds(result)[world][0] - 1, drop=True)
+
+
+def lead_of_but_one(result: Result, world: str) -> xr.DataArray:
+    """That share less the largest share of any other number of contexts."""
+    last = of_relu(result, "strength").isel(time=-1).sel(world=learned(result, world))
+    return share_but_one(result, world) - last.drop_sel(size=worlds(result)[world][0] - 1).max("size")
+
+
+def everywhere_at(result: Result, step: int) -> xr.DataArray:
+    """The share of units that are on in all of three contexts at a step."""
+    require_case("C = 3" in worlds(result), "the world C = 3")
+    seen = of_relu(result, "everywhere").sel(world="C = 3")
+    switching = f"--rate {RATE:g}, with which units switch between steps {EARLY} and {LATER}"
+    require_case(result.config.rate == RATE, switching)
+    if step > seen["time"].values[-1]:
+        raise claims.Undecided(f"units have not had the time to switch; needs --steps {LATER} or more")
+    require_case(step in seen["time"], f"a recording at step {step}")
+    return seen.sel(time=step).drop_vars("time")
+
+
+def _draw_losses(axis: Axes, result: Result, world: str) -> None:
+    """Losses of all networks in one world, and the closed form."""
+    for network, look in LOOKS.items():
+        loss = share(result, network).sel(world=world)
+        draw_band(axis, steps_of(loss), loss.values, **look)
+    closed = fitted(result, 2).sel(world=world).mean("run")
+    some = closed.isel(time=slice(None, None, max(1, closed.sizes["time"] // 30)))
+    axis.plot(steps_of(some), some, "o", ms=2.6, mfc="white", color="0.2", mew=0.7, label="closed form")
+    axis.set(xlabel="steps (thousands)", ylabel="loss, share of L(0)", ylim=(0, 1.04), title=world)
+    axis.legend(fontsize=5.8, loc="upper right", labelspacing=0.25)
+
+
+def _draw_gaps(axis: Axes, result: Result) -> None:
+    rows = {
+        "closed form,\ntwo starts": fitted(result, 2),
+        "closed form,\none start": fitted(result, 1),
+        "gated,\nall but one": share(result, "all-but-one"),
+        "gated,\nsingle": share(result, "single"),
     }
-    learners = {"relu": Learner(relu, data.samples.loss, rate)}
-    for arm, (sets, widths) in rivals.items():
-        graph, gated = pathways(world, sets, widths)
-        learners[arm] = Learner(small_start(keys[arm], graph, deviation), gated.samples.loss, rate)
-    return learners | {"frozen": Learner(relu.as_gated(), frozen.samples.loss, rate)}
+    means_of = xr.concat([gaps(result, other).mean("run") for other in rows.values()], "row")
+    for number, world in enumerate(worlds(result)):
+        place = np.arange(len(rows)) + 0.18 * (number - (len(worlds(result)) - 1) / 2)
+        look = {"marker": "osD^v"[number % 5], "color": GREYS[number % len(GREYS)], "ms": 4, "ls": "none"}
+        axis.plot(means_of.sel(world=world), place, label=world, mec="k", mew=0.5, **look)
+    axis.set(yticks=range(len(rows)), yticklabels=list(rows), xlabel="largest gap to ReLU, share of L(0)")
+    axis.set(xlim=(0, 1.1 * axis.get_xlim()[1]), ylim=(len(rows) - 0.4, -1.9))
+    axis.tick_params(axis="y", labelsize=6.5)
+    axis.xaxis.label.set_fontsize(7.5)
+    axis.legend(fontsize=6, loc="upper right", ncols=2, columnspacing=0.6, handletextpad=0.1)
 
 
-def _look(network: Any, world: Any, config: Any) -> dict[str, Any]:
-    """In which contexts the units of the ReLU network are on."""
-    activity = network.hidden(single(world.dataset.inputs))[0]
-    strength = fs.measures.activity.unit_strength(*network.weights)
-    sets = fs.measures.activity.active_sets(activity, world.contexts)
-    by_size = fs.measures.activity.strength_by_size(sets, strength)
-    return {
-        "strength": jnp.pad(by_size, (0, max(config.contexts) + 1 - len(by_size))),
-        "everywhere": jnp.mean(sets.all(axis=0).astype(np.float32)),
-        "whole": fs.measures.activity.whole_context_share(activity, world.contexts, strength),
-    }
+def _draw_speeds(axis: Axes, result: Result) -> None:
+    """How long rivals take, over the ReLU network."""
+    place = np.arange(len(worlds(result)))
+    for number, (network, mark) in enumerate(
+        {"all-but-one": "o", "single": "s", "modular": "D", "frozen": "v"}.items()
+    ):
+        look = {"color": LOOKS[network]["color"], "label": LOOKS[network]["label"], "marker": mark, "ms": 4}
+        means(axis, place + 0.08 * (number - 1.5), time_ratio(result, network), **look)
+    axis.axhline(1.0, color="0.5", lw=0.8, ls=":")
+    axis.set_xticks(place, [name.replace(", ", "\n") for name in worlds(result)], fontsize=6.8)
+    axis.set(xlim=(-0.6, len(place) - 0.4), ylim=(0, 1.55 * axis.get_ylim()[1]))
+    axis.set_ylabel(f"time to {SETTLED:g} L(0),\nover that of ReLU")
+    axis.legend(fontsize=6, loc="upper left", labelspacing=0.3)

@@ -9,7 +9,7 @@ from festina.theory.coding.analog import onset_temperatures as analog_onsets
 from festina.theory.coding.dual import Neurons, Task, class_task
 from festina.theory.coding.general import Implied, expectation_propagation, implied
 from festina.theory.coding.lazy import Lazy, kernels, lazy
-from festina.theory.coding.planted import planted
+from festina.theory.coding.planted import Even, planted
 from festina.theory.coding.prediction import Codes, Prediction, Predictor
 from festina.theory.coding.redundant import ManyExamples, Redundant, frozen, many_examples, redundant
 from festina.theory.coding.sparse import Sparse, sparse
@@ -25,6 +25,7 @@ __all__ = [
     "Analog",
     "Blocks",
     "Codes",
+    "Even",
     "Implied",
     "Lazy",
     "ManyExamples",

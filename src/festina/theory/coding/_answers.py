@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from festina.theory.coding._quadrature import Site
 from festina.theory.coding.dual import Neurons
 from festina.theory.coding.prediction import Predictor
-from festina.theory.coding.units import Site
 
 NEGLIGIBLE = 1e-13  # probability of a point, relative to the largest
 FREE = 1e-7  # precision of a readout in its free direction, relative to the prior's

@@ -15,7 +15,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp, ndtri
 
-from festina.theory.coding.units import Site, Unit, by_quadrature
+from festina.theory.coding._quadrature import Site, by_quadrature
+from festina.theory.coding.units import Unit
 
 STARTS, FEW_POINTS, POINTS = 32, 1024, 4096
 ADAPTATIONS = 3

@@ -34,6 +34,9 @@ from festina.theory.coding.prediction import (
     row_space,
 )
 
+SOLVED = 1e-8  # a gap that is larger is no solution
+LARGEST_GUESS = 1e8  # of U/s; beyond, quasi-Newton steps find their way better from below
+
 
 def onset_temperatures(
     inputs: Float[np.ndarray, "n n"], targets: Float[np.ndarray, "n outputs"], readout_variance: float
@@ -71,7 +74,7 @@ class Analog(Prediction):
 
         The last term, with U distributed as exp(−N Φ(U)), vanishes with T, when answers no longer depend on U.
         """
-        check_test_inputs(cross, diagonal, neurons, len(self.inputs))
+        cross, diagonal = check_test_inputs(cross, diagonal, neurons, self.inputs)
         covariance = self.input_covariance
         values, vectors = np.linalg.eigh(self.inputs)
         along = cross @ vectors
@@ -118,13 +121,14 @@ def analog(
     """
     check_common(temperature, readout_variance)
     inputs, targets = check_kernel(inputs, targets)
-    require(neurons >= 1, "neurons", "be at least 1", neurons)
+    require(np.ndim(neurons) == 0 and neurons >= 1, "neurons", "be at least 1", neurons)
     values, vectors = np.linalg.eigh(inputs)
     values = np.maximum(values, 0.0)
     basis = row_space(targets)
     along = vectors.T @ targets @ basis
     task = Action(values, along, temperature, readout_variance, neurons)
     inside, gap = _minimise(task)
+    require(gap < SOLVED, "temperature", "be higher for these targets: the equations could not be solved", temperature)
     outside = _idle_variance(task)
     covariance = basis @ inside @ basis.T + outside * (np.eye(len(basis)) - basis @ basis.T)
     residual = vectors @ task.residual(inside) @ basis.T
@@ -160,31 +164,35 @@ def analog_at_zero(
     """
     check_common(1.0, readout_variance)
     inputs, targets = check_kernel(inputs, targets)
-    require(depth >= 1 and int(depth) == depth, "depth", "be a whole number, at least 1", depth)
+    require(1 <= depth < np.inf and int(depth) == depth, "depth", "be a whole number, at least 1", depth)
     require(neurons > len(targets), "neurons", f"be more than the {len(targets)} examples", neurons)
     require(np.linalg.cond(inputs) < 1e12, "inputs", "be of full rank, or targets cannot be reached", "singular")
     dual = np.linalg.solve(inputs, targets)
     strengths, vectors = np.linalg.eigh(targets.T @ dual)
     depth = int(depth)
     room = (1.0 - len(targets) / neurons) * readout_variance
-    sizes = np.array([_positive_root(depth, room, readout_variance**depth * max(each, 0.0)) for each in strengths])
+    sizes = np.array([_positive_root(depth, room, readout_variance, max(each, 0.0)) for each in strengths])
     kernels = [inputs]
-    by_layer = [sizes ** (depth - layer + 1) / readout_variance ** (depth - layer) for layer in range(1, depth + 1)]
+    by_layer = [sizes * (sizes / readout_variance) ** (depth - layer) for layer in range(1, depth + 1)]
     for each in by_layer:
         kernels.append(kernels[-1] + targets @ ((vectors / each[None]) @ vectors.T) @ targets.T)
     covariance, first = ((vectors * each[None]) @ vectors.T for each in (by_layer[-1], by_layer[0]))
     residual = np.linalg.solve(first, dual.T).T
     return Analog(
         tuple(kernels[1:]), residual, targets, covariance, first, kernels[0], 0.0,
-        diagnostics={"gap": float(np.abs(sizes ** (depth + 1) - room * sizes**depth
-                                         - readout_variance**depth * np.maximum(strengths, 0.0)).max())},
+        diagnostics={"gap": float(np.abs(1.0 - room / sizes - np.maximum(strengths, 0.0)
+                                         * (readout_variance / sizes) ** depth / sizes).max())},
     )  # fmt: skip
 
 
-def _positive_root(depth: int, room: float, strength: float) -> float:
-    """u > 0 with u^{L+1} − room · u^L = strength: u = room without any strength, and more with it."""
-    top = room + strength ** (1.0 / (depth + 1)) + 1e-300
-    return _crossing(lambda u: u**depth * (u - room) - strength, room, 1.01 * top)
+def _positive_root(depth: int, room: float, variance: float, strength: float) -> float:
+    """u > 0 with u^{L+1} − room · u^L = s^L · strength: u = room without any strength, and more with it.
+
+    Solved for u/s, of which powers neither overflow nor vanish before their answer does.
+    """
+    share, rest = room / variance, strength / variance
+    top = share + rest ** (1.0 / (depth + 1)) + 1e-300
+    return variance * _crossing(lambda u: u - share - rest / u**depth, max(share, 1e-3 * top), 1.01 * top)
 
 
 @dataclass(frozen=True)
@@ -258,14 +266,34 @@ def _minimise(task: Action) -> tuple[np.ndarray, float]:
         by_factor[diagonal] *= np.exp(flat[diagonal])
         return value, by_factor
 
-    strength = max(float(np.sum(task.targets**2)), 1e-300)
-    guess = np.zeros(len(rows))
-    guess[diagonal] = 0.25 * np.log1p(strength / (task.readout_variance * max(task.values.max(), 1e-300)))
+    guess = np.linalg.cholesky(_mode_by_mode(task))[rows, columns]
+    guess[diagonal] = np.log(guess[diagonal])
     found = minimize(objective, guess, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000}).x
     polished = root(lambda flat: objective(flat)[1], found, method="hybr", tol=1e-14).x
     best = min((found, polished), key=lambda flat: float(np.abs(objective(flat)[1]).max()))
     factor = matrix(best)
-    return task.readout_variance * factor @ factor.T, float(np.abs(objective(best)[1]).max())
+    largest = max(1.0, float(np.sum(factor**2)))  # of the terms that cancel, tr U/s
+    return task.readout_variance * factor @ factor.T, float(np.abs(objective(best)[1]).max()) / largest
+
+
+def _mode_by_mode(task: Action) -> np.ndarray:
+    """About U/s: as if inputs had the same variance in all directions, in which targets in one do not meet others.
+
+    In each eigenvector of Σ_k λ_k y_k y_kᵀ, with the mean λ that its targets see, 1 − 1/u = s Σ λ y²/(λ s u + T)².
+    """
+    scaled, noise = task.readout_variance * task.values, task.temperature
+    strengths, axes = np.linalg.eigh((task.targets.T * scaled) @ task.targets)
+    strengths = np.maximum(strengths, 0.0)
+    seen = strengths / np.maximum(np.sum((task.targets @ axes) ** 2, axis=0), 1e-300)
+
+    def size(strength: float, value: float) -> float:
+        if strength == 0.0:
+            return 1.0
+        top = 2.0 + np.sqrt(2.0 * strength) / value  # where the left side is at least the right one
+        return _crossing(lambda u: (1.0 - 1.0 / u) * (value * u + noise) ** 2 - strength, 1.0, top)
+
+    sizes = np.array([size(*pair) for pair in zip(strengths.tolist(), seen.tolist(), strict=True)])
+    return (axes * np.clip(sizes, 1.0, LARGEST_GUESS)[None]) @ axes.T
 
 
 def _idle_variance(task: Action) -> float:

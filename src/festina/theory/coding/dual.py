@@ -26,16 +26,17 @@ from jaxtyping import Float, Int
 from scipy.special import logsumexp
 
 from festina.errors import require
+from festina.theory.coding._quadrature import Site
 from festina.theory.coding.prediction import check_common, row_space
-from festina.theory.coding.units import Site, Unit
+from festina.theory.coding.units import Unit
 
 SPACING = 0.6  # of the grid, in units of √s: densities of readouts are never narrower than √s
 COARSE, COARSE_TOLERANCE = 1.2, 1e-4  # on the way to the temperature: a sum on such a grid is right to 1e-6
 MARGIN = 8.5  # of the grid beyond all modes, in units of √s
-LARGEST_GRID = 500_000  # points
+LARGEST_GRID, LONGEST = 500_000, 2_000  # points in all, and along one axis
 MOST_EXAMPLES = 10_000
 TOLERANCE = 1e-10
-NEWTON_STEPS = 200
+NEWTON_STEPS, HALVINGS = 200, 15
 PATIENCE = 12  # Newton steps on the way to the temperature; if they are not enough, it was too far
 COOLING, SLOWEST = 0.85, 0.97  # ratio of neighbouring temperatures on the way down, where all goes well and at most
 SOLVED = 1e-6  # a mismatch that is larger, as a share of the targets, is no solution
@@ -94,7 +95,8 @@ def class_task(
     """A task, checked; see `Task`. Targets are given in all outputs."""
     check_common(temperature, readout_variance)
     sizes, rows = np.asarray(counts, float), np.asarray(targets, float)
-    require(sizes.ndim == 1 and bool(np.all(sizes >= 1)), "counts", "give every class an example", counts)
+    given = sizes.ndim == 1 and sizes.size > 0
+    require(given and bool(np.all(sizes >= 1)), "counts", "give every class an example", counts)
     whole = bool(np.all(np.isfinite(sizes))) and bool(np.all(sizes == np.rint(sizes)))
     require(whole, "counts", "be whole numbers of examples", counts)
     allowed = f"be at most {MOST_EXAMPLES} examples in all, for a kernel of every two of them"
@@ -220,21 +222,42 @@ def minimise(
     start: Float[np.ndarray, "classes rank"],
     tolerance: float = TOLERANCE,
     steps: int = NEWTON_STEPS,
+    within: Callable[[np.ndarray], bool] = lambda residual: True,
 ) -> tuple[Neurons, float]:
-    """The minimum of F by Newton's method with steps cut back until F falls, and the largest mismatch left."""
+    """The minimum of F by Newton's method with steps cut back until F falls, and the largest mismatch left.
+
+    Args:
+        build: the density of readouts at a residual.
+        start: t to begin with.
+        tolerance: the mismatch that is good enough, as a share of the targets.
+        steps: how many at most.
+        within: whether F is finite at a residual; everywhere, unless given.
+    """
     state = build(start)
+    size = float(np.abs(state.task.targets).max())
     for _ in range(steps):
-        gradient = (state.task.counts[:, None] * state.mismatch).reshape(-1)
-        if float(np.abs(state.mismatch).max()) < tolerance:
+        if float(np.abs(state.mismatch).max()) < tolerance * size:
             break
-        step = -np.linalg.solve(state.curvature, gradient).reshape(start.shape)
-        slope = float(gradient @ step.reshape(-1))
-        for halving in range(15):
-            trial = build(state.residual + 0.5**halving * step)
-            if trial.dual <= state.dual + 1e-4 * 0.5**halving * slope + 1e-9 * abs(state.dual):
-                break
-        state = trial
+        lower = _newton_step(build, state, within)
+        if lower is state:
+            break
+        state = lower
     return state, float(np.abs(state.mismatch).max())
+
+
+def _newton_step(
+    build: Callable[[np.ndarray], Neurons], state: Neurons, within: Callable[[np.ndarray], bool]
+) -> Neurons:
+    """The first place where F is low enough on the way back from where a step leads; the last, if there is none."""
+    gradient = (state.task.counts[:, None] * state.mismatch).reshape(-1)
+    step = -np.linalg.solve(state.curvature, gradient).reshape(state.residual.shape)
+    slope, trial = float(gradient @ step.reshape(-1)), state
+    for share in 0.5 ** np.arange(HALVINGS):
+        if within(state.residual + share * step):
+            trial = build(state.residual + share * step)
+            if trial.dual <= state.dual + 1e-4 * share * slope + 1e-9 * abs(state.dual):
+                return trial
+    return trial
 
 
 def solve(task: Task, warm: float | None = None) -> tuple[Neurons, float]:
@@ -248,15 +271,16 @@ def solve(task: Task, warm: float | None = None) -> tuple[Neurons, float]:
         max(4.0 * float(np.abs(task.targets).max()), task.temperature) if warm is None else max(warm, task.temperature)
     )
     residual, reached, ratio = task.targets / hot, np.inf, COOLING
-    tolerance = COARSE_TOLERANCE * float(np.abs(task.targets).max())
+    good = COARSE_TOLERANCE * float(np.abs(task.targets).max())
     while reached > task.temperature:
         trial = max(task.temperature, min(hot, reached * ratio))
-        state, gap = minimise(partial(neurons, task.at(trial), spacing=COARSE), residual, tolerance, PATIENCE)
-        if gap < tolerance:
+        state, gap = minimise(partial(neurons, task.at(trial), spacing=COARSE), residual, COARSE_TOLERANCE, PATIENCE)
+        if gap < good:
             residual, reached, ratio = state.residual, trial, max(COOLING, ratio**1.5)
             continue
         ratio = ratio**0.5
-        must = f"be {reached:.3g} or more for these targets: below, the solution could not be followed"
+        least = f"be {reached:.3g} or more" if reached < np.inf else f"be more than {hot:.3g}"
+        must = f"{least} for these targets and this readout variance: below, the solution could not be followed"
         require(ratio < SLOWEST, "temperature", must, task.temperature)
     state, gap = minimise(partial(neurons, task), residual)
     solved = gap < SOLVED * float(np.abs(task.targets).max())
@@ -277,9 +301,11 @@ def _grid(
     spacing = step * np.sqrt(task.readout_variance)
     ends = [(np.floor(a / spacing), np.ceil(b / spacing) + 1) for a, b in zip(low, high, strict=True)]
     shape = tuple(int(last - first) for first, last in ends)
-    must = f"be so small, next to √readout_variance, that a grid of {LARGEST_GRID} readouts holds their density"
-    needed = float(np.prod([size * step / SPACING for size in shape]))
-    require(needed <= LARGEST_GRID, "targets", must, f"such that it takes {needed:.2g} points")
+    grid = f"a grid of {LARGEST_GRID} readouts, {LONGEST} along each axis,"
+    must = f"be so small, next to √readout_variance, that {grid} holds their density"
+    sizes = [size * step / SPACING for size in shape]
+    fits = float(np.prod(sizes)) <= LARGEST_GRID and max(sizes) <= LONGEST
+    require(fits, "targets", must, f"such that it takes {' × '.join(f'{size:.2g}' for size in sizes)} points")
     axes = [np.arange(*pair) * spacing for pair in ends]
     points = np.stack([part.reshape(-1) for part in np.meshgrid(*axes, indexing="ij")], axis=1)
     return points, shape, spacing ** len(axes)

@@ -20,7 +20,9 @@ import numpy as np
 from jaxtyping import Float
 
 from festina.errors import require
-from festina.theory.coding.units import Site, Unit
+from festina.theory.coding._quadrature import WIDEST, Site
+from festina.theory.coding.prediction import check_symmetric, check_unit
+from festina.theory.coding.units import Unit
 
 TOLERANCE = 1e-9
 ROUNDS = 500
@@ -81,6 +83,7 @@ class Implied:
         self, cross: Float[np.ndarray, "inputs examples"], diagonal: Float[np.ndarray, " inputs"]
     ) -> Float[np.ndarray, "inputs outputs"]:
         """⟨f*⟩ at other inputs, from their overlaps k* with the training inputs and their own k** = |x*|²."""
+        cross, diagonal = np.asarray(cross, float), np.asarray(diagonal, float)
         state = self.preactivations
         mean = state.pull @ cross.T
         # K_0⁻¹ − K_0⁻¹ Σ K_0⁻¹ = τ − τ Σ τ: how much the factors narrow the prior
@@ -104,8 +107,11 @@ def implied(
         readouts: a of each neuron; a sample, or a few that stand for all.
         unit: φ, one of `LINEAR`, `SIGMOIDAL`, `RECTIFIED`.
     """
-    require(residual.shape[0] == len(inputs), "residual", f"have {len(inputs)} rows", residual.shape)
-    require(readouts.shape[1] == residual.shape[1], "readouts", f"have {residual.shape[1]} columns", readouts.shape)
+    residual, readouts = np.asarray(residual, float), np.asarray(readouts, float)
+    fits = residual.ndim == 2 and len(residual) == len(inputs)
+    require(fits, "residual", f"have {len(inputs)} rows", residual.shape)
+    fits = readouts.ndim == 2 and readouts.shape[1] == residual.shape[1] and len(readouts) > 0
+    require(fits, "readouts", f"have a row for each neuron and {residual.shape[1]} columns", readouts.shape)
     state = expectation_propagation(inputs, readouts @ residual.T, unit)
     answers = state.site.mean.T @ readouts / len(readouts)
     return Implied(state.second_moments.mean(axis=0), answers, readouts, state, unit)
@@ -126,8 +132,14 @@ def expectation_propagation(
         damping: the share of the old precision that is kept in every round.
     """
     require(0.0 <= damping < 1.0, "damping", "be at least 0 and less than 1", damping)
-    require(fields.ndim == 2 and fields.shape[1] == len(inputs), "fields", f"have {len(inputs)} columns", fields.shape)
-    require(bool(np.all(np.diag(inputs) > 0)), "inputs", "have a positive diagonal", np.diag(inputs).min())
+    check_unit(unit)
+    inputs, fields = check_symmetric(inputs), np.asarray(fields, float)
+    fits = fields.ndim == 2 and fields.shape[1] == len(inputs) and len(fields) > 0
+    require(fits, "fields", f"have a row for each neuron and {len(inputs)} columns", fields.shape)
+    require(bool(np.all(np.isfinite(fields))), "fields", "be finite everywhere", "NaN or infinite somewhere")
+    variances = np.diag(inputs)
+    known = bool(np.all((variances > 0) & (variances <= WIDEST)))
+    require(known, "inputs", f"have a diagonal that is positive and at most {WIDEST:g}", variances)
     precision, shift = np.zeros_like(fields), np.zeros_like(fields)
     covariance, mean = _gaussian(inputs, precision, shift)
     gap, site, cavity = np.inf, None, None

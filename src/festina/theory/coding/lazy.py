@@ -9,21 +9,32 @@ methods for deep learning" (2009), for rectified units.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float
 
 from festina import draws
 from festina.errors import require
-from festina.theory.coding.prediction import Prediction, Predictor, check_common, check_kernel, check_test_inputs
+from festina.theory.coding.prediction import (
+    Prediction,
+    Predictor,
+    check_common,
+    check_kernel,
+    check_symmetric,
+    check_test_inputs,
+    check_unit,
+)
 from festina.theory.coding.units import Unit
 
+MOST_UNEVEN = 1e15  # condition number of K_L + T
 
-def kernels(inputs: Float[np.ndarray, "n n"], unit: Unit, depth: int = 1) -> tuple[Float[np.ndarray, "n n"], ...]:
-    """K_1 … K_L of the prior, from the kernel K_0 of the inputs."""
-    require(depth >= 1 and int(depth) == depth, "depth", "be a whole number, at least 1", depth)
-    require(inputs.ndim == 2 and inputs.shape[0] == inputs.shape[1], "inputs", "be a square kernel", inputs.shape)
-    layers = [np.asarray(inputs, float)]
+
+def kernels(inputs: Any, unit: Unit, depth: int = 1) -> tuple[Float[np.ndarray, "n n"], ...]:
+    """K_1 … K_L of the prior, from the kernel K_0 of the inputs, a square matrix."""
+    require(1 <= depth < np.inf and int(depth) == depth, "depth", "be a whole number, at least 1", depth)
+    check_unit(unit)
+    layers = [check_symmetric(inputs)]
     for _ in range(int(depth)):
         variances = np.diag(layers[-1])
         layers.append(unit.kernel(variances[:, None], variances[None], layers[-1]))
@@ -49,7 +60,10 @@ def lazy(
     check_common(temperature, 1.0)
     inputs, targets = check_kernel(inputs, targets)
     layers = kernels(inputs, unit, depth)
-    residual = np.linalg.solve(layers[-1] + temperature * np.eye(len(targets)), targets)
+    noisy = layers[-1] + temperature * np.eye(len(targets))
+    solvable = bool(np.linalg.cond(noisy) < MOST_UNEVEN)
+    require(solvable, "temperature", "be larger, for a kernel of the last layer that is singular", temperature)
+    residual = np.linalg.solve(noisy, targets)
     return Lazy(layers, residual, layers[-1] @ residual, inputs, temperature, unit)
 
 
@@ -65,8 +79,8 @@ class Lazy(Prediction):
         self, cross: Float[np.ndarray, "inputs n"], diagonal: Float[np.ndarray, " inputs"], neurons: float = np.inf
     ) -> Predictor:
         """The predictor at other inputs; its variance does not depend on the width."""
-        check_test_inputs(cross, diagonal, neurons, len(self.inputs))
-        variances, other = np.diag(self.inputs), np.asarray(diagonal, float)
+        cross, other = check_test_inputs(cross, diagonal, neurons, self.inputs)
+        variances = np.diag(self.inputs)
         for _ in self.kernels:
             cross = self.unit.kernel(other[:, None], variances[None], cross)
             other = self.unit.kernel(other, other, other)

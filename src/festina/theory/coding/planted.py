@@ -1,5 +1,6 @@
 """Networks drawn from the theory, for chains to start from: what a chain from the prior may never reach."""
 
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -7,6 +8,9 @@ from jaxtyping import Array, Float
 
 from festina import draws
 from festina.errors import require
+from festina.theory.coding.redundant import Redundant
+
+SPARE = 4  # times as many neurons are drawn as are chosen from them
 
 
 @runtime_checkable
@@ -14,6 +18,30 @@ class Plantable(Protocol):
     """A prediction that can draw neurons: `Analog` of one layer, `Redundant`, `Sparse`."""
 
     def draw_neurons(self, key: Array, count: int) -> tuple[Any, Any]: ...
+
+
+@dataclass(frozen=True)
+class Even:
+    """Neurons of a redundant code, with each code in its predicted number, up to rounding.
+
+    An independent draw would be off by 1/√N, and neurons that keep their code could not mend that.
+    """
+
+    prediction: Redundant
+
+    def draw_neurons(
+        self, key: Array, count: int
+    ) -> tuple[Float[np.ndarray, "count outputs"], Float[np.ndarray, "count examples"]]:
+        """Readouts and preactivations, chosen from four times as many."""
+        codes = self.prediction.codes
+        readouts, preactivations = self.prediction.draw_neurons(key, SPARE * count)
+        nearest = np.argmin(((readouts[:, None] - codes.readouts[None]) ** 2).sum(axis=-1), axis=1)
+        limits = np.rint(count * np.cumsum(codes.weights)).astype(int)
+        wanted = np.diff(limits, prepend=0)
+        chosen = np.concatenate([np.flatnonzero(nearest == each)[:number] for each, number in enumerate(wanted)])
+        others = np.setdiff1d(np.arange(len(readouts)), chosen)  # should a rare code lack candidates
+        chosen = np.concatenate([chosen, others[: count - len(chosen)]])
+        return readouts[chosen], preactivations[chosen]
 
 
 def planted(
@@ -35,6 +63,8 @@ def planted(
         neurons: N.
         readout_variance: s.
     """
+    require(np.ndim(inputs) == 2, "inputs", "have one example a row", np.shape(inputs))
+    require(neurons >= 1 and int(neurons) == neurons, "neurons", "be a whole number, at least 1", neurons)
     examples, dimension = inputs.shape
     require(np.linalg.matrix_rank(inputs) == examples, "inputs", "be linearly independent", inputs.shape)
     for_neurons, for_prior = draws.split(key, 2)

@@ -7,6 +7,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from festina.errors import FestinaError, require
+from festina.theory.coding.units import Unit
+
+SLACK = 1e-3  # by which |x*|² may fall short of the part of it that overlaps tell: data of single precision
 
 
 class Predictor(NamedTuple):
@@ -78,19 +81,30 @@ def row_space(targets: Float[np.ndarray, "rows outputs"]) -> Float[np.ndarray, "
     return rows[:rank].T
 
 
-def check_common(temperature: float, readout_variance: float, lowest: float = 0.0) -> None:
+def check_common(temperature: Any, readout_variance: Any, lowest: float = 0.0) -> None:
     """Refuse what no theory can do."""
+    for name, value in (("temperature", temperature), ("readout_variance", readout_variance)):
+        require(np.ndim(value) == 0, name, "be one number", value)
     allowed = "be positive and finite" if lowest == 0.0 else f"be at least {lowest}, and finite"
     require(0.0 < temperature < np.inf and temperature >= lowest, "temperature", allowed, temperature)
     require(0.0 < readout_variance < np.inf, "readout_variance", "be positive and finite", readout_variance)
 
 
 def check_kernel(inputs: Any, targets: Any) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "n outputs"]]:
-    """K_0 and Y in double precision: a finite symmetric kernel without negative eigenvalues, and a row for each input.
+    """K_0 and Y in double precision: a kernel, and a finite row for each input."""
+    kernel, rows = check_symmetric(inputs), np.asarray(targets, float)
+    fits = rows.ndim == 2 and len(rows) == len(kernel) and rows.shape[1] >= 1
+    require(fits, "targets", f"have a row for each of {len(kernel)} inputs", f"of shape {rows.shape}")
+    require(bool(np.all(np.isfinite(rows))), "targets", "be finite everywhere", "NaN or infinite somewhere")
+    return kernel, rows
+
+
+def check_symmetric(inputs: Any) -> Float[np.ndarray, "n n"]:
+    """K_0 in double precision: finite, symmetric, without negative eigenvalues.
 
     What rounding has done to a kernel, in the precision it was given in, is undone.
     """
-    given, rows = np.asarray(inputs), np.asarray(targets, float)
+    given = np.asarray(inputs)
     kernel = given.astype(float)
     square = kernel.ndim == 2 and kernel.shape[0] == kernel.shape[1] and kernel.size > 0
     require(square, "inputs", "be a square kernel", f"of shape {kernel.shape}")
@@ -103,17 +117,39 @@ def check_kernel(inputs: Any, targets: Any) -> tuple[Float[np.ndarray, "n n"], F
     kernel = 0.5 * (kernel + kernel.T)
     least = float(np.linalg.eigvalsh(kernel)[0])
     require(least >= -grain * count * size, "inputs", "have no negative eigenvalue, as XXᵀ", f"one of {least:.3g}")
-    fits = rows.ndim == 2 and len(rows) == count and rows.shape[1] >= 1
-    require(fits, "targets", f"have a row for each of {count} inputs", f"of shape {rows.shape}")
-    require(bool(np.all(np.isfinite(rows))), "targets", "be finite everywhere", "NaN or infinite somewhere")
-    return kernel, rows
+    return kernel
 
 
-def check_test_inputs(cross: np.ndarray, diagonal: np.ndarray, neurons: float, examples: int) -> None:
+def check_unit(unit: Any) -> None:
+    """Refuse what is no nonlinearity of the theory, its name for instance."""
+    require(isinstance(unit, Unit), "unit", "be one of `LINEAR`, `SIGMOIDAL`, `RECTIFIED`", unit)
+
+
+def check_test_inputs(
+    cross: Any, diagonal: Any, neurons: Any, inputs: Float[np.ndarray, "n n"] | int
+) -> tuple[Float[np.ndarray, "inputs n"], Float[np.ndarray, " inputs"]]:
+    """k* and k** in double precision; ``inputs`` is K_0, or how many examples there are if they are orthonormal.
+
+    Refused are overlaps that no inputs have: k** must be at least the part of it that k* tells, k*ᵀ K_0⁻¹ k*.
+    """
+    examples = inputs if isinstance(inputs, int) else len(inputs)
     shapes = np.shape(cross), np.shape(diagonal)
     fits = len(shapes[0]) == 2 and shapes[0][1] == examples
     require(fits, "cross", f"have a row for each input and {examples} columns", f"of shape {shapes[0]}")
     require(shapes[1] == shapes[0][:1], "diagonal", f"have {shapes[0][0]} entries", f"of shape {shapes[1]}")
     for name, values in (("cross", cross), ("diagonal", diagonal)):
         require(bool(np.all(np.isfinite(values))), name, "be finite everywhere", "NaN or infinite somewhere")
-    require(neurons >= 1, "neurons", "be at least 1", neurons)
+    require(np.ndim(neurons) == 0 and neurons >= 1, "neurons", "be at least 1", neurons)
+    overlaps, norms = np.asarray(cross, float), np.asarray(diagonal, float)
+    lacking = float(np.max(_told(overlaps, inputs) - norms - SLACK * np.abs(norms), initial=0.0))
+    require(lacking <= 0.0, "diagonal", "be at least k*ᵀ K_0⁻¹ k*, as |x*|² is", f"less by {lacking:.3g}")
+    return overlaps, norms
+
+
+def _told(cross: Float[np.ndarray, "inputs n"], inputs: Float[np.ndarray, "n n"] | int) -> Float[np.ndarray, " inputs"]:
+    """k*ᵀ K_0⁻¹ k*, in the directions that training inputs clearly have."""
+    if isinstance(inputs, int):
+        return np.sum(cross**2, axis=1)
+    values, vectors = np.linalg.eigh(inputs)
+    seen = values > SLACK**2 * np.max(values)
+    return (cross @ vectors[:, seen]) ** 2 @ (1.0 / values[seen])

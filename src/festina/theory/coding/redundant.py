@@ -61,7 +61,7 @@ class Redundant(Prediction):
     def predict(
         self, cross: Float[np.ndarray, "inputs examples"], diagonal: Float[np.ndarray, " inputs"], neurons: int
     ) -> Predictor:
-        check_test_inputs(cross, diagonal, neurons, len(self.mean))
+        cross, diagonal = check_test_inputs(cross, diagonal, neurons, len(self.mean))
         return _answers.predict(self.neurons, cross, diagonal, neurons)
 
     def draw_readouts(self, key: Array, count: int) -> Float[np.ndarray, "count outputs"]:
@@ -135,8 +135,12 @@ def frozen(
     shares = np.asarray(weights, float)
     good = shares.ndim == 1 and bool(np.all(shares > 0)) and abs(shares.sum() - 1.0) < 1e-6
     require(good, "weights", "be positive and add up to 1", weights)
-    require(len(readouts) == len(shares), "readouts", f"have a row for each of {len(shares)} weights", len(readouts))
-    centres = np.asarray(readouts, float) @ task.basis
+    places, shape = np.asarray(readouts, float), (len(shares), len(task.basis))
+    require(places.shape == shape, "readouts", f"be of shape {shape}, codes by outputs", places.shape)
+    require(bool(np.all(np.isfinite(places))), "readouts", "be finite everywhere", "NaN or infinite somewhere")
+    centres = places @ task.basis
+    apart = len(np.unique(centres, axis=0)) == len(centres)
+    require(apart, "readouts", "lie apart, so that every code has readouts of its own", readouts)
     state, gap = solve(task)
     for _ in range(ROUNDS):
         state, gap = minimise(
@@ -144,6 +148,8 @@ def frozen(
             state.residual,
         )
         inside = [state.cell == each for each in range(len(shares))]
+        apart = all(bool(here.any()) for here in inside)
+        require(apart, "readouts", "lie apart, so that every code has readouts of its own", readouts)
         moved = np.stack([state.probability[here] @ state.readouts[here] for here in inside]) / shares[:, None]
         if float(np.abs(moved - centres).max()) < SETTLED:
             break
@@ -161,6 +167,8 @@ def many_examples(prediction: Redundant, weights: Float[np.ndarray, " codes"] | 
     task, codes = prediction.neurons.task, prediction.codes
     shares = codes.weights if weights is None else np.asarray(weights, float)
     require(shares.shape == codes.weights.shape, "weights", f"be one for each of {len(codes.weights)} codes", shares)
+    good = bool(np.all(shares >= 0)) and abs(shares.sum() - 1.0) < 1e-6
+    require(good, "weights", "not be negative and add up to 1", shares)
     amplitude = task.readout_variance * task.counts.sum()
     portions = task.counts / task.counts.sum()
     cut = prediction.neurons.residual.size

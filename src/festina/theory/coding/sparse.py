@@ -12,34 +12,36 @@ That h = 1, and not more in any direction, certifies a solution. What several ou
 direction do, one of them can do as well: how many there are is not fixed at this order, but their sum is.
 
 The bulk is an integral over readouts around its own maximum. Beyond, in the directions of outliers, lies a tail that is
-smaller by a factor 2^{−n}, n the number of examples for which such an outlier is silent; it is left out.
+smaller by a factor 2^{−n}, n the number of examples for which such an outlier is silent; it is left out. Where n < 7
+bulk and tail are one: the integral then reaches as far as the tail does, no neuron condenses, and should one have to,
+there is no solution of this kind.
 
 The model is that of A. van Meegen, H. Sompolinsky, "Coding schemes in neural networks learning classification tasks"
 (2024). The equations were derived independently and checked against posterior sampling.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.optimize import minimize_scalar, root
+from scipy.optimize import root
 
 from festina import draws
 from festina.errors import require
 from festina.theory.coding import _answers
-from festina.theory.coding.dual import COOLING, Neurons, Task, class_task, minimise, neurons
+from festina.theory.coding._bulk import SILENT, bulk_builder, certificate, holds, silent, tail
+from festina.theory.coding.dual import COOLING, SOLVED, Neurons, Task, class_task, minimise
 from festina.theory.coding.prediction import Codes, Prediction, Predictor, check_test_inputs
 from festina.theory.coding.redundant import draw_from
 from festina.theory.coding.units import RECTIFIED
 
-BULK = 10.0  # half-width of the grid for the bulk, in units of √s
-DIRECTIONS = 720
 ONSET_TOLERANCE = 1e-4
 SLACK = 1e-6  # by which h may exceed 1
 SEED_SIZE = 0.1  # |ā| of a new outlier, where the search for its size begins
 FAINTEST = 1e-4  # |ā| of an outlier; below it is none
+PARALLEL = 1.0 - 1e-6  # cosine from which on two outliers are one
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Sparse(Prediction):
         Outliers are those of a network of N neurons: at the examples an outlier is silent for, its preactivation is
         negative and of order 1, which at other inputs shows next to √N z̄.
         """
-        check_test_inputs(cross, diagonal, neurons, len(self.mean))
+        cross, diagonal = check_test_inputs(cross, diagonal, neurons, len(self.mean))
         return _answers.predict(self.bulk, cross, diagonal, neurons, self.outliers @ self.bulk.task.basis)
 
     def draw_readouts(self, key: Array, count: int) -> Float[np.ndarray, "count outputs"]:
@@ -88,6 +90,14 @@ class Sparse(Prediction):
         for_readouts, for_inputs = draws.split(key, 2)
         readouts = self.draw_readouts(for_readouts, count)
         return readouts, self.bulk.task.unit.draw(for_inputs, readouts @ self.residual.T)
+
+    @property
+    def bulk_variance(self) -> float:
+        """tr Cov(a) of the bulk: on the grid where targets reach, and s in each other output."""
+        mean = self.bulk.probability @ self.bulk.readouts
+        inside = self.bulk.probability @ self.bulk.readouts**2 - mean**2
+        idle = self.residual.shape[1] - len(mean)
+        return float(inside.sum() + idle * self.bulk.task.readout_variance)
 
     @property
     def _class_residual(self) -> Float[np.ndarray, "classes outputs"]:
@@ -108,22 +118,46 @@ def sparse(
         temperature: T.
         readout_variance: s.
     """
-    task = class_task(counts, targets, temperature, readout_variance, RECTIFIED)
-    require(task.targets.shape[1] <= 2, "targets", "have a rank of at most 2", task.targets.shape[1])
-    hot = max(4.0 * float(np.abs(task.targets).max()), temperature)
-    steps = 1 + int(np.ceil(np.log(hot / temperature) / -np.log(COOLING)))
-    residual, outliers = task.targets / hot, np.zeros((0, task.targets.shape[1]))
-    bulk, gap = None, np.inf
-    for each in np.geomspace(hot, temperature, steps):
+    task = _checked_task(counts, targets, temperature, readout_variance)
+    course, residual = _course(task)
+    outliers, bulk, gap = np.zeros((0, task.targets.shape[1])), None, np.inf
+    for each in course:
         bulk, outliers, gap = _condense(task.at(float(each)), residual, outliers)
+        _check_solved(bulk, outliers, gap)
         residual = bulk.residual
     assert bulk is not None
     return _sparse(bulk, outliers, gap)
 
 
-def certificate(task: Task, residual: Float[np.ndarray, "classes rank"]) -> tuple[float, Float[np.ndarray, " rank"]]:
-    """h(t) = max_u s Σ_c n_c (u·t_c)₊², and the direction u of the maximum."""
-    return _peaks(task, residual)[0]
+def _checked_task(
+    counts: Sequence[int] | np.ndarray, targets: np.ndarray, temperature: float, readout_variance: float
+) -> Task:
+    task = class_task(counts, targets, temperature, readout_variance, RECTIFIED)
+    require(task.targets.shape[1] <= 2, "targets", "have a rank of at most 2", task.targets.shape[1])
+    return task
+
+
+def _course(task: Task) -> tuple[Float[np.ndarray, " temperatures"], Float[np.ndarray, "classes rank"]]:
+    """Temperatures from a hot one down to the task's, and a residual to begin with: nearly Y/T, well within h < 1."""
+    hot = max(4.0 * float(np.abs(task.targets).max()), task.temperature)
+    steps = 1 + int(np.ceil(np.log(hot / task.temperature) / -np.log(COOLING)))
+    residual = task.targets / hot
+    wide = max(1.0, 2.0 * tail(task, residual))
+    return np.geomspace(hot, task.temperature, steps), residual / np.sqrt(wide)
+
+
+def _check_solved(bulk: Neurons, outliers: np.ndarray, gap: float) -> None:
+    """Refuse numbers that solve nothing."""
+    task = bulk.task
+    reached = f"at T = {task.temperature:.3g}"
+    solved = gap < SOLVED * float(np.abs(task.targets).max())
+    must = "be such that the equations can be followed: smaller, or at a higher temperature"
+    require(solved, "targets", must, f"such that {reached} they are off by {gap:.2g}")
+    must = "be smaller, or at a higher temperature: the density of readouts is too wide for a grid"
+    require(holds(task, bulk.residual), "targets", must, f"such that {reached} h = {tail(task, bulk.residual):.5g}")
+    least = float(np.min(silent(task, bulk.residual, outliers), initial=SILENT))
+    must = f"have {SILENT} examples or more for which an outlier is silent, or it cannot be told from the bulk"
+    require(least >= SILENT, "counts", must, f"such that there are {least:.0f} {reached}")
 
 
 def onset_temperatures(
@@ -133,12 +167,13 @@ def onset_temperatures(
     lowest: float = 0.05,
 ) -> list[float]:
     """Temperatures at which outliers appear on the way down to ``lowest``, each to a part in 10⁴."""
-    task = class_task(counts, targets, lowest, readout_variance, RECTIFIED)
-    hot = 4.0 * float(np.abs(task.targets).max())
-    residual, outliers, above = task.targets / hot, np.zeros((0, task.targets.shape[1])), hot
+    task = _checked_task(counts, targets, lowest, readout_variance)
+    course, residual = _course(task)
+    outliers, above = np.zeros((0, task.targets.shape[1])), float(course[0])
     found: list[float] = []
-    for here in np.geomspace(hot, lowest, 1 + int(np.ceil(np.log(hot / lowest) / -np.log(COOLING)))):
-        bulk, now, _ = _condense(task.at(float(here)), residual, outliers)
+    for here in course:
+        bulk, now, gap = _condense(task.at(float(here)), residual, outliers)
+        _check_solved(bulk, now, gap)
         while len(now) > len(outliers):
             above, residual, grown = _next_onset(task, residual, outliers, above, float(here))
             found += [above] * (len(grown) - len(outliers))
@@ -184,20 +219,32 @@ def _condense(task: Task, residual: np.ndarray, outliers: np.ndarray) -> tuple[N
     """Solve with the outliers there are; while h exceeds 1 somewhere, let one more condense in that direction."""
     for _ in range(2 * len(task.counts) + 2):
         bulk, outliers, gap = _solve(task, residual, outliers)
-        peaks = [(height, u) for height, u in _peaks(task, bulk.residual) if height > 1.0 + SLACK]
-        if not peaks:
+        height, direction = certificate(task, bulk.residual)
+        if height <= 1.0 + SLACK:
             return bulk, outliers, gap
-        height, direction = peaks[0]
-        outliers = np.concatenate([outliers, SEED_SIZE * direction[None]])
+        outliers = _merged(np.concatenate([outliers, SEED_SIZE * direction[None]]))
         residual = bulk.residual / np.sqrt(height)
     return bulk, outliers, gap
 
 
+def _merged(outliers: np.ndarray) -> np.ndarray:
+    """One outlier for all in one direction, which do what it does: how they share it is not fixed by the equations."""
+    kept: list[np.ndarray] = []
+    for each in outliers:
+        size = np.linalg.norm(each)
+        near = [k for k, one in enumerate(kept) if one @ each > PARALLEL * np.linalg.norm(one) * size]
+        if near:
+            kept[near[0]] = kept[near[0]] * np.sqrt(1.0 + (size / np.linalg.norm(kept[near[0]])) ** 2)
+        else:
+            kept.append(each)
+    return np.array(kept).reshape(-1, outliers.shape[1])
+
+
 def _solve(task: Task, residual: np.ndarray, outliers: np.ndarray) -> tuple[Neurons, np.ndarray, float]:
     """t and the ā_i at a given number of outliers, by a root search from where they were; the faint ones are let go."""
-    build = _bulk_builder(task)
+    build = bulk_builder(task)
     if len(outliers) == 0:
-        bulk, gap = minimise(build, residual)
+        bulk, gap = minimise(build, residual, within=partial(holds, task))
         return bulk, outliers, gap
     cut = residual.size
 
@@ -213,56 +260,7 @@ def _solve(task: Task, residual: np.ndarray, outliers: np.ndarray) -> tuple[Neur
 
     found = root(mismatch, np.concatenate([residual.reshape(-1), outliers.reshape(-1)]), method="hybr", tol=1e-12)
     here, readouts = unpack(found.x)
-    bright = np.linalg.norm(readouts, axis=1) > FAINTEST
-    if not np.all(bright):
-        return _solve(task, here, readouts[bright])
+    bright = _merged(readouts[np.linalg.norm(readouts, axis=1) > FAINTEST])
+    if len(bright) < len(readouts):
+        return _solve(task, here, bright)
     return build(here), readouts, float(np.abs(found.fun).max())
-
-
-def _bulk_builder(task: Task) -> Callable[[np.ndarray], Neurons]:
-    """The bulk at a residual, on a grid around its maximum, which is sought upwards from a = 0."""
-
-    def build(residual: np.ndarray) -> Neurons:
-        centre = np.zeros(residual.shape[1])
-        for _ in range(100):
-            site = task.unit.site(residual @ centre)
-            pull = task.readout_variance * (task.counts * site.mean) @ residual - centre
-            slope = task.readout_variance * (residual.T * (task.counts * site.variance)[None]) @ residual
-            step = np.linalg.solve(np.eye(len(centre)) - slope, pull)
-            centre = centre + step
-            if float(np.abs(step).max()) < 1e-9:
-                break
-        margin = BULK * np.sqrt(task.readout_variance)
-        return neurons(task, residual, box=(centre - margin, centre + margin))
-
-    return build
-
-
-def _peaks(task: Task, residual: np.ndarray) -> list[tuple[float, np.ndarray]]:
-    """All maxima of s Σ_c n_c (u·t_c)₊² over directions u, the highest first."""
-
-    def heights(directions: np.ndarray) -> np.ndarray:
-        return task.readout_variance * np.maximum(directions @ residual.T, 0.0) ** 2 @ task.counts
-
-    def sorted_peaks(directions: np.ndarray) -> list[tuple[float, np.ndarray]]:
-        return sorted(zip(heights(directions).tolist(), directions, strict=True), key=lambda peak: -peak[0])
-
-    def turned(angle: Any) -> np.ndarray:
-        return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-
-    if residual.shape[1] == 1:
-        return sorted_peaks(np.array([[1.0], [-1.0]]))
-    step = 2.0 * np.pi / DIRECTIONS
-    angles = np.arange(DIRECTIONS) * step
-    around = heights(turned(angles))
-    tops = angles[(around > np.roll(around, 1)) & (around >= np.roll(around, -1))]
-
-    def lowered(angle: float) -> float:
-        return -float(heights(turned(angle)[None])[0])
-
-    def top_near(angle: float) -> float:
-        limits = (angle - step, angle + step)
-        found: Any = minimize_scalar(lowered, bounds=limits, method="bounded", options={"xatol": 1e-10})
-        return float(found.x)
-
-    return sorted_peaks(turned(np.array([top_near(top) for top in tops])))

@@ -39,7 +39,7 @@ from festina.errors import FestinaError, require
 from festina.theory.coding._integral import Cloud, Weight, cloud, effective_share, normalised
 from festina.theory.coding._two_layer_answers import mean_answers
 from festina.theory.coding.dual import Neurons, Task, class_task, minimise
-from festina.theory.coding.prediction import Prediction, Predictor, check_test_inputs
+from festina.theory.coding.prediction import Prediction, Predictor, check_common, check_test_inputs
 from festina.theory.coding.units import SIGMOIDAL
 
 COOLING = 0.7  # ratio of neighbouring temperatures, at a given first layer
@@ -47,6 +47,7 @@ ROUNDS = 120
 SETTLED = 5e-4
 FIRST_SHARE, SMALLEST_SHARE = 0.5, 1e-3  # of the way from one layer's wish to the other's answer
 NEAR, MEMORY = 0.03, 7  # the mismatch at which Anderson's method takes over, and how many steps it remembers
+NOTHING = 1e-6  # what is wanted of the first layer, if it is less, has no effect on it
 SLACK = 1e-3  # by which the log evidence may fall, for the errors of integration
 FEWEST, WIDEST = 0.05, 1e-6  # share of points that must count, and largest gap of t, or a state is not to be trusted
 PLACEMENTS, FAR = 3, 0.02  # how often points are placed anew, while the residual moves by more than this share
@@ -69,18 +70,24 @@ class Blocks:
         crossed = self.excess * np.diag(other.between) + other.excess * np.diag(self.between)
         return float(pairs + counts @ (crossed + self.excess * other.excess))
 
-    def distance(self, other: "Blocks", counts: Float[np.ndarray, " classes"]) -> float:
-        """The difference relative to the other, with each class as heavy as it is."""
+    def distance(self, other: "Blocks", counts: Float[np.ndarray, " classes"], least: float = 1e-150) -> float:
+        """The difference relative to the other, or to ``least`` if that is more, with each class as heavy as it is."""
         root = np.sqrt(np.outer(counts, counts))
         change = np.sum((root * (self.between - other.between)) ** 2) + np.sum(
             counts * (self.excess - other.excess) ** 2
         )
         size = np.sum((root * other.between) ** 2) + np.sum(counts * other.excess**2)
-        return float(np.sqrt(change / max(size, 1e-300)))
+        return float(np.sqrt(change / max(size, least**2)))
 
 
 def blocks(kernel: Float[np.ndarray, "examples examples"], labels: Int[np.ndarray, " examples"]) -> Blocks:
     """The means of a measured kernel over pairs of different examples, and over examples with themselves."""
+    kernel, labels = np.asarray(kernel, float), np.asarray(labels)
+    fits = labels.ndim == 1 and labels.size > 0 and np.issubdtype(labels.dtype, np.integer) and labels.min() >= 0
+    require(fits, "labels", "be the number of a class for each example, from 0 on", labels)
+    square = kernel.shape == (len(labels), len(labels))
+    require(square, "kernel", f"have a row and a column for each of {len(labels)} examples", kernel.shape)
+    require(bool(np.all(np.isfinite(kernel))), "kernel", "be finite everywhere", "NaN or infinite somewhere")
     member = np.eye(int(labels.max()) + 1)[labels]
     counts = member.sum(axis=0)
     require(bool(np.all(counts >= 2)), "labels", "have at least two examples of every class", counts)
@@ -117,7 +124,7 @@ class TwoLayers(Prediction):
             diagonal: k** = |x*|² of each of these inputs.
         """
         task = self.neurons.task
-        check_test_inputs(cross, diagonal, 1, len(task.labels))
+        cross, diagonal = check_test_inputs(cross, diagonal, 1, len(task.labels))
         weight = _first_weight(task, self.wanted)
         points, probability, _ = _placed(weight)
         inside = mean_answers(
@@ -159,8 +166,10 @@ def two_layers(
         temperatures: T, falling.
         readout_variance: s.
     """
-    require(len(temperatures) >= 1, "temperatures", "be given", temperatures)
-    require(all(np.diff(temperatures) < 0), "temperatures", "fall", temperatures)
+    course = np.asarray(temperatures, float)
+    require(course.ndim == 1 and course.size >= 1, "temperatures", "be one after the other", temperatures)
+    require(bool(np.all(np.diff(course) < 0)), "temperatures", "fall", temperatures)
+    check_common(float(course[-1]), readout_variance)
     task = class_task(counts, targets, float(temperatures[0]), readout_variance, SIGMOIDAL)
     classes = len(task.counts)
     wanted = Blocks(np.zeros((classes, classes)), np.zeros(classes))
@@ -192,6 +201,12 @@ def second_layer(
         first: K_1; see :func:`blocks`.
     """
     task = class_task(counts, targets, temperature, readout_variance, SIGMOIDAL)
+    classes, sizes = len(task.counts), (np.shape(first.between), np.shape(first.excess))
+    fits = sizes == ((classes, classes), (classes,))
+    require(fits, "first", f"have an entry for any two of {classes} classes and an excess for each", sizes)
+    least = min(float(np.linalg.eigvalsh(first.between)[0]), float(np.min(first.excess)))
+    kernel = bool(np.all(first.excess > 0)) and least > -1e-9  # of a measured one, rounding is forgiven
+    require(kernel, "first", "be a kernel: positive excess and no negative eigenvalue", f"one of {least:.3g}")
     hot = max(2.0, temperature)
     residual, maxima, state = task.targets / hot, None, None
     for each in np.geomspace(hot, temperature, 1 + int(np.ceil(np.log(hot / temperature) / -np.log(COOLING)))):
@@ -264,7 +279,7 @@ def _both(task: Task, wanted: Blocks, residual: np.ndarray, maxima: np.ndarray |
     evidence = state.neurons.dual + log_partition - 0.5 * product
     if min(share, effective_share(state.neurons.probability)) < FEWEST or state.gap > WIDEST:
         evidence = -np.inf  # a single point that dominates an integral, or a t far off, would pass for a summit
-    mismatch = wanted.distance(state.wish, task.counts)
+    mismatch = wanted.distance(state.wish, task.counts, NOTHING)
     return replace(state, wanted=wanted, evidence=evidence, mismatch=mismatch)
 
 

@@ -9,40 +9,22 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
-from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp, owens_t
+from scipy.special import erfcx, log_ndtr, ndtr, ndtri, ndtri_exp, owens_t
 
 from festina import draws
+from festina.theory.coding._cut_normal import cut_moments
+from festina.theory.coding._quadrature import MODERATE, Site, by_quadrature
 
 STEEPNESS = np.pi / 2  # ½(1 + erf(√π z/2)) = Φ(√(π/2) z)
-NODES = np.arange(-9.0, 9.0 + 1e-9, 0.15)  # of the trapezoidal rule, which is exact to rounding for such integrands
-KNOTS = np.arange(0.0, 200.0 + 1e-9, 0.05)  # fields of a table; larger ones do not occur
+FARTHEST = 1e30  # widths above or below zero from which on a preactivation is always of one sign
+KNOTS = np.concatenate([np.arange(0.0, MODERATE, 0.05), np.geomspace(MODERATE, 1e6, 4260)])  # fields of a table
 
 Real = Float[np.ndarray, "..."]
-
-
-class Site(NamedTuple):
-    """One preactivation under a field b: all cumulants that the theory asks for, in the shape of b.
-
-    Attributes:
-        log_partition: G(b).
-        mean: G' = ⟨φ⟩.
-        variance: G'' = ⟨φ²⟩ − ⟨φ⟩².
-        preactivation: ⟨z⟩.
-        spread: ⟨z²⟩ − ⟨z⟩².
-        covariance: ⟨zφ⟩ − ⟨z⟩⟨φ⟩.
-    """
-
-    log_partition: Real
-    mean: Real
-    variance: Real
-    preactivation: Real
-    spread: Real
-    covariance: Real
 
 
 @dataclass(frozen=True)
@@ -70,37 +52,6 @@ class Unit:
     square: Callable[[Real, Real], Real]
     kernel: Callable[[Real, Real, Real], Real]
     draw: Callable[[Array, Real], Real]
-
-
-def by_quadrature(
-    function: Callable[[Any], Any], mean: Real, variance: Real, field: Real, curvature: Any = 0.0
-) -> Site:
-    """The cumulants for a bounded φ by the trapezoidal rule, exact to rounding for fields up to ±200.
-
-    Args:
-        function: φ.
-        mean: m, in the shape of the answer, as the next two.
-        variance: v.
-        field: b.
-        curvature: δ of a density ∝ N(z|m,v) exp(bφ + ½δφ²); zero unless given.
-    """
-    z = mean[..., None] + np.sqrt(variance)[..., None] * NODES
-    phi = function(z)
-    exponent = -0.5 * NODES**2 + field[..., None] * phi + 0.5 * np.asarray(curvature)[..., None] * phi**2
-    top = exponent.max(axis=-1)
-    weight = np.exp(exponent - top[..., None])
-    total = weight.sum(axis=-1)
-    weight = weight / total[..., None]
-    average, first = (weight * phi).sum(axis=-1), (weight * z).sum(axis=-1)
-    deviation, shift = phi - average[..., None], z - first[..., None]
-    return Site(
-        top + np.log(total * (NODES[1] - NODES[0]) / np.sqrt(2.0 * np.pi)),
-        average,
-        (weight * deviation**2).sum(axis=-1),
-        first,
-        (weight * shift**2).sum(axis=-1),
-        (weight * deviation * shift).sum(axis=-1),
-    )
 
 
 def gaussian_density(z: Any) -> Real:
@@ -134,14 +85,26 @@ def _sigmoidal_site(field: Real) -> Site:
     """By tables for b ≥ 0; φ(−z) = 1 − φ(z) gives G(−b) = G(b) − b and the rest."""
     size, negative = np.abs(field), field < 0
     value, mean, variance, first, spread, covariance = (table(size) for table in _sigmoidal_tables())
-    return Site(
+    return _beyond_tables(field, Site(
         np.where(negative, value - size, value),
         np.where(negative, 1.0 - mean, mean),
         variance,
         np.where(negative, -first, first),
         spread,
         covariance,
-    )
+    ))  # fmt: skip
+
+
+def _beyond_tables(field: Real, site: Site) -> Site:
+    """The same with what tables do not have: fields that are larger, and those that are no number."""
+    beyond = ~(np.abs(field) <= KNOTS[-1])
+    if not np.any(beyond):
+        return site
+    there = field[beyond]
+    exact = _sigmoidal_tilted(np.zeros_like(there), np.ones_like(there), there)
+    for part, values in zip(site, exact, strict=True):
+        part[beyond] = values
+    return site
 
 
 @cache
@@ -206,33 +169,49 @@ def _draw_sigmoidal(key: Array, field: Real) -> Real:
 def _rectified_tilted(mean: Real, variance: Real, field: Real) -> Site:
     """A mixture of z < 0, left alone, and z > 0, shifted to N(m + bv, v) and cut at 0: G(b) = log(½ + e^{b²/2}Φ(b)).
 
-    The last is for m = 0 and v = 1.
+    The last is for m = 0 and v = 1. All cumulants are sums of positive terms: those within both parts, and between.
     """
     width = np.sqrt(variance)
     height, moved = mean / width, mean / width + field * width
     log_below = log_ndtr(-height)
-    log_above = 0.5 * (moved**2 - height**2) + log_ndtr(moved)
+    negative = np.log(0.5 * erfcx(-np.minimum(moved, 0.0) / np.sqrt(2.0))) - 0.5 * height**2
+    log_above = np.where(moved < 0, negative, field * (mean + 0.5 * variance * field) + log_ndtr(moved))
     log_partition = np.logaddexp(log_below, log_above)
     above, below = np.exp(log_above - log_partition), np.exp(log_below - log_partition)
-    hazard, other = (np.exp(-0.5 * x**2 - 0.5 * np.log(2.0 * np.pi) - log_ndtr(x)) for x in (moved, -height))
-    average, square = above * width * (moved + hazard), above * variance * (1.0 + moved**2 + moved * hazard)
-    first = average + below * width * (height - other)
-    second = square + below * variance * (1.0 + height**2 - height * other)
-    return Site(log_partition, average, square - average**2, first, second - first**2, square - first * average)
+    (high, within_high), (low, within_low) = (cut_moments(np.asarray(x)) for x in (moved, -height))
+    high, low, within_high, within_low = width * high, -width * low, variance * within_high, variance * within_low
+    apart = high - low
+    return Site(
+        log_partition,
+        above * high,
+        above * (within_high + below * high**2),
+        above * high + below * low,
+        above * within_high + below * within_low + above * below * apart**2,
+        above * (within_high + below * high * apart),
+    )
+
+
+def _rectified_place(mean: Real, variance: Real) -> tuple[Real, Real]:
+    """√v, and how many of it the mean lies above zero; of no width, as far as it takes."""
+    width = np.sqrt(np.maximum(variance, 1e-300))
+    return np.asarray(width), np.asarray(np.clip(mean / width, -FARTHEST, FARTHEST))
 
 
 def _rectified_mean(mean: Real, variance: Real) -> Real:
-    width = np.sqrt(np.maximum(variance, 1e-300))
-    return np.asarray(mean * ndtr(mean / width) + width * gaussian_density(mean / width))
+    """Φ(h) ⟨z⟩ over z > 0, h = m/√v: the sum mΦ(h) + √v N(h|0,1) has no digits left far below zero."""
+    width, place = _rectified_place(mean, variance)
+    return np.asarray(np.where(place < FARTHEST, width * ndtr(place) * cut_moments(place)[0], mean))
 
 
 def _rectified_slope(mean: Real, variance: Real) -> Real:
-    return np.asarray(ndtr(mean / np.sqrt(np.maximum(variance, 1e-300))))
+    return np.asarray(ndtr(_rectified_place(mean, variance)[1]))
 
 
 def _rectified_square(mean: Real, variance: Real) -> Real:
-    width = np.sqrt(np.maximum(variance, 1e-300))
-    return np.asarray((mean**2 + variance) * ndtr(mean / width) + mean * width * gaussian_density(mean / width))
+    """Φ(h) ⟨z²⟩ over z > 0."""
+    width, place = _rectified_place(mean, variance)
+    first, spread = cut_moments(place)
+    return np.asarray(np.where(place < FARTHEST, width**2 * ndtr(place) * (first**2 + spread), mean**2))
 
 
 def _rectified_kernel(one: Real, other: Real, covariance: Real) -> Real:

@@ -1,0 +1,52 @@
+"""Codes of sigmoidal neurons: which classes each is on for in the recordings of chains, and in theory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import festina as fs
+from festina._lazy import np
+from festina.claims import NotApplicable
+from festina.models._wide import ON
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from festina.models._wide import WideNetwork
+    from festina.theory.coding import Codes, Prediction
+
+FEW = 0.01  # share of neurons below which a code counts as empty
+
+
+def codes_of(late: xr.Dataset) -> np.ndarray:
+    """The code of each neuron in each recording: (run, time, neuron)."""
+    return fs.measures.code_numbers(late["activity"].transpose("run", "time", "neuron", "class").values > ON)
+
+
+def shares_of(late: xr.Dataset) -> np.ndarray:
+    """The share of neurons with each code, over all recordings: (run, 2^classes)."""
+    return np.stack([fs.measures.code_shares(codes, late.sizes["class"]) for codes in codes_of(late)])
+
+
+def turnover(late: xr.Dataset) -> np.ndarray:
+    """The share of neurons with different codes first and last, over that of codes drawn anew, by run."""
+    codes, shares = codes_of(late), shares_of(late)
+    if np.any(shares == 1.0):
+        raise NotApplicable("needs neurons with different codes")
+    return 1.0 - fs.measures.persistence(codes[:, 0], codes[:, -1], shares)
+
+
+def weights_of(codes: Codes) -> np.ndarray:
+    """The share of each code in a theory at low temperature, where readouts alone tell the code: (2^classes,)."""
+    return np.bincount(fs.measures.code_numbers(codes.subsets), codes.weights, 2 ** codes.subsets.shape[1])
+
+
+def at_own_shares(late: xr.Dataset, network: WideNetwork, temperature: float) -> Prediction:
+    """Theory at the shares of codes that one network has, over recordings of its activity and readouts."""
+    codes = fs.measures.code_numbers(late["activity"].transpose("time", "neuron", "class").values > ON)
+    readout = late["readout"].transpose("time", "neuron", "output").values
+    shares = fs.measures.code_shares(codes, len(network.counts))
+    held = np.flatnonzero(shares > FEW)
+    centres = np.stack([readout[codes == each].mean(axis=0) for each in held])
+    settings = network.counts, network.world().class_targets, temperature, network.readout_variance
+    return fs.theory.coding.frozen(*settings, centres, shares[held] / shares[held].sum())

@@ -1,0 +1,106 @@
+"""What is known exactly of the networks of `linear/depth`: chains, straight lines, a reduction, and sigmoids."""
+
+from functools import reduce
+from typing import Any
+
+from festina._lazy import np
+from festina.experiments.linear._depth_networks import Network
+
+
+def straight_lines(depth: int, strength: Any, starts: Any, time: Any) -> Any:
+    """z(t) with τż = |z|^(2−2/D) (s − z), of shape (time, start); one s for each start, or for all.
+
+    From real starts these are the modes of an aligned network, each a chain. From complex ones they are the eigenvalues
+    of OᵀW_D⋯W_1 if S = sO and all layers are square and balanced. Both go straight to s: with
+    z = s + (z0 − s) e^(−σ) only the way σ is unknown, τ dσ/dt = |z|^(2−2/D).
+    """
+    from scipy.integrate import solve_ivp
+
+    def place(way: Any) -> Any:
+        return strength + (starts - strength) * np.exp(-way)
+
+    def speed(_: Any, way: Any) -> Any:
+        return np.abs(place(way)) ** (2 - 2 / depth)
+
+    run = solve_ivp(speed, (0, time[-1]), np.zeros(len(starts)), "DOP853", time, rtol=1e-10, atol=1e-12)
+    return place(run.y.T)
+
+
+def aligned_loss(depth: int, strengths: Any, gain: float, time: Any) -> Any:
+    """Relative loss of a network whose product starts as gain^D U Vᵀ and whose target is U diag(s) Vᵀ."""
+    modes = straight_lines(depth, strengths, np.full(len(strengths), gain**depth), time)
+    return np.sum((strengths - modes) ** 2, axis=-1) / np.sum(strengths**2)
+
+
+def eigenvalues(network: Network, target: Any) -> Any:
+    """Eigenvalues of OᵀW_D⋯W_1 of a square network and its target S = sO, which may stand in larger matrices."""
+    size = len(target)
+    first, last = network.first[:size, :size], network.last[:, :size]
+    product = reduce(lambda product, weights: weights @ product, network.middle[:, :size, :size], first)
+    rotation = target[:, :size] / np.linalg.norm(target[0])
+    return np.linalg.eigvals(rotation.T @ last @ product)
+
+
+def orthogonal_loss(network: Network, target: Any, time: Any) -> Any:
+    """Relative loss of a network of orthogonal layers, of any sizes at its ends, by a reduction to three matrices.
+
+    Layers W_2 … W_{D−1} start balanced, stay so, and are known from their product M = P Λ^L Qᵀ, L = D − 2:
+    τ D dM/dt = P [K ∘ (Pᵀ W_Dᵀ E W_1ᵀ Q)] Qᵀ with E = S − W_D M W_1 and K_ab = Σ_j Λ_a^(2(L−1−j)) Λ_b^(2j); W_1 and W_D
+    follow their gradients. In coordinates in which the layers between start as multiples of 1, nothing but a few
+    directions ever moves: those of S and of W_D, as seen through W_1.
+    """
+    from scipy.integrate import solve_ivp
+
+    depth, between = network.depth, network.depth - 2
+    first, last, target = (np.asarray(matrix) for matrix in (network.first, network.last, target))
+    middle = reduce(lambda product, weights: weights @ product, np.asarray(network.middle), np.eye(len(first)))
+    size = abs(np.linalg.det(middle)) ** (1 / len(middle))  # gain^L
+    last = last @ middle / size
+    seen = np.linalg.qr(np.hstack([target.T, first.T @ last.T, first.T @ first @ target.T]))[0]
+    used = np.linalg.qr(np.hstack([last.T, first @ target.T, first @ first.T @ last.T]))[0]
+    first, last, goal = used.T @ first @ seen, last @ used, target @ seen
+    start = (first, size * np.eye(used.shape[1]), last)
+    cuts = np.cumsum([matrix.size for matrix in start])[:-1]
+    powers = np.arange(between)[:, None]
+
+    def unpacked(flat: Any) -> list[Any]:
+        return [part.reshape(matrix.shape) for part, matrix in zip(np.split(flat, cuts), start, strict=True)]
+
+    def speed(_: Any, flat: Any) -> Any:
+        first, middle, last = unpacked(flat)
+        error = goal - last @ middle @ first
+        left, sizes, right = np.linalg.svd(middle)
+        squares = sizes ** (2 / max(between, 1))
+        weight = (squares ** (between - 1 - powers)).T @ squares**powers
+        turned = left @ (weight * (left.T @ last.T @ error @ first.T @ right.T)) @ right
+        slopes = (middle.T @ last.T @ error, turned, error @ first.T @ middle.T)
+        return np.concatenate([slope.ravel() for slope in slopes]) / depth
+
+    def left_to_learn(_: Any, flat: Any) -> float:
+        first, middle, last = unpacked(flat)
+        return float(np.sum((goal - last @ middle @ first) ** 2) / np.sum(goal**2))
+
+    def learned(when: Any, flat: Any) -> float:
+        return left_to_learn(when, flat) - 1e-14
+
+    learned.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
+    flat = np.concatenate([matrix.ravel() for matrix in start])
+    run = solve_ivp(speed, (0, time[-1]), flat, "DOP853", time, rtol=1e-9, atol=1e-11, events=learned)
+    losses = [left_to_learn(when, flat) for when, flat in zip(run.t, run.y.T, strict=True)]
+    return np.pad(losses, (0, len(time) - len(losses)))
+
+
+def first_duration(encoder: Any, level: float) -> float:
+    """How long the first layer is pretrained: with white inputs the eigenvalues g of WᵀW are sigmoids, ġ = 2g(1 − g).
+
+    The time at which the mean of (1 − g)² is ``level``; infinite if that never comes.
+    """
+    from scipy.optimize import brentq
+
+    odds = 1 / np.linalg.svd(np.asarray(encoder), compute_uv=False) ** 2 - 1
+
+    def excess(time: float) -> float:
+        faded = odds * np.exp(-2 * time)
+        return float(np.mean((faded / (1 + faded)) ** 2)) - level
+
+    return float(brentq(excess, 0.0, 1e3, xtol=1e-13)) if excess(0.0) > 0 else 0.0

@@ -1,0 +1,68 @@
+"""What the experiments on contexts share: how fast losses fall, and how numbers of contexts are drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import festina as fs
+from festina._lazy import np
+from festina.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, draw_band
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+    from festina.experiment import Result
+
+GREYS = ("0.95", "0.7", "0.45", "0.2", "0.0")
+COLORS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)
+LINES = ((0, (1, 1)), "-", (0, (5, 1.2)), (0, (6, 1, 1, 1)), (0, (2, 1)), (0, (3, 1, 1, 1, 1, 1)))
+
+
+def look_of_size(size: int) -> dict[str, Any]:
+    """How units or paths of so many contexts look."""
+    return {"color": COLORS[(size - 1) % 6], "ls": LINES[(size - 1) % 6], "lw": 1.4 if size == 2 else 1.3}
+
+
+def share_of_loss(loss: xr.DataArray) -> xr.DataArray:
+    """L(t)/L(0)."""
+    return loss / loss.isel(time=0)
+
+
+def time_to(share: float, loss: xr.DataArray) -> xr.DataArray:
+    """When a loss has come down to a share of what it was; NaN if it has not."""
+    fallen = share_of_loss(loss).transpose(..., "time")
+    times = fs.measures.crossing_time(loss["time"].values, -fallen.values, -share)
+    return fallen.isel(time=0, drop=True).copy(data=times)
+
+
+def more_steps(result: Result) -> str:
+    """What a claim needs that is about what has not been learned yet."""
+    return f"needs more than --steps {result['time'].values[-1]:g}"
+
+
+def draw_course(axis: Axes, shares: xr.DataArray, contexts: int) -> None:
+    """Shares of sizes from 1 on over time, the mean over runs with its standard error."""
+    for size in shares["size"].values:
+        values = shares.sel(size=size).transpose("run", "time").values
+        draw_band(axis, steps_of(shares), values, label=f"{size} of {contexts}", **look_of_size(size))
+    axis.set(xlabel="steps (thousands)", yticks=[0, 0.5, 1])
+
+
+def draw_ends(axis: Axes, worlds: dict[str, xr.DataArray]) -> None:
+    """Bars of shares at the end by the size, counted from all contexts C down: one group for each world."""
+    width = 0.8 / len(worlds)
+    for number, (name, last) in enumerate(worlds.items()):
+        values = last.dropna("size", how="all").transpose("run", "size").values
+        place = np.arange(1 - values.shape[1], 1) + width * (number - (len(worlds) - 1) / 2)
+        look = {"color": GREYS[number % len(GREYS)], "edgecolor": "k", "linewidth": 0.5, "error_kw": {"lw": 0.7}}
+        error = values.std(axis=0) / len(values) ** 0.5
+        axis.bar(place, values.mean(axis=0), width, yerr=error, label=name, **look)
+    ticks = range(1 - max(last.dropna("size", how="all").sizes["size"] for last in worlds.values()), 1)
+    axis.set_xticks(ticks, ["C" if tick == 0 else f"C−{-tick}" for tick in ticks], fontsize=6.5)
+    axis.set(yticks=[0, 0.5, 1])
+
+
+def steps_of(data: xr.DataArray) -> np.ndarray:
+    """The times of recordings, in thousands of steps."""
+    return data["time"].values / 1000

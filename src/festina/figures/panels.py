@@ -1,0 +1,231 @@
+"""Panels that know simulation from theory and arms from seeds; every function draws on plain matplotlib axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from festina._lazy import np, plt
+from festina.figures.style import PALETTE, TWO_COLUMNS, draw_band, letter, style
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+    from festina.experiment import Result
+
+LINES = ("-", (0, (5, 1)), (0, (4, 1, 1, 1)), (0, (2, 1)))
+"""Lines that can be told apart in grey, too."""
+
+DOTS: dict[str, Any] = {"marker": "o", "ls": "", "ms": 2.6, "mfc": "white", "mew": 0.8}
+"""How single points of a simulation are drawn over the line of its theory."""
+
+MARKS = ("o", "s", "^", "D", "v", "P")
+"""Marks that can be told apart in grey, too."""
+FEW = 12  # cells along an axis of a map up to which each gets its label, and its number
+DARK = 0.64  # of the range of a map, below which its colours are
+
+Look = Mapping[str, Any]
+
+
+class Page:
+    """A figure of rows × columns panels in festina's style; panels get their letters when it is closed.
+
+    Example:
+        >>> with Page(1, 2, height=2.5) as page:
+        ...     _ = page[0].plot([0, 1], [0, 1])
+        >>> len(page.figure.axes)
+        2
+    """
+
+    def __init__(
+        self, rows: int, columns: int, *, height: float, width: float = TWO_COLUMNS, letters: bool = True, **grid: Any
+    ) -> None:
+        self.shape, self.size, self.grid, self.letters = (rows, columns), (width, height), grid, letters
+        self.figure: Figure
+        self.axes: np.ndarray
+
+    def __enter__(self) -> Page:
+        self._style = style()
+        self._style.__enter__()
+        self.figure, self.axes = plt.subplots(*self.shape, figsize=self.size, squeeze=False, **self.grid)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if error[0] is None and self.letters:
+            letter(*(axis for axis in self.axes.ravel() if axis.axison))
+        self._style.__exit__(*error)
+
+    def __getitem__(self, place: int | tuple[int, int]) -> Axes:
+        """A panel by its number, row by row, or by row and column."""
+        return self.axes[place] if isinstance(place, tuple) else self.axes.ravel()[place]
+
+    def legend(self, lines: Mapping[str, Look], **options: Any) -> None:
+        """One legend for the whole figure, above it."""
+        from matplotlib.lines import Line2D
+
+        handles = [Line2D([], [], **look) for look in lines.values()]
+        usual = {"loc": "outside upper center", "ncols": len(handles), "fontsize": 7, "columnspacing": 1.1}
+        self.figure.legend(handles, list(lines), **usual | options)
+
+
+def label_of(dim: str, value: Any) -> str:
+    """An entry of a dimension, in words: `depth 2`, `imbalance ∞`; a name as it is."""
+    if isinstance(value, str | np.str_):
+        return str(value)
+    number = "∞" if math.isinf(value) else f"{value:g}".replace("-", "−")
+    return f"{dim.replace('_', ' ')} {number}"
+
+
+def looks_of(values: Iterable[Any], colors: Sequence[str] = PALETTE) -> dict[Any, dict[str, Any]]:
+    """A colour and a line for every entry of a dimension."""
+    return {value: {"color": colors[n % len(colors)], "ls": LINES[n % len(LINES)]} for n, value in enumerate(values)}
+
+
+def marks_of(values: Iterable[Any], colors: Sequence[str] = PALETTE, **look: Any) -> dict[Any, dict[str, Any]]:
+    """A colour and an open mark for every entry of a dimension."""
+    usual = {"ms": 3.2, "mfc": "white", "mew": 0.9} | look
+    return {
+        value: {"color": colors[n % len(colors)], "marker": MARKS[n % len(MARKS)]} | usual
+        for n, value in enumerate(values)
+    }
+
+
+def shades(low: float, high: float, *, log: bool = False, cmap: str = "viridis") -> ScalarMappable:
+    """Colours along a number: ``shades(…).to_rgba(value)``, and what a colour bar is made of."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LogNorm, Normalize
+
+    return ScalarMappable((LogNorm if log else Normalize)(low, high), cmap)
+
+
+def curves(
+    axis: Axes,
+    result: Result,
+    name: str,
+    *,
+    by: str | None = None,
+    looks: Mapping[Any, Look] | None = None,
+    label: Callable[[Any], str] | None = None,
+    run: int | None = 0,
+    every: int | None = None,
+    log: bool = False,
+    **at: Any,
+) -> None:
+    """A variable over time: theory as lines and simulation as dots, or simulation as lines where there is no theory.
+
+    Args:
+        axis: to draw on.
+        result: of an experiment.
+        name: of the variable.
+        by: the dimension of which each entry has a curve of its own.
+        looks: how each entry looks; a colour and a line each, unless given.
+        label: how each entry is called in the legend.
+        run: which run is drawn; None for the mean over runs with its standard error.
+        every: one dot for so many recordings; about thirty dots unless given.
+        log: whether time is on a logarithmic axis, from its second recording on.
+        **at: entries of other dimensions.
+    """
+    data = result[name].sel(at)
+    known = result.theory is not None and name in result.theory
+    theory = result.theory[name].sel(at) if result.theory is not None and known else None
+    entries = [None] if by is None else list(data[by].values)
+    looks = looks or looks_of(entries)
+    for entry in entries:
+        own = {} if by is None else {by: entry}
+        text = "" if by is None else (label or (lambda value: label_of(str(by), value)))(entry)
+        _curve(axis, data.sel(own), None if theory is None else theory.sel(own), looks[entry], text, run, every, log)
+    axis.set_xlabel(f"time t / {result.data['time'].attrs.get('units', 'τ')}")
+    axis.set_ylabel(str(result[name].attrs.get("long_name", name)))
+    if log:
+        axis.set_xscale("log")
+
+
+def _curve(
+    axis: Axes,
+    data: xr.DataArray,
+    theory: xr.DataArray | None,
+    look: Look,
+    label: str,
+    run: int | None,
+    every: int | None,
+    log: bool,
+) -> None:
+    begin = slice(1 if log else 0, None)
+    time = data["time"].values[begin]
+    values = data.transpose("run", "time").values[:, begin]
+    if run is None:
+        draw_band(axis, time, values, label=label, **look)
+        return
+    if theory is None or not np.isfinite(theory.values).any():
+        axis.plot(time, values[run], label=label, **look)
+        return
+    some = slice(None, None, every or max(1, len(time) // 30))
+    axis.plot(time, theory.transpose("run", "time").values[run, begin], label=label, **look)
+    axis.plot(time[some], values[run, some], color=look.get("color"), **DOTS)
+
+
+def end_points(axis: Axes, values: xr.DataArray, x: str, **look: Any) -> None:
+    """The mean over runs of a number along a dimension, with its standard deviation as a bar."""
+    usual = {"fmt": "o", "ms": 4.3, "mfc": "white", "mew": 0.9, "lw": 0.8}
+    axis.errorbar(values[x], values.mean("run").values, values.std("run").values, **usual | look)
+
+
+def means(axis: Axes, x: Any, values: xr.DataArray, **look: Any) -> None:
+    """The mean over runs of a number at each of some places, with its standard error as a bar; one mark, no line."""
+    runs = values.transpose("run", ...).values
+    error = runs.std(axis=0, ddof=1) / len(runs) ** 0.5 if len(runs) > 1 else None
+    axis.errorbar(x, runs.mean(axis=0), error, **{"ls": "none", "elinewidth": 0.8} | look)
+
+
+def all_runs(axis: Axes, values: xr.DataArray, x: str, label: str = "", **look: Any) -> None:
+    """A number of every run along a dimension, as open marks."""
+    usual = {"ls": "", "marker": "o", "ms": 4.2, "mfc": "white", "mew": 1.0}
+    for line in axis.plot(values[x], values.transpose(x, "run").values, **usual | look)[:1]:
+        line.set_label(label)
+
+
+def map_of(axis: Axes, values: xr.DataArray, x: str, y: str, *, numbers: bool = False, **look: Any) -> AxesImage:
+    """A number over two dimensions as a map of equal cells, with their values along both axes (five, if they are many).
+
+    With ``numbers`` every cell has its own written in it, unless there are too many.
+    """
+    table = values.transpose(y, x).values
+    image = axis.imshow(table, origin="lower", aspect="auto", **look)
+    for dim, ticks in ((x, axis.set_xticks), (y, axis.set_yticks)):
+        known = values[dim].values
+        shown = range(len(known)) if len(known) <= FEW else np.linspace(0, len(known) - 1, 5).round().astype(int)
+        ticks(shown, [f"{known[place]:.3g}" for place in shown])
+    if numbers and max(table.shape) <= FEW:
+        light = np.asarray(image.norm(table)) >= DARK
+        for (row, column), value in np.ndenumerate(table):
+            color = "black" if light[row, column] else "white"
+            text = f"{value:.2f}".removeprefix("0")
+            axis.text(column, row, text, ha="center", va="center", fontsize=7, color=color)
+    axis.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "))
+    axis.spines[:].set_visible(False)
+    axis.tick_params(length=0)
+    return image
+
+
+def frames(axes: Sequence[Axes], values: xr.DataArray, label: str) -> None:
+    """Matrices at several times side by side, on one scale of colours with one bar below them."""
+    low, high, unit = min(float(values.min()), 0.0), float(values.max()), values["time"].attrs.get("units", "τ")
+    for axis, frame in zip(axes, values, strict=True):
+        image = axis.imshow(frame.values, vmin=low, vmax=high)
+        axis.set(xticks=[], yticks=[], anchor="N", xlabel=f"t = {float(frame['time']):.0f} {unit}")
+        axis.spines[:].set_visible(False)
+    bar = {"orientation": "horizontal", "aspect": 40, "pad": 0.04, "panchor": False}
+    axes[0].figure.colorbar(image, ax=list(axes), label=label, **bar)
+
+
+def share_scale(axes: Iterable[Axes]) -> None:
+    """One vertical scale for several panels."""
+    panels = list(axes)
+    low, high = min(axis.get_ylim()[0] for axis in panels), max(axis.get_ylim()[1] for axis in panels)
+    for axis in panels:
+        axis.set_ylim(low, high)

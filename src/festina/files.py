@@ -1,0 +1,35 @@
+"""Files that appear whole or not at all."""
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from festina.errors import StoreError
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let ``write`` fill a temporary neighbour, then put it in place in one move."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(temporary)
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON whole or not at all."""
+    text = json.dumps(content, indent=1)
+    write_atomically(path, lambda temporary: _write_text(temporary, text))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,197 @@
+"""Which code a result depends on: the modules that an experiment can reach, and the libraries below them.
+
+Reached is what an experiment's file imports, anywhere in it, and what these import in turn; names taken through a
+package, as in ``fs.theory.chain``, lead to the module that defines them and to no other (a package that is handed on as
+it stands leads nowhere). What shows results (the page, the command line, figures) and what keeps them (the rest of the
+lab) is not followed: an edit there costs nobody a result. Comments and layout do not count either.
+"""
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from inspect import getfile
+from pathlib import Path
+
+from festina.experiment import Experiment
+
+PACKAGE = Path(__file__).resolve().parent.parent
+ROOT = PACKAGE.name
+NOT_FOLLOWED = tuple(f"{ROOT}.{room}" for room in ("lab", "page", "cli", "figures", "testing", "models._types"))
+ALWAYS = tuple(f"{ROOT}.{name}" for name in ("lab.batch", "lab.labelled", "learning.loop"))
+"""What computes and labels every result, whatever the experiment."""
+IMPORT = re.compile(rf"^[ \t]*import ({ROOT}[\w.]*)(?: as (\w+))?", re.MULTILINE)
+FROM = re.compile(rf"^[ \t]*from ({ROOT}(?:\.[\w.]+)?) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+LIBRARIES = ("jax", "jaxlib", "numpy", "scipy", "diffrax", "equinox", "optax", "scikit-learn")
+
+
+def identity(experiment: Experiment) -> str:
+    """A hash of all code that a result of this experiment depends on."""
+    own = _own_file(experiment)
+    if own is None:  # typed in at a prompt: there is no file to tell one version from another
+        return _hash([str(id(type(experiment))), _of_modules(ALWAYS), _libraries()])
+    if PACKAGE in own.parents:
+        return _hash([_of_modules((*ALWAYS, _module_of(own))), _libraries()])
+    outside = own.read_text(encoding="utf-8")
+    named = _of_modules((*ALWAYS, *sorted(_named_in(outside))))
+    return _hash([ast.dump(ast.parse(outside)), named, _libraries()])
+
+
+@cache
+def drawing_code() -> str:
+    """A hash of the code of figures that experiments share."""
+    return _hash([_code(_module_of(path)) for path in sorted((PACKAGE / "figures").glob("*.py"))])
+
+
+def reached(*modules: str) -> frozenset[str]:
+    """All modules of festina that some of them can reach, themselves included.
+
+    Example:
+        >>> "festina.theory.chain" in reached("festina.models.chain")
+        True
+        >>> "festina.theory.views" in reached("festina.models.chain")
+        False
+    """
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting += [each for each in _direct(module) if not each.startswith(NOT_FOLLOWED)]
+    return frozenset(found)
+
+
+def _own_file(experiment: Experiment) -> Path | None:
+    """The file that defines an experiment; a model by itself is defined by the model's file."""
+    kind = type(experiment)
+    if experiment.arms is not None and kind.name.startswith("model/"):
+        kind = experiment.arms.models[0]
+    try:
+        return Path(getfile(kind)).resolve()
+    except (OSError, TypeError):
+        return None
+
+
+@cache
+def _of_modules(modules: tuple[str, ...]) -> str:
+    """A hash of the code of all modules that are reached."""
+    return _hash([part for module in sorted(reached(*modules)) for part in (module, _code(module))])
+
+
+@cache
+def _code(module: str) -> str:
+    """The code of a module without comments and layout; that of a package counts only for what it defines itself."""
+    tree = ast.parse(_text(module))
+    if _is_package(module):
+        tree = ast.Module([node for node in tree.body if not _reexports(node)], [])
+    return ast.dump(tree)
+
+
+def _reexports(node: ast.stmt) -> bool:
+    """Whether a statement of a package only passes names on, or describes them."""
+    is_list = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    passed = is_list and node.targets[0].id in ("__all__", "__getattr__", "MODELS", "TYPE_CHECKING")  # pyright: ignore
+    return bool(passed) or isinstance(node, ast.Import | ast.ImportFrom | ast.If | ast.Expr | ast.FunctionDef)
+
+
+@cache
+def _direct(module: str) -> frozenset[str]:
+    """The modules that a module imports or takes names from; of a package, none: its names lead to their homes."""
+    return frozenset() if _is_package(module) else _named_in(_text(module))
+
+
+def _named_in(text: str) -> frozenset[str]:
+    """The modules of festina that code names: in its imports, and in attributes of packages that it imports.
+
+    Read from the text, for a walk through the syntax tree of every module would take longer than all else.
+    """
+    packages: dict[str, str] = {}  # what a package is called here
+    found: set[str] = set()
+    for name, target in _imports(text):
+        if _is_package(target):
+            packages[name] = target
+        else:
+            found.add(target)
+    for name, target in packages.items():
+        found |= {_followed(target, chain) for chain in set(re.findall(rf"\b{name}((?:\.\w+)+)", text))}
+    return frozenset(module for module in found if not _is_package(module))
+
+
+def _imports(text: str) -> Iterator[tuple[str, str]]:
+    """Names that code imports from festina, and the module or package each leads to."""
+    for called, module, name in _import_lines(text):
+        yield called, _home(module, name) if name else module
+
+
+def _import_lines(text: str) -> Iterator[tuple[str, str, str]]:
+    """What a name that code imports is called here, the module it is taken from, and its name there, if it has one."""
+    for module, called in IMPORT.findall(text):
+        yield (called, module, "") if called else (ROOT, ROOT, "")
+    for module, names in FROM.findall(text):
+        for entry in re.sub(r"#.*", "", names).strip("()").split(","):
+            name, _, called = entry.strip().partition(" as ")
+            if name:
+                yield called or name, module, name
+
+
+def _followed(target: str, chain: str) -> str:
+    """Where ``.b.c`` leads from a package: to the module that defines it, or as far as packages go."""
+    for name in chain.split(".")[1:]:
+        if not _is_package(target):
+            break
+        target = _home(target, name)
+    return target
+
+
+@cache
+def _home(module: str, name: str) -> str:
+    """The module, or package, in which a name of a module or package is defined."""
+    if _path(f"{module}.{name}").exists():
+        return f"{module}.{name}"
+    if _is_package(module):
+        for called, source, there in _import_lines(_text(module)):
+            if called == name and (source, there) != (module, name):
+                return _home(source, there) if there else source
+    return module
+
+
+def _module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def _path(module: str) -> Path:
+    folder = PACKAGE.parent.joinpath(*module.split("."))
+    return folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+
+
+def _is_package(module: str) -> bool:
+    return _path(module).name == "__init__.py"
+
+
+@cache
+def _text(module: str) -> str:
+    return _path(module).read_text(encoding="utf-8")
+
+
+@cache
+def _libraries() -> str:
+    found = []
+    for name in LIBRARIES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"no {name}")
+    return ", ".join(found)
+
+
+def _hash(parts: list[str]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode())
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]

@@ -1,0 +1,88 @@
+"""The figure of a result as files: drawn once, kept beside the result, drawn again if they are damaged."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from festina._lazy import plt
+from festina.errors import FestinaWarning
+from festina.figures.style import DOTS_PER_INCH, style
+from festina.files import write_atomically, write_json
+from festina.lab.identity import drawing_code
+from festina.lab.store import hashes
+
+if TYPE_CHECKING:
+    from festina.experiment import Result
+
+FORMATS = ("png", "svg")
+FIGURE_CARD = "figure.json"  # the hashes of the figure's files, and of the code that draws
+
+
+def draw(result: Result) -> dict[str, bytes]:
+    """The figure of a result, drawn once, as the bytes of each format."""
+    with style():
+        figure = result.figure()
+        try:
+            return {name: encoded(figure, name) for name in FORMATS}
+        finally:
+            plt.close(figure)
+
+
+def encoded(figure: Any, name: str) -> bytes:
+    """The bytes of a figure in one of the formats; its layout is found with the first, and is that of all others."""
+    stream = BytesIO()
+    # Without a date in it, the same result gives the same file.
+    figure.savefig(stream, format=name, dpi=DOTS_PER_INCH, metadata={"Date": None} if name == "svg" else None)
+    figure.set_layout_engine("none")
+    return stream.getvalue()
+
+
+def figure_paths(folder: Path) -> list[Path]:
+    """Where the figure of a stored result lies, in each format."""
+    return [folder / f"figure.{name}" for name in FORMATS]
+
+
+def is_drawn(folder: Path) -> bool:
+    """Whether the figure of a stored result lies beside it, as it was drawn, and as it would be drawn now."""
+    card = _card(folder)
+    return card.get("code") == drawing_code() and card.get("files") == hashes(folder, figure_paths(folder))
+
+
+def _card(folder: Path) -> dict[str, Any]:
+    """What is known of the figure beside a stored result; nothing if that is not to be read."""
+    try:
+        card = json.loads((folder / FIGURE_CARD).read_text())
+    except (OSError, ValueError):
+        return {}
+    return card if isinstance(card, dict) else {}
+
+
+def ensure_figure(result: Result) -> list[Path]:
+    """The figure beside a stored result; one that is there as it would be drawn is as good as new."""
+    if result.path is None:
+        return []
+    card = result.path / FIGURE_CARD
+    if result.from_store and is_drawn(result.path):
+        return figure_paths(result.path)
+    if result.from_store and card.exists() and _card(result.path).get("code") in (None, drawing_code()):
+        warnings.warn(f"the figure in {result.path} is damaged; drawn again", FestinaWarning, stacklevel=2)
+    card.unlink(missing_ok=True)
+    paths = save_figure(result, result.path)
+    write_json(card, {"code": drawing_code(), "files": hashes(result.path, paths)})
+    return paths
+
+
+def save_figure(result: Result, folder: Path) -> list[Path]:
+    """Draw a result's figure into a folder; each file appears whole or not at all."""
+    paths = figure_paths(folder)
+    for path, content in zip(paths, draw(result).values(), strict=True):
+        write_atomically(path, lambda temporary, content=content: _write(temporary, content))
+    return paths
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)

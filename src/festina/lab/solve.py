@@ -1,0 +1,80 @@
+"""What can be asked of one model without the lab's store: its theory, its grid of settings, its derivatives."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import xarray as xr
+from jaxtyping import Array, Float
+
+from festina.compiling import quick_jit
+from festina.errors import ArgumentError, UnknownName
+from festina.lab.batch import Builder, _batch, starts_of
+from festina.lab.registry import find
+from festina.model import Model
+from festina.precision import double, to_numpy
+from festina.theory.solution import Solution
+
+
+def theory_of_seed(model: Model, seed: int) -> Solution:
+    """The exact solution from the start that a seed draws."""
+    with double():
+        batch = _batch(Builder.of(model), [0], [[model]], [seed])
+        drawn = jax.tree.map(lambda leaf: leaf[0], to_numpy(starts_of(batch)))
+        solution = model.solution(drawn)
+    if solution is None:
+        raise ArgumentError(f"Argument `model` must have a theory, but {model!r} has none.")
+    return solution
+
+
+def sweep_of(model: Model, over: Mapping[str, Sequence[Any]], *, seeds: int, store: str | Path | None) -> xr.Dataset:
+    """A sweep of a model over some of its fields; what is not kept in a store is computed here and read whole."""
+    from festina.lab.executors import InProcess
+    from festina.lab.sweep import sweep
+
+    fixed = {name: value for name, value in model.settings().items() if name not in over}
+    experiment = find(f"model/{model.name}")
+    if store is not None:
+        return sweep(experiment, over, store=store, seeds=seeds, **fixed)
+    with TemporaryDirectory() as folder:
+        return sweep(experiment, over, store=folder, seeds=seeds, executor=InProcess(), **fixed).load()
+
+
+def derivative_of(model: Model, variable: str, field: str, seed: int) -> xr.DataArray:
+    """∂(variable)/∂(field) along the run of a seed, over time and the variable's own dimensions."""
+    if variable not in model.variables or model.variables[variable].final:
+        known = [name for name, kind in model.variables.items() if not kind.final]
+        raise UnknownName(f"variable of model/{model.name} over time", variable, known)
+    if field not in model.fields_of_kind("continuous"):
+        raise UnknownName(f"continuous field of model/{model.name}", field, model.fields_of_kind("continuous"))
+    fields = {name: float(getattr(model, name)) for name in model.fields_of_kind("continuous")}
+    with double():
+        inputs = {name: jnp.asarray(value) for name, value in fields.items()} | {"seed": jnp.asarray(seed)}
+        times, values = to_numpy(_slope(Builder.of(model), variable, field, inputs))
+    kind = model.variables[variable]
+    coordinates = {name: values for name, values in model.coordinates().items() if name in kind.dims}
+    found = xr.DataArray(values, dims=("time", *kind.dims), coords={"time": times} | coordinates)
+    return found.assign_attrs(long_name=f"∂({kind.label})/∂({field})")
+
+
+@partial(quick_jit, static_argnums=(0, 1, 2))
+def _slope(builder: Builder, variable: str, field: str, inputs: dict[str, Any]) -> tuple[Array, Array]:
+    """Times, and the derivative of a variable at all of them, by one forward pass beside the simulation."""
+
+    def curve(value: Float[Array, ""]) -> tuple[Array, Array]:
+        process = builder(inputs | {field: value})
+
+        def to_next(state: Any, index: Any) -> tuple[Any, Array]:
+            state = process.advance(state, index)
+            return state, process.observe(state)[variable]
+
+        start = jax.tree.map(jnp.asarray, process.initial)
+        later = jax.lax.scan(to_next, start, jnp.arange(1, process.times.shape[0]))[1]
+        return process.times, jnp.concatenate([process.observe(start)[variable][None], later])
+
+    (times, _), (_, slopes) = jax.jvp(curve, (inputs[field],), (jnp.ones_like(inputs[field]),))
+    return times, slopes

@@ -1,0 +1,98 @@
+"""Neurons and kernels class by class: means over classes, the code of a neuron, and the neurons that stand out.
+
+``members`` is 1 where an example is in a class and else 0, as `Classes.membership` has it. The code of a neuron is the
+set of classes for which it is on.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+
+OUTSIDE = 8.0  # a readout longer than this many prior standard deviations √s is that of an outlier
+TOP = 0.1  # the share of neurons whose part in the class signal is asked for
+
+
+def between_classes(
+    kernel: Float[Any, "examples examples"], members: Float[Any, "examples classes"]
+) -> Float[Any, "classes classes"]:
+    """Means of a kernel over pairs of different examples, class by class."""
+    classes, counts = np.eye(members.shape[1]), members.sum(axis=0)
+    itself = classes * (members.T @ kernel.diagonal())[None]
+    pairs = counts[:, None] * counts[None] - classes * counts[None]
+    return (members.T @ kernel @ members - itself) / pairs
+
+
+def class_means(
+    activity: Float[Any, "examples neurons"], members: Float[Any, "examples classes"]
+) -> Float[Any, "neurons classes"]:
+    """The mean activity of each neuron in each class."""
+    return activity.T @ members / members.sum(axis=0)[None]
+
+
+def class_variance(kernel: Float[Any, "*batch classes classes"], counts: Sequence[int]) -> Float[Any, "*batch"]:
+    """Σ_c p_c κ_cc − Σ_cc' p_c p_c' κ_cc': how much of a kernel κ between classes tells them apart; 0 for the prior."""
+    return np.einsum("...cc,c->...", kernel, _portions(counts)) - mean_kernel(kernel, counts)
+
+
+def mean_kernel(kernel: Float[Any, "*batch classes classes"], counts: Sequence[int]) -> Float[Any, "*batch"]:
+    """Σ_cc' p_c p_c' κ_cc': the mean of a kernel between classes over all pairs of examples."""
+    return np.einsum("...cd,c,d->...", kernel, _portions(counts), _portions(counts))
+
+
+def code_numbers(on: Bool[Any, "*batch classes"]) -> Int[Any, "*batch"]:
+    """The set of classes a neuron is on for as one number, Σ_c 2^c."""
+    return (np.asarray(on) * 2 ** np.arange(np.shape(on)[-1])).sum(axis=-1)
+
+
+def code_name(number: int, classes: int, names: str = "ABCDEFGHIJ", silent: str = "none") -> str:
+    """The classes of a code by their letters, as AC; 0 is the silent code."""
+    return "".join(names[each] for each in range(classes) if number >> each & 1) or silent
+
+
+def code_shares(codes: Int[Any, "..."], classes: int) -> Float[np.ndarray, " codes"]:
+    """The share of each of the 2^C codes among all there are."""
+    return np.bincount(np.ravel(codes), minlength=2**classes) / np.size(codes)
+
+
+def persistence(
+    before: Int[Any, "*batch neurons"], after: Int[Any, "*batch neurons"], shares: Float[Any, "*batch codes"]
+) -> Float[Any, "*batch"]:
+    """1 − d/(1 − Σ_γ P_γ²): 1 if codes are frozen, 0 if they are drawn afresh.
+
+    Args:
+        before: codes of neurons.
+        after: codes of the same neurons later; d is the share that changed.
+        shares: P_γ, of each code.
+    """
+    by_chance = 1.0 - np.sum(np.asarray(shares) ** 2, axis=-1)
+    changed = np.mean(np.asarray(before) != np.asarray(after), axis=-1)
+    return 1.0 - changed / np.maximum(by_chance, 1.0 / np.shape(before)[-1])
+
+
+def outliers(readouts: Shaped[Any, "*batch outputs"], variance: Any) -> Bool[Any, "*batch"]:
+    """Neurons with |a| > 8√s, far from what the prior with variance s allows."""
+    return np.linalg.norm(readouts, axis=-1) > OUTSIDE * np.sqrt(variance)
+
+
+def top_share(
+    readouts: Float[Any, "*batch neurons outputs"],
+    activity: Float[Any, "*batch neurons classes"],
+    counts: Sequence[int],
+) -> Float[Any, "*batch"]:
+    """The share of the class signal in the top tenth of the neurons; a tenth, if all neurons are equal.
+
+    The signal of a neuron is |a_i||D_i| with D_ic = √p_c (m_ic − m̄_i), m_ic its mean activity in class c and m̄_i that
+    over all examples.
+    """
+    portions = _portions(counts)
+    deviation = (activity - activity @ portions[:, None]) * np.sqrt(portions)
+    signal = np.sort(np.linalg.norm(readouts, axis=-1) * np.linalg.norm(deviation, axis=-1), axis=-1)
+    tenth = max(1, round(TOP * signal.shape[-1]))
+    return signal[..., -tenth:].sum(axis=-1) / signal.sum(axis=-1)
+
+
+def _portions(counts: Sequence[int]) -> Float[np.ndarray, " classes"]:
+    """p_c, the share of examples in each class."""
+    return np.asarray(counts, float) / np.sum(counts)

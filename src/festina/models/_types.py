@@ -1,0 +1,61 @@
+"""Names that annotations of models use; imported by type checkers only, for it imports JAX."""
+
+from typing import Any
+
+from jaxtyping import Bool, Float, Int, UInt32
+from jaxtyping import PRNGKeyArray as Key
+
+from festina.learning.joint import JointDescent, View
+from festina.learning.process import Observed, Process, State
+from festina.networks.abstraction import PathGated
+from festina.networks.bayesian import Bayesian
+from festina.networks.gated import Gated
+from festina.networks.graph import Graph
+from festina.networks.linear import DeepLinear
+from festina.networks.rectified import Rectified
+from festina.theory.coding.prediction import Prediction, Predictor
+from festina.theory.solution import Solution
+from festina.worlds.blocks import Blocks
+from festina.worlds.classes import Classes
+from festina.worlds.contexts import ContextWorld
+from festina.worlds.data import Samples
+from festina.worlds.gated import GatedSamples
+from festina.worlds.statistics import Statistics
+from festina.worlds.tasks import Tasks
+
+Array = Any
+"""An array of JAX while a run is simulated, of NumPy while it is solved; with a shape, as in `Float[Array, "i o"]`."""
+
+Curves = dict[str, Any]
+"""What theory gives: arrays under the names of variables."""
+
+__all__ = [
+    "Array",
+    "Bayesian",
+    "Blocks",
+    "Bool",
+    "Classes",
+    "ContextWorld",
+    "Curves",
+    "DeepLinear",
+    "Float",
+    "Gated",
+    "GatedSamples",
+    "Graph",
+    "Int",
+    "JointDescent",
+    "Key",
+    "Observed",
+    "PathGated",
+    "Prediction",
+    "Predictor",
+    "Process",
+    "Rectified",
+    "Samples",
+    "Solution",
+    "State",
+    "Statistics",
+    "Tasks",
+    "UInt32",
+    "View",
+]

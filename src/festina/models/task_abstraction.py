@@ -1,0 +1,274 @@
+"""Students and gates that learn several linear tasks and an abstraction of them, with the limit of many inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+
+from pydantic import ValidationInfo, field_validator
+
+import festina as fs
+from festina._lazy import jnp, np, xr
+from festina.config import continuous, knows_numbers, structural
+from festina.model import Model, Preset, Variable
+from festina.models._in_blocks import BOUNDS, JOINT_DESCENT, InBlocks
+from festina.ranges import Cosine
+
+if TYPE_CHECKING:
+    from festina.models._types import (
+        Array,
+        Curves,
+        Float,
+        Key,
+        Observed,
+        PathGated,
+        Process,
+        Solution,
+        Statistics,
+        Tasks,
+        View,
+    )
+
+MATCHED = 6  # teachers up to which all ways to match them with students are looked at in every recording
+LARGE, LONG = 2000, 200_000  # networks and steps up to which their limit of infinitely many inputs is computed
+
+Data = Literal["sampled", "wishart", "population", "closure"]
+
+
+class Begin(NamedTuple):
+    """Students and gates at t = 0, the teachers, and the key of the data."""
+
+    network: PathGated
+    tasks: Tasks
+    data: Key
+
+
+class TaskAbstraction(InBlocks):
+    """A network y = Σ_p c^p W^p x that learns M linear tasks, in blocks that are never announced.
+
+    Students W^p and gates c^p descend L = ½⟨|y* − y|²⟩ + s [λ₁ Σ max(0, −c) + λ₂ (‖c‖ − 1)²] together, from small
+    random students and gates of ½. Fast and bounded gates come to choose among students, each of which keeps one task;
+    free and slow ones leave all students to follow the task of the moment. Corresponding rows of any two teachers have
+    the cosine `similarity`.
+
+    A step sees literal batches (`sampled`), their second moments by law (`wishart`), infinitely many inputs
+    (`population`), or the exact closure of the latter in P + M coordinates (`closure`). Theory is the limit of
+    infinitely many inputs, exact in that closure, for the norm ‖c‖₁. Recorded are the `courses` of gates and students,
+    or, for maps of many networks, their `totals` alone.
+    """
+
+    name = "task-abstraction"
+    variables = {
+        "loss": Variable("expected loss on the task shown"),
+        "gates": Variable("gates c", ("path",)),
+        "alignment": Variable("mean cosine of rows, teacher and student", ("teacher", "path")),
+        "components": Variable("length of each student along each teacher", ("teacher", "path")),
+        "norms": Variable("norm of each student", ("path",)),
+        "speeds": Variable("norm of dW/dt and of dc/dt", ("of",)),
+        "total_alignment": Variable("cosine of all students with all teachers"),
+        "separation": Variable("largest less second largest gate"),
+    }
+    quick = {"data": "closure"}
+    equations = (JOINT_DESCENT, BOUNDS)
+    presets = (
+        Preset("fast, bounded gates", "Students keep one task each, and gates answer every switch."),
+        Preset(
+            "slow, free gates",
+            "Without bounds, and with gates as slow as weights, everything is learned anew in every block.",
+            {"strength": 0.0, "gate_timescale": 1.3},
+        ),
+    )
+
+    tasks: int = structural(2, ge=2, le=20, help="tasks M; as many paths as tasks")
+    similarity: Cosine = continuous(0.0, help="cosine ρ of corresponding rows of any two teachers")
+    inputs: int = structural(20, ge=1, le=1000, help="inputs d_in of the tasks")
+    outputs: int = structural(10, ge=1, le=1000, help="outputs d_out of the tasks")
+    records: int = structural(2000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
+    batch: int = structural(200, ge=1, le=1_000_000, help="inputs B seen in one step (sampled and wishart)")
+    data: Data = structural(
+        "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`, `closure`)"
+    )
+    convention: Literal["sum", "mean"] = structural(
+        "sum", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"
+    )
+    precision: Literal["single", "double"] = structural("double", help="precision of weights and gates")
+    recorded: Literal["courses", "totals"] = structural(
+        "courses", help="`courses` of gates, students and their speeds, or `totals` of networks and the loss"
+    )
+
+    @field_validator("similarity")
+    @classmethod
+    def _possible(cls, similarity: float, info: ValidationInfo) -> float:
+        least = -1.0 / (info.data.get("tasks", 2) - 1)
+        if knows_numbers(info) and similarity < least:
+            raise ValueError(f"be at least {least:.3g} for as many teachers, which cannot all point apart")
+        return similarity
+
+    @field_validator("records")
+    @classmethod
+    def _whole(cls, records: int, info: ValidationInfo) -> int:
+        steps = round(info.data.get("until", 0) / info.data.get("step_size", 1))
+        if steps % records:
+            fit = max(count for count in range(1, min(records, steps) + 1) if steps % count == 0)
+            raise ValueError(f"divide the {steps} steps there are (until/step_size), as {fit} does")
+        return records
+
+    @field_validator("recorded")
+    @classmethod
+    def _few(cls, recorded: str, info: ValidationInfo) -> str:
+        if recorded == "totals" and info.data.get("tasks", 2) > MATCHED:
+            raise ValueError(f"be courses for more than {MATCHED} tasks")
+        return recorded
+
+    @property
+    def steps_per_record(self) -> int:
+        return self.steps // self.records
+
+    def coordinates(self) -> dict[str, list[str]]:
+        return {"of": ["weights", "gates"]}
+
+    def start(self, key: Key) -> Begin:
+        for_teachers, for_weights, for_data = fs.draws.split(key, 3)
+        return Begin(self.draw_network(for_weights), self.draw_tasks(for_teachers), for_data)
+
+    def draw_tasks(self, key: Key) -> Tasks:
+        convention = fs.worlds.convention(self.convention)
+        return fs.worlds.Tasks.similar(key, self.similarity, self.tasks, self.outputs, self.inputs, convention)
+
+    def draw_network(self, key: Key) -> PathGated:
+        return fs.networks.PathGated.init(key, self.tasks, self.outputs, self.inputs, self.scale)
+
+    def process(self, start: Begin) -> Process:
+        network, tasks = self._compressed(start)
+        return fs.learning.joint_process(
+            network,
+            self.rule(),
+            self.blocks(range(self.tasks)),
+            tasks,
+            start.data,
+            step_size=self.step_size,
+            records=self.records,
+            steps_per_record=self.steps_per_record,
+            observe=totals_of if self.recorded == "totals" else courses_of,
+            statistics=self.statistics(),
+            dtype=jnp.float32 if self.precision == "single" else jnp.float64,
+        )
+
+    def statistics(self) -> Statistics:
+        """What a step sees."""
+        batches = {"sampled": fs.worlds.Sampled, "wishart": fs.worlds.Wishart}
+        return batches[self.data](self.batch) if self.data in batches else fs.worlds.Population()
+
+    def _compressed(self, start: Begin) -> tuple[PathGated, Tasks]:
+        """The same problem in the coordinates of the closure, row by row if rows are looked at."""
+        if self.data != "closure":
+            return start.network, start.tasks
+        compressed = fs.learning.compressed if self.recorded == "totals" else fs.learning.compressed_by_row
+        return compressed(start.network, start.tasks)
+
+    def solution(self, start: Begin) -> Solution | None:
+        """The limit of infinitely many inputs."""
+        limit = _limit([self], [start])
+        if limit is None:
+            return None
+
+        def curves(time: Any) -> Curves:
+            return {name: values[:, 0] for name, values in limit(np.ravel(time)).items()}
+
+        return curves
+
+    @classmethod
+    def solutions(cls, models: Sequence[Model], starts: Sequence[Any], times: Any) -> Iterator[Curves | None]:
+        """The limits of many networks at once, which is hardly more work than that of one."""
+        known = [cast(TaskAbstraction, model) for model in models]
+        limit = _limit(known, starts)
+        found = None if limit is None else limit(times[0])
+        for place in range(len(known)):
+            yield None if found is None else {name: values[:, place] for name, values in found.items()}
+
+    @classmethod
+    def measure(cls, data: xr.Dataset) -> dict[str, xr.DataArray]:
+        return sort_by_teacher(data) if "alignment" in data else {}
+
+
+def courses_of(view: View) -> Observed:
+    """What is recorded of the courses of gates and students."""
+    return {
+        "loss": view.loss,
+        "gates": view.gates,
+        "alignment": view.alignment,
+        "components": view.components,
+        "norms": view.norms,
+        "speeds": view.speeds,
+    }
+
+
+def totals_of(view: View) -> Observed:
+    """Three numbers of each network."""
+    largest = jnp.argmax(view.gates)
+    others = jnp.where(jnp.arange(len(view.gates)) == largest, -jnp.inf, view.gates)
+    return {
+        "total_alignment": _best_total(view.components, view.norms),
+        "separation": jnp.max(view.gates) - jnp.max(others),
+        "loss": view.loss,
+    }
+
+
+def _best_total(components: Float[Array, "m m"], norms: Float[Array, " m"]) -> Float[Array, ""]:
+    """The total alignment with students matched to teachers in the best way, of few."""
+    teachers = np.arange(len(norms))
+    orders = np.asarray(list(permutations(teachers)))
+    sums = jnp.sum(components[teachers, orders], axis=1)
+    return jnp.max(sums) / jnp.sqrt(len(norms) * jnp.sum(norms**2))
+
+
+def _limit(models: Sequence[TaskAbstraction], starts: Sequence[Begin]) -> Solution | None:
+    """The closure of networks of one structure, networks second; None where there is none, or too much of it."""
+    model, tasks = models[0], starts[0].tasks
+    if model.order != 1 or len(models) > LARGE or model.steps > LONG:
+        return None
+
+    def each(name: str) -> np.ndarray:
+        return np.asarray([getattr(model, name) for model in models])
+
+    closure = fs.theory.closure(
+        np.stack([np.stack(start.network.students) for start in starts]),
+        np.stack([start.tasks.maps for start in starts]),
+        weight_timescale=each("weight_timescale"),
+        gate_timescale=each("gate_timescale"),
+        nonnegativity=each("strength") * each("nonnegativity"),
+        normalization=each("strength") * each("normalization"),
+        block_length=each("block_length"),
+        step_size=model.step_size,
+        loss_share=tasks.loss_share,
+    )
+    return closure if model.recorded == "courses" else lambda time: _totals(closure(time))
+
+
+def _totals(seen: Curves) -> Curves:
+    total = fs.measures.total_alignment(seen["components"], seen["norms"])
+    return {"total_alignment": total, "separation": fs.measures.gate_separation(seen["gates"]), "loss": seen["loss"]}
+
+
+def sort_by_teacher(data: xr.Dataset) -> dict[str, xr.DataArray]:
+    """Gates and alignments with paths in the order of the teachers they are matched with, and the total alignment.
+
+    One matching for each run and arm, by the alignment averaged over time.
+    """
+    lead = [dim for dim in data["norms"].dims if dim not in ("time", "path")]
+    axes = (*lead, "time")
+    alignment = data["alignment"].transpose(*axes, "teacher", "path").values
+    order = fs.measures.matched_paths(alignment.mean(axis=len(lead)))
+    gates = data["gates"].transpose(*axes, "path").values
+    components = data["components"].transpose(*axes, "teacher", "path").values
+    norms = data["norms"].transpose(*axes, "path").values
+    everywhere = np.broadcast_to(order[..., None, :], (*norms.shape[:-1], order.shape[-1]))
+    total = fs.measures.total_alignment(components, norms, everywhere)
+    return {
+        "sorted_gates": xr.DataArray(fs.measures.take_paths(gates, order, -1), dims=(*axes, "student")),
+        "sorted_alignment": xr.DataArray(
+            fs.measures.take_paths(alignment, order, -1), dims=(*axes, "teacher", "student")
+        ),
+        "total_alignment": xr.DataArray(total, dims=axes),
+    }

@@ -1,0 +1,225 @@
+"""A wide network that is sampled from its posterior while it cools down to a temperature."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ValidationInfo, field_validator
+
+import festina as fs
+from festina._lazy import jax, jnp, np, xr
+from festina.config import continuous, structural
+from festina.errors import ArgumentError
+from festina.model import Preset, Variable
+from festina.models._wide import VARIABLES, Begin, WideNetwork, at_all_times
+from festina.ranges import Hottest, Share, Temperature
+
+if TYPE_CHECKING:
+    from festina.models._types import Array, Bayesian, Classes, Float, Int, Key, Observed, Predictor, Process, Solution
+
+Origin = Literal["prior", "common", "theory", "even"]
+COMMON_SEED = 2024  # of the network that all runs start from whose origin is common
+TEST_SEED = 0  # of the noise of test inputs, the same in every run
+LEVELS, MOST_EVIDENCE = 9, 2.0  # of evidence, among test inputs without noise
+FEWEST_RECORDINGS = 4  # for a sample size
+FEW_NEURONS = 20  # whose readouts stand for those of all
+
+
+class WideBayesian(WideNetwork):
+    """A wide network sampled from its posterior on classes of orthogonal inputs, cooled to a temperature T.
+
+    z_1 = W_1 x, z_l = W_l φ(z_{l−1})/√N, f = aφ(z_L)/N: weights W are standard normal a priori, readouts a have the
+    variance s = σ_a²/P^{1/L}, and the posterior is exp(−(N/2T) Σ|y − f|²) times the prior. T falls geometrically from
+    `hottest` while the chain warms up; a network drawn from theory has its final temperature from the start. In the
+    limit of many neurons theory has kernels, answers and readouts of one hidden layer: Gaussian and shared by all
+    neurons if they are linear (an analog code), in groups if sigmoidal (redundant), and in few outliers if rectified
+    (sparse).
+
+    With `tests` there are test inputs of unit norm, x* = (r/n_c) Σ_{μ in c} x_μ + ξ: nine with rising evidence r for
+    the first class and without noise, then so many of each class with r = 1 and noise of length `noise` among the
+    training inputs. The rest of each is in a direction of its own.
+    """
+
+    name = "wide-bayesian"
+    variables = VARIABLES | {
+        "kernel": Variable("kernel of the last layer, mean over draws", ("example", "other"), final=True),
+        "answer": Variable("answer f, mean over draws", ("example", "output"), final=True),
+        "class_kernels": Variable("kernel of each layer, mean over pairs", ("layer", "class", "other_class")),
+        "kernels": Variable("kernel of each layer, mean over draws", ("layer", "example", "other"), final=True),
+        "hidden": Variable("activity of each layer at the end", ("layer", "example", "neuron"), final=True),
+        "test": Variable("answer f to test inputs", ("input", "output")),
+        "mean": Variable("answer f to test inputs, mean over draws", ("input", "output"), final=True),
+        "square": Variable("f² of test inputs, mean over draws", ("input", "output"), final=True),
+    }
+    quick = {"warm_up": 100, "draws": 100, "records": 40}
+
+    layers: int = structural(1, ge=1, le=10, help="hidden layers L")
+    temperature: Temperature = continuous(0.1, scale="log", help="temperature T")
+    hottest: Hottest = continuous(1.0, scale="log", help="temperature from which T falls while warming up")
+    cooling: Share = continuous(0.5, help="share of warming up during which T falls")
+    origin: Origin = structural(
+        "prior",
+        help="where a chain starts: the prior, a draw of it that all runs have in common, neurons drawn from theory, "
+        "or these with as many of each code as it says",
+    )
+    tests: int = structural(0, ge=0, le=1000, help="noisy test inputs of each class; 0 for no test inputs at all")
+    noise: float = continuous(0.3, ge=0, le=0.69, help="length of a test input's noise among training inputs")
+    warm_up: int = structural(200, ge=1, le=100_000, help="draws to warm up")
+    draws: int = structural(200, ge=8, le=1_000_000, help="draws after warming up")
+    records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
+
+    presets = (
+        Preset("redundant", "Sigmoidal neurons fall into groups that share a code."),
+        Preset("analog", "Linear neurons each carry a graded mixture of classes.", {"nonlinearity": "linear"}),
+        Preset("sparse", "A few rectified neurons do all the work.", {"nonlinearity": "rectified", "width": 100}),
+    )
+
+    @field_validator("origin")
+    @classmethod
+    def _in_theory(cls, origin: Origin, info: ValidationInfo) -> Origin:
+        if origin in ("theory", "even") and info.data.get("layers", 1) > 1:
+            raise ValueError("be prior or common with several layers, of which theory draws no neurons")
+        if origin == "even" and info.data.get("nonlinearity") != "sigmoidal":
+            raise ValueError("be another one, unless neurons are sigmoidal: no others have codes in common")
+        return origin
+
+    @field_validator("records")
+    @classmethod
+    def _whole(cls, records: int, info: ValidationInfo) -> int:
+        draws = info.data.get("warm_up", 0) + info.data.get("draws", 0)
+        if draws % records:
+            fit = max(count for count in range(1, records + 1) if draws % count == 0)
+            raise ValueError(f"divide the {draws} draws there are, as {fit} does")
+        return records
+
+    @property
+    def hidden_layers(self) -> int:
+        return self.layers
+
+    def coordinates(self) -> dict[str, Any]:
+        tests = {"input": range(self.inputs_to_test())} if self.tests else {}
+        return super().coordinates() | {"layer": range(1, self.layers + 1)} | tests
+
+    def world(self) -> Classes:
+        """The toy task; with room for what test inputs have of their own."""
+        plain = super().world()
+        if not self.tests:
+            return plain
+        room = np.zeros((len(plain.labels), self.inputs_to_test()))
+        return fs.worlds.Classes(np.concatenate([plain.inputs, room], axis=1), plain.targets, labels=plain.labels)
+
+    def inputs_to_test(self) -> int:
+        return LEVELS + self.tests * len(self.counts)
+
+    def test_labels(self) -> Int[np.ndarray, " inputs"]:
+        """The class that each test input is for."""
+        return np.concatenate([np.zeros(LEVELS, int), np.repeat(np.arange(len(self.counts)), self.tests)])
+
+    def test_inputs(self) -> Any:
+        """x* of unit norm, one a row: rising evidence for the first class, then noisy inputs of every class."""
+        from festina.precision import is_traced
+
+        module: Any = jnp if is_traced(self.noise) else np
+        members, labels = super().world().membership, self.test_labels()
+        evidence = np.concatenate([np.linspace(0.0, MOST_EVIDENCE, LEVELS), np.ones(len(labels) - LEVELS)])
+        random = np.random.default_rng(TEST_SEED).standard_normal((len(labels), len(members)))
+        random /= np.linalg.norm(random, axis=1)[:, None]
+        random[:LEVELS] = 0.0
+        overlaps = evidence[:, None] * (members.T / members.sum(axis=0)[:, None])[labels] + self.noise * random
+        rest = module.sqrt(module.maximum(1.0 - module.sum(overlaps**2, axis=1), 1e-300))
+        return module.concatenate([overlaps, module.diag(rest)], axis=1)
+
+    def start(self, key: Key) -> Begin:
+        for_network, for_draws = fs.draws.split(key, 2)
+        if self.origin in ("theory", "even"):
+            network = self.planted(for_network, self.temperature, even=self.origin == "even")
+        else:
+            network = self.prior(jax.random.key(COMMON_SEED) if self.origin == "common" else for_network)
+        return Begin(network, jax.random.key_data(for_draws))
+
+    def heat(self, draw: Int[Array, ""]) -> Float[Array, ""]:
+        """The temperature of each draw, by its number."""
+        if self.origin in ("theory", "even"):
+            return fs.learning.constant(self.temperature)(draw)
+        between = jnp.maximum(self.cooling * self.warm_up, 1.0)
+        return fs.learning.annealed(self.hottest, self.temperature, between)(draw)
+
+    def process(self, start: Begin) -> Process:
+        return self.chain(
+            start,
+            self.heat,
+            records=self.records,
+            draws_per_record=(self.warm_up + self.draws) // self.records,
+            warm_up=self.warm_up,
+            observe=lambda network, state: {"heat": self.heat(state.step)} | self.seen(network),
+            average=self.averaged,
+            conclude=lambda network, state: state.memory.means | self.concluded(network),
+        )
+
+    def seen(self, network: Bayesian) -> Observed:
+        found = super().seen(network)
+        if self.tests:
+            found["test"] = network(jnp.asarray(self.test_inputs()))
+        if self.layers > 1:
+            kernels, members = network.kernels(jnp.asarray(self.world().inputs)), self.members()
+            found["class_kernels"] = jnp.stack([fs.measures.between_classes(each, members) for each in kernels])
+        return found
+
+    def averaged(self, network: Bayesian) -> Observed:
+        """What is averaged over all draws after warming up."""
+        inputs = jnp.asarray(self.world().inputs)
+        kernels = network.kernels(inputs)
+        found = {"kernel": kernels[-1], "answer": network(inputs)}
+        if self.layers > 1:
+            found["kernels"] = jnp.stack(kernels)
+        if self.tests:
+            answers = network(jnp.asarray(self.test_inputs()))
+            found |= {"mean": answers, "square": answers**2}
+        return found
+
+    def concluded(self, network: Bayesian) -> Observed:
+        """What else is recorded of the last network."""
+        return {"hidden": jnp.stack(network.hidden(jnp.asarray(self.world().inputs)))} if self.layers > 1 else {}
+
+    def solution(self, start: Begin) -> Solution | None:
+        """Equilibrium at the final temperature, the same at every time; None where theory cannot be solved."""
+        try:
+            theory = self.prediction(self.temperature)
+        except ArgumentError:
+            return None
+        kernel = theory.kernels[-1]
+        class_kernel = fs.measures.between_classes(kernel, self.world().membership)
+        found = {"kernel": kernel, "class_kernel": class_kernel, "answer": theory.mean}
+        if self.tests:
+            mean, variance = self.predictor()
+            found |= {"mean": mean, "square": variance + mean**2}
+        return at_all_times(found)
+
+    def predictor(self, lazy: bool = False) -> Predictor:
+        """Mean and variance of f at the test inputs; or of the ``lazy`` network, a Gaussian process at the same T."""
+        inputs, tests = np.asarray(self.world().inputs), self.test_inputs()
+        theory = self.prediction(self.temperature)
+        if lazy:
+            unit = fs.theory.coding.UNITS[self.nonlinearity]
+            targets = np.asarray(self.world().targets)
+            theory = fs.theory.coding.lazy(np.eye(len(targets)), targets, self.temperature, unit)
+        return theory.predict(tests @ inputs.T, np.sum(tests**2, axis=1), self.width)
+
+    @classmethod
+    def measure(cls, data: xr.Dataset) -> dict[str, xr.DataArray]:
+        """The effective sample size of the kernel and of single readouts in each chain, after warming up."""
+        late = data.isel(time=np.flatnonzero(data["kept"].max([d for d in data["kept"].dims if d != "time"]) > 0))
+        if late.sizes["time"] < FEWEST_RECORDINGS:
+            return {}
+        readout = _sample_size(late["readout"].isel(neuron=slice(0, FEW_NEURONS)))
+        return {
+            "kernel_sample_size": _sample_size(late["class_kernel"]),
+            "readout_sample_size": readout.median(["neuron", "output"]).fillna(0.0),  # a chain that never moved
+        }
+
+
+def _sample_size(values: xr.DataArray) -> xr.DataArray:
+    """Of every entry of every run by itself; not a number where a chain failed, or an entry never moves."""
+    chains = values.transpose("time", ...)
+    size = fs.measures.effective_sample_size(np.nan_to_num(chains.values)[None])
+    return chains.isel(time=0, drop=True).copy(data=size).where(chains.notnull().all("time"))

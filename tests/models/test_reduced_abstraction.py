@@ -1,0 +1,79 @@
+"""The reduced model of task abstractions: against a plain loop, its starts, and derivatives."""
+
+import numpy as np
+import pytest
+
+from festina import models
+from festina.errors import ArgumentError
+
+SMALL = {"until": 0.6, "step_size": 0.01, "steps_per_record": 5, "block_length": 0.2}
+
+
+def plain(model, weights, gates):
+    """Euler steps of eqs 1 and 2 with the regulariser on, written out; the loss before every step."""
+    losses = []
+    for step in range(round(model.until / model.step_size)):
+        task = model.shown[step // round(model.block_length / model.step_size) % len(model.shown)]
+        error = np.eye(2)[task] - gates @ weights
+        losses.append(0.5 * error @ error)
+        bound = 2 * model.normalization * (np.abs(gates).sum() - 1) * np.sign(gates) - model.nonnegativity * (gates < 0)
+        pull = weights @ error - model.strength * bound
+        weights = weights + model.step_size / model.weight_timescale * np.outer(gates, error)
+        gates = gates + model.step_size / model.gate_timescale * pull
+    return np.asarray(losses)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"scale": 0.3}, {"begin": "specialised", "shown": (1,)}, {"knowledge": 0.5, "strength": 0.3}],
+    ids=str,
+)
+def test_it_is_the_plain_loop(fields):
+    model = models.ReducedAbstraction(**SMALL | fields)
+    result = model.run()
+    first = result.data.isel(run=0, time=0)
+    losses = plain(model, first["weights"].values, first["gates"].values)
+    np.testing.assert_allclose(result["loss"].isel(run=0).values[:-1], losses[:: model.steps_per_record], atol=1e-12)
+
+
+def test_twins_differ_as_they_are_told():
+    parts = {"along_first": 0.0, "along_second": 0.5, "along_gate": -1.0}
+    twins = models.ReducedAbstraction(**SMALL, begin="twins", knowledge=0.5, difference=1e-3, **parts)
+    first = twins.run(seeds=1).data.isel(run=0, time=0)
+    np.testing.assert_allclose(first["weights"], [[0.5, 0.5005], [0.5, 0.5]], atol=1e-15)
+    np.testing.assert_allclose(first["gates"], [0.499, 0.5], atol=1e-15)
+
+
+@pytest.mark.parametrize("field", ["gate_timescale", "normalization"])
+def test_derivatives_are_finite_differences_of_the_simulation(field):
+    base = SMALL | {"scale": 0.3}
+    model = models.ReducedAbstraction(**base)
+    slope = model.derivative("loss", field).values
+    value, small = getattr(model, field), 1e-6
+    near = [models.ReducedAbstraction(**base | {field: value + sign * small}).run()["loss"][0] for sign in (-1, 1)]
+    finite = (near[1] - near[0]).values / (2 * small)
+    np.testing.assert_allclose(slope, finite, atol=1e-6)
+    assert np.abs(finite).max() > 1e-2
+
+
+def test_a_batch_is_so_many_single_runs():
+    fields = SMALL | {"scale": 0.3}
+    together = models.ReducedAbstraction(**fields).sweep(block_length=[0.1, 0.3], seeds=2)
+    for length, seed in ((0.3, 1), (0.1, 0)):
+        alone = models.ReducedAbstraction(**fields | {"block_length": length}).run(first_seed=seed)
+        chosen = together.sel(block_length=length).isel(seed=seed)
+        for name in ("gates", "weights", "overall"):
+            np.testing.assert_allclose(chosen[name].transpose(*alone[name].dims[1:]), alone[name][0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"shown": (2,)}, "`shown` must be less than or equal to 1"),
+        ({"steps_per_record": 7}, "`steps_per_record` must divide the 60 steps there are"),
+        ({"knowledge": 2.0}, "`knowledge` must be less than or equal to 1"),
+    ],
+)
+def test_what_cannot_be_is_refused(fields, message):
+    with pytest.raises(ArgumentError, match=message):
+        models.ReducedAbstraction.checked("model/reduced-abstraction", SMALL | fields)
