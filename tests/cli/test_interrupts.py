@@ -251,7 +251,7 @@ class Weather:
             served = command.worked()
             command.interrupt()
         assert command.end().code == 0
-        assert any(self.cache.iterdir()) or name != "run"  # a command keeps what it compiles, if that takes long
+        assert any(self.cache.iterdir()) or name != "run"  # a command keeps what it compiles
         # While the page warms up, it serves already.
         self.seconds = 1.5 * served if name == "explore" else cpu_time_of_children() - before
         self.whole = asked_again(name, self.store)

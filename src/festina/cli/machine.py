@@ -10,6 +10,9 @@ from typing import Any
 
 from festina.errors import FestinaWarning
 
+# Programs of which size, and which took how many seconds to compile, are kept.
+WORTH_KEEPING = {"persistent_cache_min_compile_time_secs": 0.2, "persistent_cache_min_entry_size_bytes": -1}
+
 
 def prepare() -> None:
     """Call this just before work begins, and before anything imports JAX or matplotlib."""
@@ -74,6 +77,7 @@ def _use_compilation_cache() -> None:
         return
     import jax
 
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    wanted = {"compilation_cache_dir": str(folder), **WORTH_KEEPING}
+    for name, value in wanted.items():
+        if f"JAX_{name.upper()}" not in os.environ:  # what a user has set holds
+            jax.config.update(f"jax_{name}", value)
