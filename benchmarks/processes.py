@@ -67,8 +67,8 @@ def sweep(way: str) -> None:
     if way == "one" and hasattr(os, "sched_setaffinity"):  # before JAX counts the cores
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     began, machine = time.perf_counter(), machine_seconds()
-    from festina.lab.executors import InProcess, Processes
-    from festina.lab.sweep import sweep as swept
+    from festina.lab.sweeps.executors import InProcess, Processes
+    from festina.lab.sweeps.sweep import sweep as swept
 
     if way == "devices":
         on_two_devices()

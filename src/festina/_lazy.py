@@ -7,10 +7,9 @@ from types import ModuleType
 
 TYPE_CHECKING = False  # as type checkers know it; `typing` itself takes longer to import than all else here
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from typing import Any
 
-__all__ = ["LazyModule", "attributes", "jax", "jnp", "np", "plt", "xr"]
+__all__ = ["LazyModule", "jax", "jnp", "np", "plt", "xr"]
 
 
 class LazyModule(ModuleType):
@@ -26,21 +25,6 @@ class LazyModule(ModuleType):
 
     def __repr__(self) -> str:
         return f"<lazy module {self.__name__!r}>"
-
-
-def attributes(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's `__getattr__` that imports each public name from its home when it is first asked for.
-
-    ``names`` gives the module of each name; a submodule is its own home.
-    """
-
-    def find(name: str) -> Any:
-        if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = import_module(names[name])
-        return home if names[name] == f"{package}.{name}" else getattr(home, name)
-
-    return find
 
 
 if TYPE_CHECKING:

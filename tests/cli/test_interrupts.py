@@ -18,12 +18,12 @@ import festina as fs
 from festina.cli import main
 from festina.errors import Interrupted
 from festina.exit_codes import INTERRUPTED_SENTENCE
-from festina.lab.crew import runs_done
-from festina.lab.executors import InProcess
-from festina.lab.folder import sweep_folder
-from festina.lab.plan import Plan
-from festina.lab.sweep import planned
-from festina.lab.worker import computed, inspect
+from festina.lab.sweeps.crew import runs_done
+from festina.lab.sweeps.executors import InProcess
+from festina.lab.sweeps.folder import sweep_folder
+from festina.lab.sweeps.plan import Plan
+from festina.lab.sweeps.sweep import planned
+from festina.lab.sweeps.worker import computed, inspect
 from interrupting import REMARK, SERVES, Command, Ending, answering, at_work_on
 from patience import PATIENCE, wait_for
 

@@ -6,9 +6,9 @@ import pytest
 
 from festina.cli import main
 from festina.lab import open_sweep
-from festina.lab.folder import sweeps_in
-from festina.lab.sweep import resume
-from festina.lab.worker import work
+from festina.lab.sweeps.folder import sweeps_in
+from festina.lab.sweeps.sweep import resume
+from festina.lab.sweeps.worker import work
 
 WORDS = ["linear/chain", "--over", "strength=lin:1:2:6", "--budget", "quick", "--tile", "2"]
 
@@ -40,7 +40,7 @@ def test_status_resume_and_one_more_worker(tmp_path, capsys, monkeypatch):
     (folder,) = sweeps_in(tmp_path)
     assert (folder / "slurm.sh").exists()
     assert "linear/chain: 0 of 6 runs done (0%)" in said(capsys, "sweep", "status", tmp_path)[1]
-    monkeypatch.setattr("festina.lab.cores.take_core", lambda: None)  # this process has other work to do
+    monkeypatch.setattr("festina.lab.sweeps.cores.take_core", lambda: None)  # this process has other work to do
     _, out, _ = said(capsys, "sweep", "work", folder, "--shard", "1/2")
     assert out == "linear/chain: 2 runs computed in 1 batches\n"
     state = json.loads(said(capsys, "sweep", "status", folder, "--json")[1])
@@ -67,7 +67,7 @@ def test_status_resume_and_one_more_worker(tmp_path, capsys, monkeypatch):
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(tmp_path, capsys, words, message, monkeypatch):
-    monkeypatch.setattr("festina.lab.cores.take_core", lambda: None)
+    monkeypatch.setattr("festina.lab.sweeps.cores.take_core", lambda: None)
     code, out, err = said(capsys, "sweep", *(word.format(tmp=tmp_path) for word in words))
     assert code != 0 and message in err and err.count("\n") == 1 and out == ""
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_is_said_in_one_line(tmp_path, capsys, words, message, mo
 def test_a_half_done_sweep_has_its_share_told(tmp_path, capsys):
     said(capsys, "sweep", "slurm", *WORDS, "--out", tmp_path)
     (folder,) = sweeps_in(tmp_path)
-    from festina.lab.folder import stored_plan
+    from festina.lab.sweeps.folder import stored_plan
 
     work(folder, stored_plan(folder), tell=lambda tile, outcome: True)
     assert "2 of 6 runs done (33%)" in said(capsys, "sweep", "status", folder)[1]

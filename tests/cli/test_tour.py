@@ -11,10 +11,10 @@ import pytest
 import xarray as xr
 
 import festina as fs
-from festina.cli import machine, main
+from festina.cli import main
 from festina.cli import tour as command
 from festina.errors import Interrupted
-from festina.lab import own_network, registry, tour
+from festina.lab import machine, own_network, registry, tour
 from festina.lab.tour import Stop
 from toy import Toy
 

@@ -20,10 +20,10 @@ def test_the_guide_s_model_and_experiment_pass_its_own_tests(tmp_path):
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__", "static"))
     (package / "models" / "decay.py").write_text(model, encoding="utf-8")
     (package / "experiments" / "linear" / "decay.py").write_text(experiment, encoding="utf-8")
-    listed = (package / "models" / "__init__.py").read_text(encoding="utf-8")
-    added = listed.replace("MODELS = {\n", 'MODELS = {\n    "Decay": "festina.models.decay",\n')
-    assert added != listed
-    (package / "models" / "__init__.py").write_text(added, encoding="utf-8")
+    line = "from .decay import Decay as Decay"
+    assert f"`{line}`" in GUIDE.read_text(encoding="utf-8")
+    with (package / "models" / "__init__.pyi").open("a", encoding="utf-8") as stub:
+        stub.write(f"{line}\n")
     (tmp_path / "test_decay.py").write_text(tests, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_decay.py"],

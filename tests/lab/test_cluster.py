@@ -10,12 +10,12 @@ import pytest
 
 import festina as fs
 from festina.errors import ArgumentError, FestinaError
-from festina.lab import tiles
-from festina.lab.cluster import Dask, compute_tile
-from festina.lab.executors import InProcess
-from festina.lab.folder import prepare, stored_plan, sweep_folder
-from festina.lab.locks import claimed
-from festina.lab.sweep import planned
+from festina.lab.locks import taken
+from festina.lab.sweeps import tiles
+from festina.lab.sweeps.cluster import Dask, compute_tile
+from festina.lab.sweeps.executors import InProcess
+from festina.lab.sweeps.folder import prepare, stored_plan, sweep_folder
+from festina.lab.sweeps.sweep import planned
 from patience import PATIENCE, wait_for
 from shared import apart
 from toy import Toy
@@ -28,7 +28,7 @@ QUESTION = {"over": {"strength": [1.0 + k / 10 for k in range(24)]}, "tile": 2, 
 DRIVER = """
 import sys
 import festina as fs
-from festina.lab import cluster
+from festina.lab.sweeps import cluster
 if __name__ == "__main__":
     cluster.PATIENCE = "600s"
     strengths = [1.0 + k / 10 for k in range(24)]
@@ -48,7 +48,7 @@ def patient(tmp_path_factory, alone):
             patch.setenv(f"DASK_{name.upper().replace('.', '__')}", limit)
         for name, value in apart(tmp_path_factory.mktemp("cache")).items():
             patch.setenv(name, value)
-        patch.setattr("festina.lab.cluster.PATIENCE", f"{PATIENCE:g}s")
+        patch.setattr("festina.lab.sweeps.cluster.PATIENCE", f"{PATIENCE:g}s")
         yield
 
 
@@ -78,7 +78,7 @@ def assert_same(data, other):
 def test_a_driver_and_a_worker_are_killed_and_nothing_is_lost_or_doubled(tmp_path, cluster, alone):
     """The driver is killed in the middle, a worker under the next driver; the bits are those of one process."""
     folder = sweep_folder(tmp_path, planned("linear/chain", **QUESTION))
-    with claimed(tiles.claim_path(folder, 0, 22)):  # the last tile: it cannot be done before the driver is killed
+    with taken(tiles.lock_of_tile(folder, 0, 22)):  # the last tile: it cannot be done before the driver is killed
         driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), cluster.scheduler_address])
         wait_for(lambda: done(tmp_path) or driver.poll() is not None)
         os.kill(driver.pid, signal.SIGKILL)
@@ -114,7 +114,7 @@ def test_what_travels_is_small(tmp_path):
 
 
 def test_problems_are_said_in_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr("festina.lab.cluster.PATIENCE", "1s")
+    monkeypatch.setattr("festina.lab.sweeps.cluster.PATIENCE", "1s")
     with pytest.raises(FestinaError, match="workers cannot find the experiment 'toy/decay'"):
         fs.sweep(Toy(), "speed=1,2", store=tmp_path, executor=Dask(workers=1))
     with pytest.raises(ArgumentError, match="`scheduler` must be given, or else `workers`"):

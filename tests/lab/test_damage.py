@@ -15,10 +15,10 @@ import festina as fs
 from festina.errors import FestinaWarning, StoreError
 from festina.lab import open_sweep
 from festina.lab import store as stores
-from festina.lab.folder import prepare, status
-from festina.lab.plan import Tile
-from festina.lab.sweep import planned, resume
-from festina.lab.worker import compute
+from festina.lab.sweeps.folder import prepare, status
+from festina.lab.sweeps.plan import Tile
+from festina.lab.sweeps.sweep import planned, resume
+from festina.lab.sweeps.worker import compute
 from toy import Toy
 
 QUESTION: dict[str, Any] = {

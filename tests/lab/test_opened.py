@@ -10,8 +10,8 @@ import zarr
 
 import festina as fs
 from festina.lab import open_sweep
-from festina.lab.executors import InProcess
-from festina.lab.opened import Part
+from festina.lab.sweeps.executors import InProcess
+from festina.lab.sweeps.opened import Part
 from patience import PATIENCE
 from toy import Toy
 

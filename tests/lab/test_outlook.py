@@ -9,9 +9,9 @@ import pytest
 import festina as fs
 from festina.errors import FestinaWarning
 from festina.lab.batch import Run
-from festina.lab.crew import Crew, _Worker
 from festina.lab.labelled import theory
-from festina.lab.sweep import _Course
+from festina.lab.sweeps.crew import Crew, _Worker
+from festina.lab.sweeps.sweep import _Course
 from festina.learning.progress import Progress
 from toy import Toy
 

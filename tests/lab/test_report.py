@@ -14,12 +14,11 @@ import xarray as xr
 import festina as fs
 from festina import claims
 from festina._lazy import jnp, plt
-from festina.cli import machine
 from festina.cli.work import run_one
 from festina.errors import FestinaWarning, StoreError, UnknownName
 from festina.experiment import Experiment, ExperimentConfig, Variable, continuous, structural
 from festina.figures.style import THEORY
-from festina.lab import registry
+from festina.lab import machine, registry
 from festina.lab.pictures import encoded, ensure_figure, save_figure
 from festina.lab.question import Question
 from festina.lab.report import result_section, totals, write_report

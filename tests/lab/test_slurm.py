@@ -6,10 +6,10 @@ import subprocess
 import pytest
 
 from festina.errors import ArgumentError, FestinaError
-from festina.lab import slurm
-from festina.lab.executors import InProcess
-from festina.lab.folder import prepare, status, sweep_folder
-from festina.lab.sweep import planned, resume
+from festina.lab.sweeps import slurm
+from festina.lab.sweeps.executors import InProcess
+from festina.lab.sweeps.folder import prepare, status, sweep_folder
+from festina.lab.sweeps.sweep import planned, resume
 from patience import PATIENCE, wait_for
 
 

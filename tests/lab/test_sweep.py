@@ -21,10 +21,10 @@ import festina as fs
 from festina.errors import ArgumentError, FestinaWarning, StoreError, UnknownName
 from festina.experiment import Variable, continuous, structural
 from festina.lab import open_sweep, resume
-from festina.lab.axes import parse_axis
-from festina.lab.folder import status
-from festina.lab.locks import claimed, shared
-from festina.lab.plan import make_plan
+from festina.lab.locks import shared, taken
+from festina.lab.sweeps.axes import parse_axis
+from festina.lab.sweeps.folder import status
+from festina.lab.sweeps.plan import make_plan
 from patience import wait_for
 from shared import apart
 from toy import Toy
@@ -188,7 +188,7 @@ def test_killed_at_any_moment_it_resumes_bit_identical(tmp_path):
 def test_another_version_of_the_code_sweeps_anew_and_goes_on_with_nothing_of_the_old(tmp_path, monkeypatch):
     data = fs.sweep(Toy(), ["speed=1,2"], store=tmp_path)
     folder = Path(data.attrs["store"])
-    monkeypatch.setattr("festina.lab.folder.identity", lambda experiment: "another")
+    monkeypatch.setattr("festina.lab.sweeps.folder.identity", lambda experiment: "another")
     monkeypatch.setattr("festina.lab.provenance.identity", lambda experiment: "another")
     assert fs.sweep(Toy(), ["speed=1,2"], store=tmp_path).attrs["store"] != str(folder)
     assert_same(resume(folder, experiment=Toy()), data)  # finished: any version opens it
@@ -325,7 +325,7 @@ def copy_of(healthy: xr.Dataset, store: Path) -> Path:
 )
 @pytest.mark.parametrize("harm", ["changed", "removed"])
 def test_what_is_damaged_is_named_and_computed_again(tmp_path, monkeypatch, healthy, name, computed, harm):
-    from festina.lab import worker as module
+    from festina.lab.sweeps import worker as module
 
     folder, compute, calls = copy_of(healthy, tmp_path), module.compute, []
     monkeypatch.setattr(module, "compute", lambda *args: calls.append(tuple(args[2])) or compute(*args))
@@ -363,12 +363,12 @@ def test_who_comes_while_others_work_computes_the_rest_and_waits(tmp_path, monke
         mark.unlink()
     other, seen = ExitStack(), []
     other.enter_context(shared(folder / ".lock"))
-    assert other.enter_context(claimed(folder / "claims" / "0-0"))
+    assert other.enter_context(taken(folder / "claims" / "0-0"))
 
     def look(seconds):
         seen.append(status(folder, Toy()))
         other.close()
 
-    monkeypatch.setattr("festina.lab.sweep.sleep", look)
+    monkeypatch.setattr("festina.lab.sweeps.sweep.sleep", look)
     assert_same(fs.sweep(Toy(), store=tmp_path, **SMALL), healthy)
     assert [(each.done, each.at_work) for each in seen] == [(4, 1)]

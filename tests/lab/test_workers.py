@@ -16,13 +16,13 @@ import xarray as xr
 
 import festina as fs
 from festina.errors import ArgumentError, FestinaError, FestinaWarning, Interrupted, StoreError
-from festina.lab.crew import Crew, runs_done
 from festina.lab.damage import read_sealed, write_sealed
-from festina.lab.executors import InProcess, Processes
-from festina.lab.folder import prepare, status, stored_plan, sweep_folder
-from festina.lab.plan import Plan
-from festina.lab.sweep import planned, resume
-from festina.lab.worker import Shard, work
+from festina.lab.sweeps.crew import Crew, runs_done
+from festina.lab.sweeps.executors import InProcess, Processes
+from festina.lab.sweeps.folder import prepare, status, stored_plan, sweep_folder
+from festina.lab.sweeps.plan import Plan
+from festina.lab.sweeps.sweep import planned, resume
+from festina.lab.sweeps.worker import Shard, work
 from interrupting import answering, at_work_on
 from patience import PATIENCE, wait_for
 from shared import apart
@@ -91,8 +91,8 @@ def test_killed_workers_are_replaced_and_nothing_is_lost(tmp_path, undisturbed):
 DRIVER = """
 import sys
 from pathlib import Path
-from festina.lab.crew import Crew
-from festina.lab.folder import stored_plan
+from festina.lab.sweeps.crew import Crew
+from festina.lab.sweeps.folder import stored_plan
 folder = Path(sys.argv[1])
 Crew(folder, 2).run(stored_plan(folder))
 """
@@ -172,10 +172,10 @@ def test_a_worker_that_fails_says_why(tmp_path):
 def test_processes_are_started_only_if_it_is_worth_it(tmp_path, monkeypatch):
     started = []
     monkeypatch.setattr(Crew, "run", lambda self, plan, tell: started.append(self.size) or work(self.folder, plan))
-    monkeypatch.setattr("festina.lab.executors.START_UP", 1e9)
+    monkeypatch.setattr("festina.lab.sweeps.executors.START_UP", 1e9)
     fs.sweep("linear/chain", store=tmp_path / "short", executor=Processes(4), **QUESTION)
     assert started == []
-    monkeypatch.setattr("festina.lab.executors.START_UP", 0.0)
+    monkeypatch.setattr("festina.lab.sweeps.executors.START_UP", 0.0)
     data = fs.sweep("linear/chain", store=tmp_path / "long", executor=Processes(4), **QUESTION)
     assert started == [4] and data["done"].all()
     with pytest.raises(ArgumentError, match="`processes` must be at least 1"):
@@ -213,6 +213,6 @@ def test_with_several_threads_nothing_is_computed_here(tmp_path, monkeypatch):
     started = []
     monkeypatch.setenv("NPROC", "2")
     monkeypatch.setattr(Crew, "run", lambda self, plan, tell: started.append(self.size) or work(self.folder, plan))
-    monkeypatch.setattr("festina.lab.executors.START_UP", 1e9)
+    monkeypatch.setattr("festina.lab.sweeps.executors.START_UP", 1e9)
     fs.sweep("linear/chain", store=tmp_path, executor=Processes(2), **QUESTION)
     assert started == [2]

@@ -189,7 +189,7 @@ def test_bad_words_are_named(words, capsys):
 
 
 def test_hosts_that_cannot_be_or_should_not_be(monkeypatch, capsys):
-    monkeypatch.setattr("festina.cli.machine.prepare", lambda: None)
+    monkeypatch.setattr("festina.lab.machine.prepare", lambda: None)
     monkeypatch.setattr("festina.page.server.warm_up", lambda: None)
     assert main(["explore", "--host", "256.1.1.1", "--port", "0"]) == 2
     assert "cannot serve at 256.1.1.1" in capsys.readouterr().err

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from festina._version import __version__
-from festina.cli import arguments, machine
+from festina.cli import arguments
 from festina.cli.arguments import Parser
 from festina.cli.data import data
 from festina.cli.describe import print_experiment, print_experiments
@@ -14,7 +14,7 @@ from festina.cli.output import print_json
 from festina.cli.sweeping import sweep
 from festina.cli.tour import tour
 from festina.errors import UnknownName
-from festina.lab import registry
+from festina.lab import machine, registry
 from festina.lab.reproduce import load_all, select
 
 HELP = """\

@@ -5,9 +5,10 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from festina.cli import arguments, machine
+from festina.cli import arguments
 from festina.cli.arguments import Parser
 from festina.errors import ArgumentError, FestinaError
+from festina.lab import machine
 
 NEEDED = ("starlette", "uvicorn")
 

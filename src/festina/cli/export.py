@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from festina.cli import arguments, machine
+from festina.cli import arguments
 from festina.cli.arguments import Parser
 from festina.cli.output import print_json
 from festina.errors import FestinaError
-from festina.lab import registry
+from festina.lab import machine, registry
 from festina.verdicts import summary
 
 

@@ -1,33 +1,25 @@
 """What the commands about sweeps do, and what they print afterwards."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from threading import Thread
 from time import monotonic
 from typing import Any
 
-from festina.cli import machine
 from festina.cli.output import paint, print_json
 from festina.errors import StoreError
-from festina.lab import cores
+from festina.lab import machine
+from festina.lab.sweeps import process
 from festina.lab.tables import as_json as to_json
 from festina.wording import duration, size
 
 MOST_REASONS = 10
 
 
-def _prepare() -> None:
-    """Before anything is computed for a sweep: whoever computes a batch, its bits are those of one thread."""
-    cores.keep_to_one_thread()
-    machine.prepare()
-
-
 def run_sweep(question: dict[str, Any], *, store: Path, executor: Callable[[], Any], as_json: bool) -> int:
     """Run a sweep and say what it holds and where it is."""
-    _prepare()
-    from festina.lab.sweep import sweep
+    process.prepare()
+    from festina.lab.sweeps.sweep import sweep
 
     began = monotonic()
     data = sweep(**question, store=store, executor=executor())
@@ -37,10 +29,10 @@ def run_sweep(question: dict[str, Any], *, store: Path, executor: Callable[[], A
 
 def resume_sweeps(store: Path, *, executor: Callable[[], Any], as_json: bool) -> int:
     """Go on with all sweeps of a store that are not finished, and mend those that are damaged."""
-    _prepare()
-    from festina.lab.folder import stored_plan, sweeps_in, unmarked
-    from festina.lab.sweep import resume
-    from festina.lab.worker import is_damaged
+    process.prepare()
+    from festina.lab.sweeps.folder import stored_plan, sweeps_in, unmarked
+    from festina.lab.sweeps.sweep import resume
+    from festina.lab.sweeps.worker import is_damaged
 
     unfinished: list[Path] = []
 
@@ -60,7 +52,7 @@ def resume_sweeps(store: Path, *, executor: Callable[[], Any], as_json: bool) ->
 def print_status(store: Path, *, as_json: bool) -> int:
     """How far the sweeps of a store are."""
     machine.prepare()
-    from festina.lab.folder import status, sweeps_in
+    from festina.lab.sweeps.folder import status, sweeps_in
 
     found: list[Any] = []
     code = _for_each(sweeps_in(store), lambda folder: found.append(status(folder)))
@@ -90,9 +82,9 @@ def _for_each(folders: Sequence[Path], act: Callable[[Path], None]) -> int:
 
 def estimate_sweep(question: dict[str, Any], *, processes: int, as_json: bool) -> int:
     """What a sweep would take; nothing is stored."""
-    _prepare()
-    from festina.lab.estimate import estimate
-    from festina.lab.sweep import planned
+    process.prepare()
+    from festina.lab.sweeps.estimate import estimate
+    from festina.lab.sweeps.sweep import planned
 
     found = estimate(planned(**question), processes)
     if as_json:
@@ -112,25 +104,9 @@ def estimate_sweep(question: dict[str, Any], *, processes: int, as_json: bool) -
     return 0
 
 
-def work_on_sweep(folder: Path, shard: tuple[int, int] | None, *, begin: float, attended: bool, as_json: bool) -> int:
+def work_on_sweep(folder: Path, shard: tuple[int, int] | None, *, as_json: bool) -> int:
     """Be one worker of a sweep."""
-    cores.take_core()
-    if attended:
-        Thread(target=_end_with_the_caller, daemon=True).start()
-    _prepare()
-    from festina.lab.folder import check_code, stored_plan
-    from festina.lab.worker import Shard, work
-
-    share = None if shard is None else Shard(*shard)
-    plan, computed = stored_plan(folder), []
-    check_code(folder, plan)
-    work(
-        folder,
-        plan,
-        shard=share,
-        begin=begin,
-        tell=lambda tile, outcome: computed.append(tile.runs),
-    )
+    plan, computed = process.work_on(folder, shard)
     if as_json:
         print_json({"experiment": plan.experiment.name, "folder": str(folder), "runs": sum(computed)})
     else:
@@ -138,21 +114,14 @@ def work_on_sweep(folder: Path, shard: tuple[int, int] | None, *, begin: float, 
     return 0
 
 
-def _end_with_the_caller() -> None:
-    """End this process when the one that started it is gone, and with it the other end of standard input."""
-    while os.read(0, 1024):  # not through sys.stdin, whose lock would have to be free when Python ends
-        pass
-    os._exit(1)
-
-
 def write_job(
     question: dict[str, Any], store: Path, shards: int | None, settings: dict[str, Any], *, submit: bool, as_json: bool
 ) -> int:
     """Write the array job of a sweep, and submit it if asked to."""
     machine.prepare()
-    from festina.lab import slurm
-    from festina.lab.folder import prepare, sweep_folder
-    from festina.lab.sweep import planned
+    from festina.lab.sweeps import slurm
+    from festina.lab.sweeps.folder import prepare, sweep_folder
+    from festina.lab.sweeps.sweep import planned
 
     plan = planned(**question)
     folder = sweep_folder(store, plan)

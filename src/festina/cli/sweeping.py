@@ -56,17 +56,13 @@ def work(words: list[str]) -> int:
     )
     parser.add_argument("store", metavar="FOLDER", help="the folder of a sweep")
     parser.add_argument("--shard", metavar="I/N", help="only every N-th batch, beginning with batch I (from 0)")
-    parser.add_argument("--begin", metavar="SHARE", default="0", help=argparse.SUPPRESS)
-    parser.add_argument("--attended", action="store_true", help=argparse.SUPPRESS)
     arguments.add_output(parser)
     found = parser.read(words)
     shard = None if found.shard is None else _shard(found.shard)
 
     from festina.cli.sweep_work import work_on_sweep
 
-    return work_on_sweep(
-        Path(found.store), shard, begin=float(found.begin), attended=found.attended, as_json=found.json
-    )
+    return work_on_sweep(Path(found.store), shard, as_json=found.json)
 
 
 def slurm(words: list[str]) -> int:
@@ -164,10 +160,10 @@ def _executor(found: argparse.Namespace) -> Callable[[], Any]:
 
     def make() -> Any:
         if given in (["workers"], ["scheduler"]):
-            from festina.lab.cluster import Dask
+            from festina.lab.sweeps.cluster import Dask
 
             return Dask(scheduler=found.scheduler, workers=workers)
-        from festina.lab.executors import Processes
+        from festina.lab.sweeps.executors import Processes
 
         return Processes(processes)
 
@@ -175,7 +171,7 @@ def _executor(found: argparse.Namespace) -> Callable[[], Any]:
 
 
 def _processes(found: argparse.Namespace) -> int:
-    from festina.lab.cores import available
+    from festina.lab.sweeps.cores import available
 
     return arguments.whole_number("processes", found.processes or found.workers) or available()
 

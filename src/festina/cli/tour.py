@@ -8,11 +8,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from festina.cli import arguments, machine
+from festina.cli import arguments
 from festina.cli.arguments import Parser
 from festina.cli.explore import has_screen, missing_for_page
 from festina.cli.output import paint, print_json, row, wrapped
 from festina.cli.work import entry_json
+from festina.lab import machine
 from festina.lab import tour as lab
 from festina.lab.reproduce import Entry
 from festina.verdicts import Verdict

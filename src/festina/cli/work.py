@@ -7,10 +7,10 @@ from time import monotonic
 from typing import Any
 
 from festina import exit_codes
-from festina.cli import machine
 from festina.cli.output import claims_table, paint, print_json, wrapped
 from festina.errors import StoreError, one_line
 from festina.experiment import Experiment, Result
+from festina.lab import machine
 from festina.lab.reproduce import Entry
 from festina.lab.tables import as_json as to_json
 from festina.lab.tables import result_json

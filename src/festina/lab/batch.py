@@ -15,7 +15,7 @@ from festina.config import STRUCTURE_ONLY, ExperimentConfig
 from festina.experiment import Experiment
 from festina.learning.crossed import Crossed, alone, every_run
 from festina.learning.failure import Failure
-from festina.learning.loop import Checkpoint, Outcome, drive
+from festina.learning.loop import Checkpoint, Recording, drive
 from festina.learning.process import Process
 from festina.model import Model
 from festina.platforms import check_platforms
@@ -99,11 +99,11 @@ def batches(experiment: Experiment, runs: Sequence[Run]) -> list[Batch]:
     found = []
     for builder, arms in by_builder.items():
         own = [[row[arm] for arm in arms] for row in models]
-        found.append(_batch(builder, arms, own, [run.seed for run in runs]))
+        found.append(make_batch(builder, arms, own, [run.seed for run in runs]))
     return found
 
 
-def _batch(builder: Builder, arms: list[int], models: list[list[Any]], seeds: list[int]) -> Batch:
+def make_batch(builder: Builder, arms: list[int], models: list[list[Any]], seeds: list[int]) -> Batch:
     """Every seed with every point and arm, where each seed meets the same points; else run by run."""
     names = models[0][0].fields_of_kind("continuous")
     distinct = list(dict.fromkeys(seeds))
@@ -175,7 +175,7 @@ def simulate(
     check_platforms()
     with double():
         work = batches(experiment, runs)
-        outcomes: list[Outcome] = []
+        outcomes: list[Recording] = []
         for number, batch in enumerate(work):
             kept = checkpoint and _own_checkpoint(checkpoint, number, len(work))
             heard = listen and _heard(listen, work, outcomes)
@@ -192,7 +192,7 @@ def _own_checkpoint(checkpoint: Checkpoint, number: int, count: int) -> Checkpoi
     return replace(checkpoint, path=own, last=number + 1 < count)
 
 
-def _heard(listen: Listen, work: list[Batch], done: list[Outcome]) -> Listen:
+def _heard(listen: Listen, work: list[Batch], done: list[Recording]) -> Listen:
     """Tell of all arms; those whose batch has not begun have recorded nothing."""
 
     def hear(records: int, observed: dict[str, np.ndarray]) -> None:
@@ -203,7 +203,7 @@ def _heard(listen: Listen, work: list[Batch], done: list[Outcome]) -> Listen:
     return hear
 
 
-def _joined(experiment: Experiment, runs: Sequence[Run], work: list[Batch], outcomes: list[Outcome]) -> Simulated:
+def _joined(experiment: Experiment, runs: Sequence[Run], work: list[Batch], outcomes: list[Recording]) -> Simulated:
     arms, done = sum(len(batch.arms) for batch in work), work[: len(outcomes)]
     times = _by_arm(done, [{"times": outcome.times} for outcome in outcomes], arms)["times"]
     begun = len(outcomes) == len(work)

@@ -92,9 +92,8 @@ def _code(module: str) -> str:
 
 def _reexports(node: ast.stmt) -> bool:
     """Whether a statement of a package only passes names on, or describes them."""
-    is_list = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    passed = is_list and node.targets[0].id in ("__all__", "__getattr__", "MODELS", "TYPE_CHECKING")  # pyright: ignore
-    return bool(passed) or isinstance(node, ast.Import | ast.ImportFrom | ast.If | ast.Expr | ast.FunctionDef)
+    passed = isinstance(node, ast.Assign) and "__all__" in ast.unparse(node.targets[0])
+    return passed or isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)
 
 
 @cache
@@ -152,10 +151,20 @@ def _home(module: str, name: str) -> str:
     if _path(f"{module}.{name}").exists():
         return f"{module}.{name}"
     if _is_package(module):
-        for called, source, there in _import_lines(_text(module)):
+        for called, source, there in _import_lines(_face(module)):
             if called == name and (source, there) != (module, name):
                 return _home(source, there) if there else source
     return module
+
+
+@cache
+def _face(package: str) -> str:
+    """Where a package says which names it passes on: in its stub, if they load when first used, or else in itself."""
+    stub = _path(package).with_suffix(".pyi")
+    if not stub.exists():
+        return _text(package)
+    text = stub.read_text(encoding="utf-8")
+    return text.replace("from . import", f"from {package} import").replace("from .", f"from {package}.")
 
 
 def _module_of(path: Path) -> str:

@@ -29,7 +29,7 @@ def shared(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def claimed(path: Path) -> Iterator[bool]:
+def taken(path: Path) -> Iterator[bool]:
     """Hold the lock alone if it is free, and say whether it was; never wait."""
     with _opened(path) as stream:
         yield _lock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, path)

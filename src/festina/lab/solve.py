@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from festina.compiling import quick_jit
 from festina.errors import ArgumentError, UnknownName
-from festina.lab.batch import Builder, _batch, starts_of
+from festina.lab.batch import Builder, make_batch, starts_of
 from festina.lab.registry import find
 from festina.model import Model
 from festina.precision import double, to_numpy
@@ -23,7 +23,7 @@ from festina.theory.solution import Solution
 def theory_of_seed(model: Model, seed: int) -> Solution:
     """The exact solution from the start that a seed draws."""
     with double():
-        batch = _batch(Builder.of(model), [0], [[model]], [seed])
+        batch = make_batch(Builder.of(model), [0], [[model]], [seed])
         drawn = jax.tree.map(lambda leaf: leaf[0], to_numpy(starts_of(batch)))
         solution = model.solution(drawn)
     if solution is None:
@@ -33,8 +33,8 @@ def theory_of_seed(model: Model, seed: int) -> Solution:
 
 def sweep_of(model: Model, over: Mapping[str, Sequence[Any]], *, seeds: int, store: str | Path | None) -> xr.Dataset:
     """A sweep of a model over some of its fields; what is not kept in a store is computed here and read whole."""
-    from festina.lab.executors import InProcess
-    from festina.lab.sweep import sweep
+    from festina.lab.sweeps.executors import InProcess
+    from festina.lab.sweeps.sweep import sweep
 
     fixed = {name: value for name, value in model.settings().items() if name not in over}
     experiment = find(f"model/{model.name}")

@@ -6,7 +6,7 @@ from festina.learning.failure import Failure
 from festina.learning.flow import Tolerance, flow_process
 from festina.learning.joint import JointDescent, View, joint_process
 from festina.learning.learn import descent, flow
-from festina.learning.loop import Checkpoint, Outcome, drive
+from festina.learning.loop import Checkpoint, Recording, drive
 from festina.learning.posterior import Chain, annealed, constant, posterior_process
 from festina.learning.process import Process, State
 from festina.learning.samplers import HMC, MALA, NUTS, Sampler
@@ -24,8 +24,8 @@ __all__ = [
     "Diverged",
     "Failure",
     "JointDescent",
-    "Outcome",
     "Process",
+    "Recording",
     "Sampler",
     "SquaredError",
     "State",

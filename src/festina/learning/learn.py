@@ -16,7 +16,7 @@ from jaxtyping import Array
 from festina.errors import ArgumentError, Interrupted, require
 from festina.learning.descent import descent_process, scaled_by, stages_by_time
 from festina.learning.flow import Tolerance, flow_process
-from festina.learning.loop import Checkpoint, Outcome, drive
+from festina.learning.loop import Checkpoint, Recording, drive
 from festina.learning.process import Observed, Process, State
 from festina.learning.trajectory import Diverged, Trajectory, as_dataset
 from festina.precision import double, to_double, to_numpy
@@ -302,14 +302,14 @@ def _snapshot(network: Any) -> Observed:
     return {f"{SNAPSHOT}{k}": leaf for k, leaf in enumerate(jax.tree.leaves(network))}
 
 
-def _split_snapshots(outcome: Outcome, network: Any) -> Any:
+def _split_snapshots(outcome: Recording, network: Any) -> Any:
     """Take the weights out of what was observed, as one network with a leading axis of recordings."""
     names = [name for name in outcome.observed if name.startswith(SNAPSHOT)]
     leaves = [outcome.observed.pop(name)[0] for name in names]
     return jax.tree.unflatten(jax.tree.structure(network), leaves)
 
 
-def _trajectory(outcome: Outcome, network: Any, method: str, at: Any = None) -> Trajectory:
+def _trajectory(outcome: Recording, network: Any, method: str, at: Any = None) -> Trajectory:
     done = slice(0, outcome.records)
     data = as_dataset(outcome.times[0, done], {name: values[0, done] for name, values in outcome.observed.items()})
     weights = jax.tree.map(lambda leaf: np.asarray(leaf[0]), outcome.state.parameters)

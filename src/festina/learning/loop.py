@@ -32,7 +32,7 @@ CHUNKS = 100
 
 
 @dataclass
-class Outcome:
+class Recording:
     """What a batch of runs left behind; arrays lead with the axes (run, record), those concluded with (run)."""
 
     times: np.ndarray
@@ -101,7 +101,7 @@ def drive(
     label: str = "learning",
     checkpoint: Checkpoint | None = None,
     listen: Callable[[int, dict[str, np.ndarray]], None] | None = None,
-) -> Outcome:
+) -> Recording:
     """Run a batch of processes to their end.
 
     Args:
@@ -163,7 +163,7 @@ def drive(
     finished = records if len(journey.failures) == runs else journey.records
     failures = [journey.failures[run] for run in sorted(journey.failures)]
     seconds = monotonic() - began
-    return Outcome(
+    return Recording(
         times,
         journey.observed,
         to_numpy(journey.state),

@@ -5,9 +5,9 @@ from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
 from festina.theory.closure import Closure, closure
+from festina.theory.gated_race import GatedRace, gated_race
 from festina.theory.modes import modes
 from festina.theory.paths import PathStatistics, path_statistics
-from festina.theory.race import Race, race
 from festina.theory.reduced import Reduction
 from festina.theory.reduction import reduction
 from festina.theory.sequence import sequence
@@ -15,8 +15,8 @@ from festina.theory.solution import Solution
 
 __all__ = [
     "Closure",
+    "GatedRace",
     "PathStatistics",
-    "Race",
     "Reduction",
     "Solution",
     "abstraction",
@@ -25,12 +25,12 @@ __all__ = [
     "closure",
     "coding",
     "determinant_obstruction",
+    "gated_race",
     "imbalanced",
     "literal",
     "margin",
     "modes",
     "path_statistics",
-    "race",
     "rectified",
     "reduction",
     "routing",

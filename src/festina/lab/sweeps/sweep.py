@@ -9,14 +9,14 @@ import xarray as xr
 
 from festina.errors import require
 from festina.experiment import Budget, Experiment
-from festina.lab.axes import Axis, checked, parse_axis
-from festina.lab.crew import runs_done
-from festina.lab.executors import Executor, Processes
-from festina.lab.folder import check_code, prepare, stored_plan, sweep_folder, unmarked
-from festina.lab.opened import open_sweep
-from festina.lab.plan import Plan, make_plan
 from festina.lab.registry import find
-from festina.lab.worker import check_names, inspect, is_damaged
+from festina.lab.sweeps.axes import Axis, checked, parse_axis
+from festina.lab.sweeps.crew import runs_done
+from festina.lab.sweeps.executors import Executor, Processes
+from festina.lab.sweeps.folder import check_code, prepare, stored_plan, sweep_folder, unmarked
+from festina.lab.sweeps.opened import open_sweep
+from festina.lab.sweeps.plan import Plan, make_plan
+from festina.lab.sweeps.worker import check_names, inspect, is_damaged
 from festina.learning.outlook import Counted, Outlook
 from festina.learning.progress import Progress
 

@@ -7,7 +7,6 @@ is interrupted. Workers notice when it is killed, and stop too: at most the tile
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -19,8 +18,9 @@ from typing import IO
 
 from festina.errors import FestinaError, FestinaWarning, Interrupted, require
 from festina.interrupts import held
-from festina.lab import tiles
-from festina.lab.plan import Plan
+from festina.lab.sweeps import tiles
+from festina.lab.sweeps.plan import Plan
+from festina.lab.sweeps.process import command
 
 LOOK = 0.2  # seconds between two looks at the store
 PATIENCE = 5.0  # seconds for a worker to end when asked to
@@ -103,9 +103,8 @@ class Crew:
 
     def _start(self, begin: float) -> _Worker:
         words = tempfile.TemporaryFile()  # noqa: SIM115, closed with its worker
-        command = [sys.executable, "-m", "festina", "sweep", "work", str(self.folder)]
         process = subprocess.Popen(
-            [*command, "--attended", "--begin", f"{begin:.6f}"],
+            command(self.folder, begin),
             stdin=subprocess.PIPE,  # ends when this process does, and so tells the worker
             stdout=subprocess.DEVNULL,
             stderr=words,

@@ -56,7 +56,7 @@ class Contestant:
 
 
 @dataclass(frozen=True, repr=False)
-class Race:
+class GatedRace:
     """The outcome: who takes part, the winner, and how it went; ``print`` it.
 
     ``curves`` has the `loss` (time) and each pathway's `energy` (time, candidate) ⟨|h_p|²⟩; ``settled`` says whether
@@ -97,7 +97,7 @@ class Race:
         return "\n".join(lines)
 
 
-def race(
+def gated_race(
     candidates: Mapping[str, Any],
     world: Any,
     *,
@@ -105,7 +105,7 @@ def race(
     initial: float = 1e-4,
     until: float | None = None,
     timescale: float = 1.0,
-) -> Race:
+) -> GatedRace:
     """Let candidate gatings race in one world.
 
     Each pathway starts with a map whose singular values are all ``initial``, along the singular vectors of its own
@@ -148,7 +148,7 @@ def race(
         {"loss": ("time", loss), "energy": (("time", "candidate"), energy)},
         coords={"time": times, "candidate": list(gates)},
     )
-    return Race(contestants, settled, curves)
+    return GatedRace(contestants, settled, curves)
 
 
 def _matrices(world: Any) -> tuple[Float[np.ndarray, "n i"], Float[np.ndarray, "n o"]]:

@@ -21,11 +21,11 @@ from xarray.core import indexing
 
 from festina.errors import StoreError
 from festina.experiment import Experiment
-from festina.lab import tiles
-from festina.lab.axes import plain
 from festina.lab.damage import damage_named
-from festina.lab.folder import read_card, stored_plan
-from festina.lab.plan import Group, Plan, Tile
+from festina.lab.sweeps import tiles
+from festina.lab.sweeps.axes import plain
+from festina.lab.sweeps.folder import read_card, stored_plan
+from festina.lab.sweeps.plan import Group, Plan, Tile
 
 
 def open_sweep(folder: str | Path, experiment: Experiment | None = None) -> xr.Dataset:

@@ -4,8 +4,8 @@ import resource
 import sys
 from dataclasses import dataclass
 
-from festina.lab.plan import Plan
-from festina.lab.worker import computed
+from festina.lab.sweeps.plan import Plan
+from festina.lab.sweeps.worker import computed
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import zarr
 
 from festina.errors import StoreError
 from festina.files import write_json
-from festina.lab import tiles
 from festina.lab.damage import damage_named
 from festina.lab.locks import exclusive
-from festina.lab.plan import Group
+from festina.lab.sweeps import tiles
+from festina.lab.sweeps.plan import Group
 
 
 def write_tile(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from festina.errors import FestinaError, require
 from festina.files import write_atomically
-from festina.lab.plan import Plan
+from festina.lab.sweeps.plan import Plan
 
 SCRIPT = "slurm.sh"
 

@@ -8,8 +8,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from festina.experiment import Budget, Experiment
-from festina.lab.axes import Axis, described
 from festina.lab.batch import Run, bytes_per_run
+from festina.lab.sweeps.axes import Axis, described
 
 LARGEST_TILE, SMALLEST_TILE = 128, 16
 FEWEST_TILES = 8  # of a group large enough for them, so that several processes find work
@@ -17,7 +17,7 @@ TILE_BYTES = 64 * 2**20  # recordings of a tile, held in memory at once
 
 
 class Tile(NamedTuple):
-    """Runs ``start`` to ``stop`` − 1 of a group: what is computed, written and claimed as one."""
+    """Runs ``start`` to ``stop`` − 1 of a group: what is computed, written and taken as one."""
 
     group: int
     start: int

@@ -1,4 +1,4 @@
-"""A worker: it claims the tiles of a sweep one by one, computes them, and writes them into the store.
+"""A worker: it takes the tiles of a sweep one by one, computes them, and writes them into the store.
 
 Any number of workers may do so at once, in one process, in several, on several machines: all they share is the store.
 The lock on a tile keeps two from computing it, and a mark says that it is done; a worker that is killed loses the tile
@@ -12,14 +12,14 @@ from pathlib import Path
 import xarray as xr
 
 from festina.errors import ArgumentError, Interrupted, require
-from festina.lab import tiles
 from festina.lab.answer import recorded
 from festina.lab.batch import Simulated
-from festina.lab.folder import unmarked
-from festina.lab.grid import write_tile
 from festina.lab.labelled import on_own_clocks
-from festina.lab.locks import claimed, shared
-from festina.lab.plan import Plan, Tile
+from festina.lab.locks import shared, taken
+from festina.lab.sweeps import tiles
+from festina.lab.sweeps.folder import unmarked
+from festina.lab.sweeps.grid import write_tile
+from festina.lab.sweeps.plan import Plan, Tile
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Shard:
 
 def inspect(folder: Path, plan: Plan) -> None:
     """Look for damage and set it aside, so that it is computed again; if others are at work, leave it to them."""
-    with claimed(tiles.lock_of(folder)) as alone:
+    with taken(tiles.lock_of(folder)) as alone:
         if alone:
             for number, group in enumerate(plan.groups):
                 tiles.mend(folder, number, group)
@@ -68,7 +68,7 @@ def work(
     with shared(tiles.lock_of(folder)):
         # The second look finds what somebody held for a moment only, as who asks for the status does.
         for tile in (tile for _ in range(2) for tile in _in_turn(folder, plan, shard or Shard(), begin)):
-            with claimed(tiles.claim_path(folder, tile.group, tile.start)) as ours:
+            with taken(tiles.lock_of_tile(folder, tile.group, tile.start)) as ours:
                 if not ours or tiles.is_marked(folder, tile.group, tile.start, plan.groups[tile.group].tile):
                     continue
                 outcome = compute(folder, plan, tile)

@@ -15,15 +15,15 @@ from typing import Any
 
 from festina.errors import FestinaError, Interrupted, require
 from festina.interrupts import apart
-from festina.lab import tiles
-from festina.lab.cores import keep_to_one_thread, take_core
-from festina.lab.crew import runs_done
-from festina.lab.executors import Tell
-from festina.lab.folder import check_code, stored_plan, unmarked
-from festina.lab.locks import claimed, shared
-from festina.lab.plan import Plan
+from festina.lab.locks import shared, taken
 from festina.lab.registry import is_known
-from festina.lab.worker import compute
+from festina.lab.sweeps import tiles
+from festina.lab.sweeps.cores import keep_to_one_thread, take_core
+from festina.lab.sweeps.crew import runs_done
+from festina.lab.sweeps.executors import Tell
+from festina.lab.sweeps.folder import check_code, stored_plan, unmarked
+from festina.lab.sweeps.plan import Plan
+from festina.lab.sweeps.worker import compute
 
 PATIENCE = "30s"  # to reach a scheduler, which may be busy
 
@@ -109,7 +109,7 @@ def compute_tile(folder: str, number: int) -> int:
     place = Path(folder)
     plan = _plan_of(place)
     tile = plan.tiles()[number]
-    with shared(tiles.lock_of(place)), claimed(tiles.claim_path(place, tile.group, tile.start)) as ours:
+    with shared(tiles.lock_of(place)), taken(tiles.lock_of_tile(place, tile.group, tile.start)) as ours:
         if not ours or tiles.is_marked(place, tile.group, tile.start, plan.groups[tile.group].tile):
             return 0
         compute(place, plan, tile)

@@ -17,8 +17,8 @@ import zarr
 from festina.errors import FestinaWarning, StoreError
 from festina.files import write_json
 from festina.lab.damage import Damaged, damage_named
-from festina.lab.plan import Group, Tile
 from festina.lab.store import hashes, set_aside
+from festina.lab.sweeps.plan import Group, Tile
 
 CARDS = "tiles"
 DATA = "data.zarr"
@@ -45,12 +45,12 @@ def lock_of(folder: Path) -> Path:
     return folder / ".lock"
 
 
-def claim_path(folder: Path, number: int, start: int) -> Path:
+def lock_of_tile(folder: Path, number: int, start: int) -> Path:
     """The file whose lock says that somebody is computing a tile."""
     return folder / CLAIMS / f"{number}-{start}"
 
 
-def card_claim_path(folder: Path) -> Path:
+def lock_of_card(folder: Path) -> Path:
     """The file whose lock says that somebody is writing the card of the sweep."""
     return folder / CLAIMS / "card"
 

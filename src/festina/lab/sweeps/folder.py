@@ -9,15 +9,15 @@ from typing import Any
 
 from festina.errors import FestinaWarning, StoreError
 from festina.experiment import Experiment
-from festina.lab import tiles
-from festina.lab.axes import Axis, checked
 from festina.lab.damage import Damaged, read_sealed, write_sealed
 from festina.lab.identity import identity
-from festina.lab.locks import claimed, exclusive
-from festina.lab.plan import Plan, Tile, make_plan
+from festina.lab.locks import exclusive, taken
 from festina.lab.provenance import digest, provenance
 from festina.lab.registry import find
 from festina.lab.store import check_writable, set_aside
+from festina.lab.sweeps import tiles
+from festina.lab.sweeps.axes import Axis, checked
+from festina.lab.sweeps.plan import Plan, Tile, make_plan
 
 CARD = "sweep.json"
 
@@ -30,7 +30,7 @@ def sweep_folder(store: Path, plan: Plan) -> Path:
 def prepare(folder: Path, plan: Plan) -> None:
     """Start a sweep's folder, or make sure that the one that is there may be gone on with."""
     check_writable(folder)
-    with exclusive(tiles.card_claim_path(folder)):
+    with exclusive(tiles.lock_of_card(folder)):
         if is_sweep(folder):
             _mend_card(folder)
         if not (folder / CARD).exists():
@@ -137,13 +137,13 @@ def status(folder: Path, experiment: Experiment | None = None) -> Status:
         plan.runs,
         sum(tile.runs for tile in done),
         len(tiles.reasons(folder, done)),
-        sum(_is_claimed(folder, tile) for tile in left),
+        sum(_is_taken(folder, tile) for tile in left),
     )
 
 
-def _is_claimed(folder: Path, tile: Tile) -> bool:
-    path = tiles.claim_path(folder, tile.group, tile.start)
+def _is_taken(folder: Path, tile: Tile) -> bool:
+    path = tiles.lock_of_tile(folder, tile.group, tile.start)
     if not path.exists():
         return False
-    with claimed(path) as free:
+    with taken(path) as free:
         return not free

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Protocol
 
 from festina.errors import require
-from festina.lab import cores
 from festina.lab.batch import Simulated
-from festina.lab.crew import Crew, runs_done
-from festina.lab.folder import unmarked
-from festina.lab.plan import Plan, Tile
 from festina.lab.registry import is_known
-from festina.lab.worker import work
+from festina.lab.sweeps import cores
+from festina.lab.sweeps.crew import Crew, runs_done
+from festina.lab.sweeps.folder import unmarked
+from festina.lab.sweeps.plan import Plan, Tile
+from festina.lab.sweeps.worker import work
 
 Tell = Callable[[int], None]
 START_UP = 5.0  # seconds in which worker processes are there and have compiled

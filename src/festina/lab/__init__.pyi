@@ -1,0 +1,8 @@
+from . import report as report
+from .registry import all_experiments as all_experiments
+from .registry import find as find
+from .sweeps.cluster import Dask as Dask
+from .sweeps.executors import InProcess as InProcess
+from .sweeps.executors import Processes as Processes
+from .sweeps.opened import open_sweep as open_sweep
+from .sweeps.sweep import resume as resume

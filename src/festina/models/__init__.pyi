@@ -1,0 +1,15 @@
+from .bottleneck import Bottleneck as Bottleneck
+from .chain import Chain as Chain
+from .gated_contexts import GatedContexts as GatedContexts
+from .gated_margin import GatedMargin as GatedMargin
+from .margin import Margin as Margin
+from .rectified_contexts import RectifiedContexts as RectifiedContexts
+from .reduced_abstraction import ReducedAbstraction as ReducedAbstraction
+from .reversal import Reversal as Reversal
+from .semantic import Semantic as Semantic
+from .similar_tasks import SimilarTasks as SimilarTasks
+from .single_output import SingleOutput as SingleOutput
+from .task_abstraction import TaskAbstraction as TaskAbstraction
+from .two_layer import TwoLayer as TwoLayer
+from .views import Views as Views
+from .wide_bayesian import WideBayesian as WideBayesian
