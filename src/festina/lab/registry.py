@@ -51,7 +51,7 @@ def is_known(experiment: Experiment) -> bool:
 @cache
 def model_names() -> dict[str, str]:
     """The models there are: their names on the command line, and the names of their classes."""
-    return {getattr(models, kind).name: kind for kind in models.__all__}
+    return {getattr(models, kind).name: kind for kind in dir(models)}
 
 
 def all_models() -> list[Experiment]:
