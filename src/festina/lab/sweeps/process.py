@@ -33,9 +33,9 @@ def work_on(folder: Path, shard: tuple[int, int] | None = None, *, begin: float 
     from festina.lab.sweeps.folder import check_code, stored_plan
     from festina.lab.sweeps.worker import Shard, work
 
+    share = None if shard is None else Shard(*shard)
     plan, computed = stored_plan(folder), []
     check_code(folder, plan)
-    share = None if shard is None else Shard(*shard)
     work(folder, plan, shard=share, begin=begin, tell=lambda tile, outcome: computed.append(tile.runs))
     return plan, computed
 
