@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import festina as fs
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
     from festina.experiment import Result
@@ -76,3 +77,21 @@ def draw_gates(axis: Axes, result: Result, **at: Any) -> None:
         label = f"$c^{{{student + 1}}}$"
         fs.figures.style.draw_band(axis, result["time"].values, values, label=label, lw=1.0, **task_look(student))
     axis.set(ylabel="gates (flexible)")
+
+
+def draw_plane(axis: Axes, title: str) -> None:
+    """The plane of two teachers, in which students of the reduced model live; each teacher is a star."""
+    for name, place in {"A": (1, 0), "B": (0, 1)}.items():
+        axis.plot(*place, "*k", ms=5, clip_on=False, zorder=5)
+        axis.annotate(name, place, xytext=(5, 3), textcoords="offset points", fontsize=7)
+    axis.set(xlim=(-0.08, 1.15), ylim=(-0.08, 1.15), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], aspect="equal")
+    axis.set(xlabel="along teacher A", ylabel="along teacher B", title=title)
+
+
+def draw_students(axis: Axes, weights: xr.DataArray, **look: Any) -> None:
+    """The courses of both students in that plane, each with a mark where it ends; a label is that of the first."""
+    for path, (mark, line) in enumerate((("o", "-"), ("s", (0, (3, 1))))):
+        course = weights.isel(path=path).transpose("teacher", "time").values
+        axis.plot(*course, **{"color": task_color(path), "ls": line} | look)
+        axis.plot(*course[:, -1], mark, color=task_color(path), ms=3.5, mec="k", mew=0.5, zorder=4)
+        look.pop("label", None)
