@@ -40,6 +40,9 @@ PROTECTED = Equation(
     "During a switch specialisation w̄ is a function of the gates' separation c̄: fast gates leave it nearly untouched.",
 )
 
+NO_TWINS = {"difference": 1e-9, "along_first": 1.0, "along_second": 0.0, "along_gate": 0.0}
+"""What networks have no use for that are not twins."""
+
 
 class Begin(NamedTuple):
     """Paths and gates at t = 0, and a key for data, of which there are none."""
