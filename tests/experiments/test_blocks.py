@@ -7,38 +7,40 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from festina.claims import NotApplicable
+import festina as fs
+from festina.claims import NotApplicable, Undecided
 from festina.errors import ArgumentError
-from festina.experiments.abstraction.blocks import (
-    BlockLength,
-    at_rounds,
-    exact_growth,
-    exact_rates,
-    growth_rates,
-    steps_of_alignment,
-)
+from festina.experiments.abstraction.blocks import BlockLength, at_rounds, rates, steps_of_alignment
 from shared import quick
-
-pytestmark = pytest.mark.full
 
 FAIL = {"without-limit", "second-order", "linear-onset"}  # what the docstring says does not hold
 
 
 @pytest.fixture(scope="module")
 def result():
-    return quick("abstraction/blocks", block_lengths=(0.25, 0.5, 1.0, 2.0, 4.0))
+    return quick("abstraction/blocks")
 
 
+def changed(result, **fields):
+    """The same runs, as if they had been asked for otherwise."""
+    return replace(result, config=result.config.model_copy(update=fields))
+
+
+@pytest.mark.full
 def test_claims_hold_but_for_those_that_the_docstring_names(result):
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
     assert {claim for claim, outcome in outcomes.items() if outcome == "not reproduced"} == FAIL
     assert {outcome for claim, outcome in outcomes.items() if claim not in FAIL} == {"reproduced"}
 
 
+@pytest.mark.full
 def test_measured_rates_are_exact_at_every_length(result):
-    np.testing.assert_allclose(growth_rates(result), exact_rates(result), rtol=0.01, atol=1e-5)
+    found = rates(result)
+    np.testing.assert_allclose(found["twins"], found["exact"], rtol=0.01, atol=1e-5)
+    assert found["exact"].max() > 0.1
 
 
+@pytest.mark.full
 def test_the_longest_blocks_by_hand(result):
     """Euler steps of the first run from random weights, through one round of blocks of 4."""
     chosen = result.data.isel(run=0).sel(start="random", block_length=4.0)
@@ -52,35 +54,52 @@ def test_the_longest_blocks_by_hand(result):
     np.testing.assert_allclose(then["gates"], gates, atol=1e-9)
 
 
+@pytest.mark.full
 def test_rounds_begin_where_they_should(result):
-    edges, values = at_rounds(result, "specialization", 4)
-    np.testing.assert_allclose(edges, np.arange(0, 49, 8))
-    expected = result["specialization"].sel(block_length=4.0, start="orbit").sel(time=16.0, method="nearest")
-    np.testing.assert_allclose(values[:, 1, 2], expected)
+    rounds = at_rounds(result, 4.0)
+    np.testing.assert_allclose(rounds["time"], np.arange(0, 49, 8))
+    expected = result["overall"].sel(block_length=4.0, start="orbit").sel(time=16.0, method="nearest")
+    np.testing.assert_allclose(rounds["overall"].sel(start="orbit").isel(time=2), expected)
 
 
-@pytest.mark.parametrize("lengths", [(0.27, 1.02, 2.03, 3), (0.5, 1.0001), (0.0001,)])
-def test_rounds_must_end_at_recordings(lengths):
-    with pytest.raises(ArgumentError, match="`block_lengths` must make rounds of two blocks end at recordings"):
-        BlockLength().configure(block_lengths=lengths)
+@pytest.mark.full
+def test_claims_need_rounds_that_end_at_recordings_and_a_tiny_difference(result):
+    with pytest.raises(NotApplicable, match="needs rounds of two blocks that end at recordings"):
+        at_rounds(changed(result, steps_per_record=27), 1.0)
+    with pytest.raises(NotApplicable, match="needs a difference of twins, at most 1e-6"):
+        rates(changed(result, difference=1e-3))
+    with pytest.raises(Undecided, match="needs --until 16"):
+        rates(replace(result, data=result.data.isel(time=slice(0, 200))))
 
 
-def test_a_round_may_end_at_a_recording_though_its_first_block_does_not():
-    assert BlockLength().configure(block_lengths=(0.275, 0.3)).block_lengths == (0.275, 0.3)
-
-
-@pytest.mark.parametrize(("lengths", "must"), [((1.0, 0.5), "rise"), ((1.0, 1.0), "rise"), ((0.0, 1.0), "be greater")])
-def test_block_lengths_must_rise(lengths, must):
-    with pytest.raises(ArgumentError, match=f"`block_lengths` must {must}"):
-        BlockLength().configure(block_lengths=lengths)
-
-
+@pytest.mark.full
 def test_a_single_block_length_is_not_compared(result):
-    alone = replace(result, config=result.config.model_copy(update={"block_lengths": (1.0,)}))
-    with pytest.raises(NotApplicable, match="two block lengths"):
-        steps_of_alignment(alone, 2.0)
+    with pytest.raises(NotApplicable, match=r"two block lengths up to 0.4"):
+        steps_of_alignment(result, 0.4)
 
 
+@pytest.mark.full
+def test_block_lengths_may_come_in_any_order(result):
+    order = (4.0, 0.25, 2.0, 1.0, 3.0, 0.5)
+    mixed = replace(changed(result, block_length=order), data=result.data.sel(block_length=list(order)))
+    for claim in BlockLength.claims:
+        assert claim.judge(mixed, "quick").measured == claim.judge(result, "quick").measured
+
+
+@pytest.mark.full
+def test_only_the_lack_of_an_orbit_makes_a_claim_not_apply(result):
+    """An error in what theory is given would otherwise pass for a configuration without an orbit."""
+    with pytest.raises(NotApplicable, match=r"needs a periodic orbit for blocks of 0.25"):
+        rates(changed(result, normalization=0.0))
+
+
+@pytest.mark.parametrize("lengths", [(1.0, 1.0), (0.0, 1.0)])
+def test_block_lengths_are_distinct_and_positive(lengths):
+    with pytest.raises(ArgumentError, match="`block_length` must"):
+        BlockLength().configure(block_length=lengths)
+
+
+@pytest.mark.full
 def test_the_figure_draws_without_a_warning(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -90,9 +109,12 @@ def test_the_figure_draws_without_a_warning(result):
     plt.close(figure)
 
 
-def test_only_the_lack_of_an_orbit_makes_a_claim_not_apply(result):
-    """An error in what theory is given would otherwise pass for a configuration without an orbit."""
-    with pytest.raises(NotApplicable, match="needs a periodic orbit for blocks of 1"):
-        exact_growth(result.config.model_copy(update={"normalization": 0.0}), 1.0)
-    with pytest.raises(ArgumentError, match="`block_length` must be positive"):
-        exact_growth(result.config, -1.0)
+@pytest.mark.full
+def test_a_run_that_is_too_short_is_drawn_and_says_what_it_lacks():
+    """Where claims are undecided, panels have their reason."""
+    brief = fs.run("abstraction/blocks", budget="quick", seeds=1, until=2.0, block_length=(0.25, 1.0))
+    outcomes = {verdict.outcome for verdict in brief.verdicts}
+    assert outcomes == {"undecided"}
+    figure = brief.figure()
+    assert "needs\n--until" in figure.axes[3].texts[0].get_text().replace(" ", "\n")
+    plt.close(figure)

@@ -3,15 +3,11 @@
 import jax
 import numpy as np
 import pytest
-import xarray as xr
 
 import festina as fs
 from festina.compiling import quick_jit
 from festina.errors import ArgumentError
-from festina.experiments.abstraction._common import keys
-from festina.experiments.abstraction._composition_measures import change, gates_in_pairs
-from festina.experiments.abstraction._composition_rows import sort_rows
-from festina.experiments.abstraction.composition import Composition
+from festina.experiments.abstraction.composition import Composition, pair_gates
 from shared import quick
 
 pytestmark = pytest.mark.full
@@ -28,22 +24,15 @@ def test_quick_claims_hold(result):
     assert outcomes == {claim: "needs the full budget" if claim in full else "reproduced" for claim in outcomes}, result
 
 
-def test_blocks_come_as_published():
-    order = Composition().configure().order
-    assert (order[:4], order[20:]) == ((0, 1, 2, 0), (2, 0, 1, 5, 3, 4, 5, 3, 4, 5))
-
-
 def literal_subtask(result, run):
     """Subtask composition of one run and its flexible arm, step by step in NumPy, from the batches of its seed."""
-    config = result.config
-    for_teachers, for_weights, for_data = keys(jax.random.key(run))
+    for_teachers, for_weights, for_data = fs.draws.split(jax.random.key(run), 3)
     teachers = np.asarray(fs.worlds.Tasks.orthogonal(for_teachers, 3, 6, 20).maps)
     students = np.stack(fs.networks.NeuronGated.init(for_weights, 3, 6, 20).students)
     gates, losses = np.full((3, 6), 0.5), []
     moment = quick_jit(lambda step: fs.worlds.Wishart(200).second_moment(fs.draws.fold_in(for_data, step), 20, float))
     for step in range(300):
-        teacher = teachers[config.order[step // 100]]
-        error = teacher - np.einsum("po,poi->oi", gates, students)
+        error = teachers[step // 100] - np.einsum("po,poi->oi", gates, students)
         losses.append(0.5 * np.sum(error**2))
         pull = error @ np.asarray(moment(step))
         norm = np.sqrt(np.sum(gates**2))
@@ -55,25 +44,20 @@ def literal_subtask(result, run):
 
 def test_subtasks_are_those_of_the_literal_equations(result):
     losses, gates = literal_subtask(result, 1)
-    simulated = result.data.sel(arm="flexible").isel(run=1)
-    np.testing.assert_allclose(simulated["loss"].sel(setting="subtask").values[:300], losses, rtol=1e-9)
+    simulated = result.data.sel(setting="subtask", arm="flexible").isel(run=1)
+    np.testing.assert_allclose(simulated["loss"].values[:300], losses, rtol=1e-9)
     np.testing.assert_allclose(simulated["row_gates"].isel(time=300).values, gates.T, rtol=1e-9)
 
 
-def test_rows_are_matched_output_by_output():
-    """Two outputs whose students stand in opposite order, one of half length."""
-    exchange = np.array([[np.eye(2), np.eye(2)[::-1]]])
-    data = xr.Dataset(
-        {
-            "row_alignment": (("run", "arm", "time", "output", "teacher", "path"), exchange[None, None]),
-            "row_gates": (("run", "arm", "time", "output", "path"), np.array([[[[[0.9, 0.1], [0.2, 0.8]]]]])),
-            "row_norms": (("run", "arm", "time", "output", "path"), np.array([[[[[1.0, 0.5], [1.0, 1.0]]]]])),
-        }
-    )
-    found = sort_rows(data)
-    np.testing.assert_allclose(found["sorted_gates"].values.ravel(), [0.85, 0.15])
-    np.testing.assert_allclose(found["sorted_alignment"].values[0, 0, 0], np.eye(2))
-    np.testing.assert_allclose(found["total_alignment"].values.ravel(), 3.5 / np.sqrt(4 * 3.25))
+def test_settings_differ_in_what_they_say_they_do(result):
+    arms = {(arm.labels["setting"], arm.labels["arm"]): arm.model for arm in result.arms}
+    assert [arms[setting, "flexible"].convention for setting in ("task", "task-unit", "subtask")] == [
+        "sum",
+        "mean",
+        "sum",
+    ]
+    assert all(model.strength == (arm == "flexible") for (_, arm), model in arms.items())
+    assert arms["task", "forgetful"].gate_timescale == arms["task", "flexible"].gate_timescale
 
 
 def test_gates_of_pairs_are_those_of_the_task_shown(result):
@@ -81,15 +65,15 @@ def test_gates_of_pairs_are_those_of_the_task_shown(result):
     gates = result["sorted_gates"].sel(setting="task-unit", arm="flexible").isel(run=0)
     ends = np.stack([gates.sel(time=15.0 + block - 0.01, method="nearest").values for block in range(4)])
     on = np.mean([ends[0, [0, 2]], ends[1, [0, 1]], ends[2, [1, 2]], ends[3, [0, 2]]])
-    found = [part[0] for part in gates_in_pairs(result, "task-unit")]
-    np.testing.assert_allclose(found[:2], [on, np.mean(ends[[0, 1, 2, 3], [1, 2, 0, 1]])], rtol=1e-12)
+    found = [float(pair_gates(result, "task-unit", which)[0]) for which in ("on", "off")]
+    np.testing.assert_allclose(found, [on, np.mean(ends[[0, 1, 2, 3], [1, 2, 0, 1]])], rtol=1e-12)
 
 
 def test_what_follows_the_new_tasks_does_not_count_as_their_change(result):
     """Two blocks of new tasks, 14 to 16, though the recordings go on to 18."""
     config = result.config.model_copy(update={"novel_blocks": 2})
     total = result["total_alignment"].sel(setting="subtask", arm="flexible").transpose("run", "time").values
-    found = change(fs.experiment.Result(Composition(), config, result.data), "subtask")
+    found = Composition().kept(fs.experiment.Result(Composition(), config, result.data)).sel(setting="subtask")
     np.testing.assert_array_equal(found, total[:, 1600] - total[:, 1400])
 
 
@@ -105,7 +89,7 @@ def test_too_few_blocks_leave_claims_undecided(result):
 
 
 def test_recordings_must_fall_on_steps_of_both_kinds():
-    with pytest.raises(ArgumentError, match="subtask_step_size"):
+    with pytest.raises(ArgumentError, match="`records` must divide the 3000 steps"):
         Composition().configure(records=6000)
 
 

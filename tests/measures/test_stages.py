@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from festina.measures import crossing_time, stage_index, zero_crossings
+from festina.measures import crossing_time, growth_rate, stage_index, zero_crossings
 
 
 def test_crossing_a_straight_line():
@@ -27,3 +27,16 @@ def test_zeros_are_found_where_values_change_their_sign():
     np.testing.assert_allclose(zero_crossings(position, values, rising=False), [2.5])
     assert zero_crossings(position, np.ones(5)).size == 0
     assert zero_crossings(np.zeros(1), np.ones(1)).size == 0
+
+
+def test_the_rate_of_growth_is_the_largest_eigenvalue_whatever_the_directions():
+    """Differences that turn and mix among each other, seen from a basis that is not orthogonal."""
+    rng = np.random.default_rng(0)
+    basis, columns = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    time = np.arange(7.0) * 0.5
+    apart = np.stack(
+        [basis @ np.diag(np.exp(np.array([-1.0, 0.3, 0.1]) * t)) @ np.linalg.solve(basis, columns) for t in time]
+    )
+    np.testing.assert_allclose(growth_rate(time, apart, 2), 0.3, rtol=1e-9)
+    apart[:3] = rng.normal(size=(3, 3, 3))  # before the middle
+    np.testing.assert_allclose(growth_rate(time, apart, 3), 0.3, rtol=1e-9)

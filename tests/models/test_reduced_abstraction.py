@@ -44,6 +44,25 @@ def test_twins_differ_as_they_are_told():
     np.testing.assert_allclose(first["gates"], [0.499, 0.5], atol=1e-15)
 
 
+@pytest.mark.full
+def test_the_growth_of_a_difference_is_that_of_twins():
+    """Twins that start on the orbit differ after some rounds by what the largest multiplier makes of them."""
+    fields = {"block_length": 2.0, "step_size": 0.01, "steps_per_record": 400, "normalization": 0.9}
+    model = models.ReducedAbstraction(**fields, weight_timescale=0.5, until=48.0, begin="twins", knowledge=0.5)
+    apart = model.run()["apart"].isel(run=0).values
+    growth = model.growth()
+    np.testing.assert_allclose(apart[-1, 2] / apart[-2, 2], growth.multiplier, rtol=1e-3)
+    assert growth.multiplier > 1.5 and 0 < growth.second_order < np.inf
+    assert models.ReducedAbstraction(**fields | {"strength": 0.0}).growth() is None
+
+
+def test_how_paths_differ_is_measured():
+    parts = {"along_first": 0.0, "along_second": 0.5, "along_gate": -1.0}
+    twins = models.ReducedAbstraction(**SMALL, begin="twins", knowledge=0.5, difference=1e-3, **parts)
+    apart = twins.run()["apart"].isel(run=0, time=0)
+    np.testing.assert_allclose(apart, [0.0, 5e-4, -1e-3], atol=1e-15)
+
+
 @pytest.mark.parametrize("field", ["gate_timescale", "normalization"])
 def test_derivatives_are_finite_differences_of_the_simulation(field):
     base = SMALL | {"scale": 0.3}

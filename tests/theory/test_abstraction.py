@@ -81,6 +81,15 @@ def test_tangent_kernel_and_speeds_are_those_of_autodiff():
     np.testing.assert_allclose(theory.adaptation_speeds(weights, gates, error, scales), expected, rtol=1e-12)
 
 
+def test_the_speed_of_adaptation_of_symmetric_students_is_1_plus_squares():
+    """1 + c̄² + 2w̄² just after a switch, for gates of sum 1; figures draw it."""
+    separation, specialised = 0.3, 0.7
+    gates = 0.5 * np.array([1 + separation, 1 - separation])
+    weights = 0.5 * np.array([[1 + specialised, 1 - specialised], [1 - specialised, 1 + specialised]])
+    speeds = theory.adaptation_speeds(weights, gates, np.array([-1.0, 1.0]), theory.Scales(1.0, 1.0, 1.0))
+    np.testing.assert_allclose(sum(speeds), 1 + separation**2 + 2 * specialised**2, rtol=1e-12)
+
+
 def test_gate_drive_is_a_sum_over_singular_values():
     rng = np.random.default_rng(3)
     left, right = np.linalg.qr(rng.normal(size=(6, 4)))[0], np.linalg.qr(rng.normal(size=(9, 4)))[0]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from festina._lazy import np, plt
+from festina.claims import NotApplicable, Undecided
 from festina.figures.style import PALETTE, TWO_COLUMNS, draw_band, letter, style
 
 if TYPE_CHECKING:
@@ -73,6 +76,22 @@ class Page:
         self.figure.legend(handles, list(lines), **usual | options)
 
 
+@contextmanager
+def if_known(axis: Axes) -> Iterator[None]:
+    """Draw what needs a measure that a claim makes, too: where it says nothing, the panel says why instead.
+
+    Example:
+        >>> with Page(1, 1, height=2) as page, if_known(page[0]):
+        ...     raise NotApplicable("needs two depths")
+        >>> page[0].texts[0].get_text()
+        'needs two depths'
+    """
+    try:
+        yield
+    except (NotApplicable, Undecided) as reason:
+        axis.text(0.5, 0.5, fill(str(reason), 30), transform=axis.transAxes, ha="center", va="center", color="0.4")
+
+
 def label_of(dim: str, value: Any) -> str:
     """An entry of a dimension, in words: `depth 2`, `imbalance ∞`; a name as it is."""
     if isinstance(value, str | np.str_):
@@ -84,6 +103,13 @@ def label_of(dim: str, value: Any) -> str:
 def looks_of(values: Iterable[Any], colors: Sequence[str] = PALETTE) -> dict[Any, dict[str, Any]]:
     """A colour and a line for every entry of a dimension."""
     return {value: {"color": colors[n % len(colors)], "ls": LINES[n % len(LINES)]} for n, value in enumerate(values)}
+
+
+def graded_looks(values: Sequence[Any], begin: float = 0.0, end: float = 0.85) -> dict[Any, dict[str, Any]]:
+    """A shade, from dark to light, and a line for every entry of a dimension that has an order."""
+    from matplotlib.colors import to_hex
+
+    return looks_of(values, [to_hex(shade) for shade in plt.get_cmap("viridis")(np.linspace(begin, end, len(values)))])
 
 
 def marks_of(values: Iterable[Any], colors: Sequence[str] = PALETTE, **look: Any) -> dict[Any, dict[str, Any]]:
@@ -140,7 +166,7 @@ def curves(
         text = "" if by is None else (label or (lambda value: label_of(str(by), value)))(entry)
         _curve(axis, data.sel(own), None if theory is None else theory.sel(own), looks[entry], text, run, every, log)
     axis.set_xlabel(f"time t / {result.data['time'].attrs.get('units', 'τ')}")
-    axis.set_ylabel(str(result[name].attrs.get("long_name", name)))
+    axis.set_ylabel(str(result[name].attrs.get("long_name", name.replace("_", " "))))
     if log:
         axis.set_xscale("log")
 

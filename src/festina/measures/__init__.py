@@ -37,7 +37,7 @@ from festina.measures.specialization import (
     times_in_blocks,
     total_alignment,
 )
-from festina.measures.stages import crossing_time, crossings, stage_index, zero_crossings
+from festina.measures.stages import crossing_time, crossings, growth_rate, stage_index, zero_crossings
 from festina.measures.switching import Switching, matched_labels, switching
 
 __all__ = [
@@ -69,6 +69,7 @@ __all__ = [
     "effective_sample_size",
     "gate_separation",
     "gates",
+    "growth_rate",
     "kernel_distance",
     "kernel_inner",
     "kernel_movement",

@@ -1,4 +1,4 @@
-"""When learning happens: times at which a curve crosses a level, and how abruptly it rises; where curves cross."""
+"""When learning happens: when a curve crosses a level, how abruptly it rises, how fast it grows; where curves cross."""
 
 import numpy as np
 import xarray as xr
@@ -53,3 +53,18 @@ def zero_crossings(
     through = (before <= 0) & (after > 0) if rising else (before > 0) & (after <= 0)
     left, width = position[:-1][through], np.diff(position)[through]
     return left + width * before[through] / (before - after)[through]
+
+
+def growth_rate(time: Float[np.ndarray, " time"], apart: Float[np.ndarray, "time k k"], span: int) -> float:
+    """The rate at which small differences grow from the middle of the times on, over a number of them.
+
+    Columns of ``apart`` are k differences in independent directions that go on under one linear law. Those of two times
+    make up the propagator between them, of any difference; the logarithm of its largest eigenvalue gives the rate.
+
+    Example:
+        >>> round(growth_rate(np.array([0.0, 1.0, 2.0]), np.exp([0.0, 0.5, 1.0])[:, None, None], span=1), 9)
+        0.5
+    """
+    begin = (len(time) - 1) // 2
+    propagator = apart[begin + span] @ np.linalg.inv(apart[begin])
+    return float(np.log(np.abs(np.linalg.eigvals(propagator)).max()) / (time[begin + span] - time[begin]))

@@ -1,5 +1,6 @@
 from .bottleneck import Bottleneck as Bottleneck
 from .chain import Chain as Chain
+from .composition import Composition as Composition
 from .gated_contexts import GatedContexts as GatedContexts
 from .gated_margin import GatedMargin as GatedMargin
 from .margin import Margin as Margin

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -15,6 +16,7 @@ from festina.ranges import Start, Timescale
 
 if TYPE_CHECKING:
     from festina.models._types import Array, Float, Key, Observed, PathGated, Process, View
+    from festina.theory.abstraction import Growth
 
 Task = Annotated[int, Field(ge=0, le=1)]
 Part = Annotated[float, Field(ge=-1.0, le=1.0)]
@@ -26,6 +28,20 @@ REDUCED = Equation(
     "In the plane of two teachers a path is a vector w with a gate c: an open gate lets it learn the error ε, and "
     "agreement with ε opens its gate; R bounds the gates.",
 )
+
+GROWING = Equation(
+    r"\tau_w\, \dot d = \bar c\, \varepsilon(t), \qquad \tau_c\, \dot{\bar c} = d \cdot \varepsilon(t)",
+    "Small differences d of weights and c̄ of gates feed each other, driven by the error ε of the unspecialised "
+    "network.",
+)
+
+PROTECTED = Equation(
+    r"\bar w = \sqrt{1 - \tfrac12 \frac{\tau_c}{\tau_w} \bigl(1 - \bar c^2\bigr)}",
+    "During a switch specialisation w̄ is a function of the gates' separation c̄: fast gates leave it nearly untouched.",
+)
+
+NO_TWINS = {"difference": 1e-9, "along_first": 1.0, "along_second": 0.0, "along_gate": 0.0}
+"""What networks have no use for that are not twins."""
 
 
 class Begin(NamedTuple):
@@ -53,7 +69,7 @@ class ReducedAbstraction(InBlocks):
         "gates": Variable("gates c", ("path",)),
         "loss": Variable("loss on the task shown"),
     }
-    equations = (REDUCED,)
+    equations = (REDUCED, GROWING, PROTECTED)
     presets = (
         Preset("random weights", "Paths specialise on a task each, and gates choose between them."),
         Preset(
@@ -108,20 +124,43 @@ class ReducedAbstraction(InBlocks):
             observe=_observe,
         )
 
+    def growth(self) -> Growth | None:
+        """Linear stability: how fast a small difference grows between two paths on the periodic orbit of two tasks in
+        alternation, on which both know the same; None if there is no such orbit.
+        """
+        bound = self.strength * self.normalization
+        return _growth(self.weight_timescale, self.gate_timescale, self.block_length, bound, self.step_size)
+
     @classmethod
     def measure(cls, data: xr.Dataset) -> dict[str, xr.DataArray]:
-        """Specialisation w̄ and its relatives, see `festina.theory.abstraction.specialization`; total alignment."""
+        """Specialisation w̄ and its relatives, see `festina.theory.abstraction.specialization`; total alignment; and how
+        the first path differs from the second: along teacher A, along teacher B, and by its gate (`coordinate`).
+        """
         axes = data["loss"].dims
         weights = data["weights"].transpose(*axes, "path", "teacher").values
-        seen = fs.theory.abstraction.specialization(weights, data["gates"].transpose(*axes, "path").values)._asdict()
+        gates = data["gates"].transpose(*axes, "path").values
+        seen = fs.theory.abstraction.specialization(weights, gates)._asdict()
         components, norms = np.swapaxes(weights, -1, -2), np.sqrt((weights**2).sum(axis=-1))
         seen["total_alignment"] = fs.measures.total_alignment(components, norms)
-        return {name: xr.DataArray(values, dims=axes) for name, values in seen.items()}
+        apart = np.concatenate([weights[..., 0, :] - weights[..., 1, :], gates[..., :1] - gates[..., 1:]], axis=-1)
+        measured = {name: xr.DataArray(values, dims=axes) for name, values in seen.items()}
+        return measured | {"apart": xr.DataArray(apart, dims=(*axes, "coordinate"))}
 
 
 def paths(weights: Float[Array, "p m"], gates: Float[Array, " p"]) -> PathGated:
     """A network of two paths from w^p_m and c^p."""
     return fs.networks.PathGated(tuple(weights[:, None, :]), tuple(gates))
+
+
+@cache
+def _growth(
+    weight_timescale: float, gate_timescale: float, block_length: float, normalization: float, step_size: float
+) -> Growth | None:
+    scales = fs.theory.abstraction.Scales(weight_timescale, gate_timescale, 1.0)
+    try:
+        return fs.theory.abstraction.specialization_growth(scales, block_length, normalization, step_size)
+    except fs.theory.abstraction.NoOrbit:
+        return None
 
 
 def _observe(view: View) -> Observed:

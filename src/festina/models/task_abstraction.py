@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Curves,
         Float,
         Key,
+        NeuronGated,
         Observed,
         PathGated,
         Process,
@@ -39,7 +40,7 @@ Data = Literal["sampled", "wishart", "population", "closure"]
 class Begin(NamedTuple):
     """Students and gates at t = 0, the teachers, and the key of the data."""
 
-    network: PathGated
+    network: PathGated | NeuronGated
     tasks: Tasks
     data: Key
 
@@ -136,21 +137,29 @@ class TaskAbstraction(InBlocks):
         convention = fs.worlds.convention(self.convention)
         return fs.worlds.Tasks.similar(key, self.similarity, self.tasks, self.outputs, self.inputs, convention)
 
-    def draw_network(self, key: Key) -> PathGated:
+    def draw_network(self, key: Key) -> PathGated | NeuronGated:
         return fs.networks.PathGated.init(key, self.tasks, self.outputs, self.inputs, self.scale)
+
+    def shown(self) -> tuple[int, ...]:
+        """The tasks of one round of blocks."""
+        return tuple(range(self.tasks))
+
+    def watch(self, view: View) -> Observed:
+        """What is recorded of a network."""
+        return totals_of(view) if self.recorded == "totals" else courses_of(view)
 
     def process(self, start: Begin) -> Process:
         network, tasks = self._compressed(start)
         return fs.learning.joint_process(
             network,
             self.rule(),
-            self.blocks(range(self.tasks)),
+            self.blocks(self.shown()),
             tasks,
             start.data,
             step_size=self.step_size,
             records=self.records,
             steps_per_record=self.steps_per_record,
-            observe=totals_of if self.recorded == "totals" else courses_of,
+            observe=self.watch,
             statistics=self.statistics(),
             dtype=jnp.float32 if self.precision == "single" else jnp.float64,
         )
@@ -160,12 +169,12 @@ class TaskAbstraction(InBlocks):
         batches = {"sampled": fs.worlds.Sampled, "wishart": fs.worlds.Wishart}
         return batches[self.data](self.batch) if self.data in batches else fs.worlds.Population()
 
-    def _compressed(self, start: Begin) -> tuple[PathGated, Tasks]:
+    def _compressed(self, start: Begin) -> tuple[PathGated | NeuronGated, Tasks]:
         """The same problem in the coordinates of the closure, row by row if rows are looked at."""
         if self.data != "closure":
             return start.network, start.tasks
         compressed = fs.learning.compressed if self.recorded == "totals" else fs.learning.compressed_by_row
-        return compressed(start.network, start.tasks)
+        return compressed(start.network, start.tasks)  # pyright: ignore[reportArgumentType] (totals are of paths)
 
     def solution(self, start: Begin) -> Solution | None:
         """The limit of infinitely many inputs."""
@@ -226,7 +235,8 @@ def _best_total(components: Float[Array, "m m"], norms: Float[Array, " m"]) -> F
 def _limit(models: Sequence[TaskAbstraction], starts: Sequence[Begin]) -> Solution | None:
     """The closure of networks of one structure, networks second; None where there is none, or too much of it."""
     model, tasks = models[0], starts[0].tasks
-    if model.order != 1 or len(models) > LARGE or model.steps > LONG:
+    closed = model.order == 1 and isinstance(starts[0].network, fs.networks.PathGated)
+    if not closed or len(models) > LARGE or model.steps > LONG:
         return None
 
     def each(name: str) -> np.ndarray:
@@ -242,6 +252,8 @@ def _limit(models: Sequence[TaskAbstraction], starts: Sequence[Begin]) -> Soluti
         block_length=each("block_length"),
         step_size=model.step_size,
         loss_share=tasks.loss_share,
+        order=model.shown(),
+        compared=model.tasks,
     )
     return closure if model.recorded == "courses" else lambda time: _totals(closure(time))
 

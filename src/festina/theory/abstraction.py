@@ -177,6 +177,7 @@ class Growth(NamedTuple):
     rate: Any  # per unit of time: positive if differences grow
     multiplier: Any  # by which a difference grows in one round of two blocks
     errors: Any  # the error ε of the unspecialised network in every step of the round
+    second_order: Any  # the rate to second order in the length of a block, by `block_gain` with the size of the errors
 
 
 class NoOrbit(ArgumentError):
@@ -263,5 +264,7 @@ def _growth(
 
     propagator = jax.lax.scan(grow, jnp.eye(3), errors)[0]
     multiplier = jnp.max(jnp.abs(jnp.linalg.eigvals(propagator)))
-    growth = Growth(jnp.log(multiplier) / (2 * steps * step_size), multiplier, errors)
+    size, length = jnp.sqrt(jnp.mean(jnp.sum(errors**2, axis=-1))), steps * step_size
+    second_order = jnp.log1p(block_gain(1.0, size, length, scales)) / (2 * length)
+    growth = Growth(jnp.log(multiplier) / (2 * length), multiplier, errors, second_order)
     return growth, jnp.max(jnp.abs(last - before)), jnp.max(jnp.abs(errors - last))

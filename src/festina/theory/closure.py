@@ -12,6 +12,7 @@ the same closure compiled, for maps of many thousands. In terms of inner product
 loss would be a difference that loses its digits as it falls.)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,9 +36,11 @@ class Closure:
         gate_timescale: τ_c, of every network.
         nonnegativity: coefficient of Σ max(0, −c), of every network.
         normalization: coefficient of (‖c‖₁ − 1)², of every network.
-        block_length: τ_B, of every network; blocks show the teachers in turn.
+        block_length: τ_B, of every network.
         step_size: dt.
         loss_share: κ of L = ½κ|W* − Σ c W|².
+        order: the teacher that each block of a round shows.
+        compared: how many of the teachers students are compared with.
     """
 
     students: Float[np.ndarray, "p k n"]
@@ -50,6 +53,8 @@ class Closure:
     block_length: Float[np.ndarray, " n"]
     step_size: float
     loss_share: float
+    order: tuple[int, ...]
+    compared: int
 
     def __call__(self, time: Any) -> dict[str, np.ndarray]:
         """Loss, gates, components ⟨W*m, W^p⟩/|W*m| and norms |W^p| at whole numbers of steps, in any order."""
@@ -80,7 +85,7 @@ class Closure:
     def _target(self, step: int) -> Float[np.ndarray, "k n"]:
         """The teacher of the current block."""
         block = np.floor((step + 0.5) / self._block_steps)
-        number = (block % len(self.teachers)).astype(int)
+        number = np.asarray(self.order)[(block % len(self.order)).astype(int)]
         return np.take_along_axis(self.teachers, number[None, None], axis=0)[0]
 
     def _changes(self, last: int) -> set[int]:
@@ -99,11 +104,12 @@ class Closure:
 
     def _seen(self, students: np.ndarray, gates: np.ndarray, error: np.ndarray) -> dict[str, np.ndarray]:
         """What is recorded, with networks first."""
-        lengths = np.linalg.norm(self.teachers, axis=1)
+        teachers = self.teachers[: self.compared]
+        lengths = np.linalg.norm(teachers, axis=1)
         return {
             "loss": 0.5 * self.loss_share * np.sum(error**2, axis=0),
             "gates": gates.T.copy(),
-            "components": np.einsum("mkn,pkn->nmp", self.teachers / lengths[:, None], students),
+            "components": np.einsum("mkn,pkn->nmp", teachers / lengths[:, None], students),
             "norms": np.linalg.norm(students, axis=1).T,
         }
 
@@ -120,6 +126,8 @@ def closure(
     step_size: float,
     loss_share: float = 1.0,
     gates: float = 0.5,
+    order: Sequence[int] | None = None,
+    compared: int | None = None,
 ) -> Closure:
     """The exact course of one or many networks y = Σ_p c^p W^p x under the expected gradient.
 
@@ -133,10 +141,12 @@ def closure(
         gate_timescale: τ_c.
         nonnegativity: coefficient of Σ max(0, −c).
         normalization: coefficient of (‖c‖₁ − 1)².
-        block_length: τ_B; blocks show the teachers in turn.
+        block_length: τ_B.
         step_size: dt of the simultaneous Euler steps.
         loss_share: κ of L = ½κ|W* − Σ c W|².
         gates: c at t = 0, of all paths.
+        order: the teacher that each block of a round shows; all of them in turn, unless given.
+        compared: how many of the teachers, the first ones, students are compared with; all, unless given.
     """
     maps = {"students": np.asarray(students, float), "teachers": np.asarray(teachers, float)}
     for name, given in maps.items():
@@ -163,9 +173,19 @@ def closure(
     coordinates = np.broadcast_to(coordinates, (*coordinates.shape[:2], n)).copy()
     start = np.full((own.shape[1], n), float(gates))
     settings = [np.broadcast_to(value, (n,)).copy() for value in numbers.values()]
-    place = own.shape[1]
+    place, count = own.shape[1], shown.shape[1]
+    blocks = tuple(range(count)) if order is None else tuple(order)
+    known = len(blocks) > 0 and min(blocks) >= 0 and max(blocks) < count
+    require(known, "order", f"name teachers from 0 to {count - 1}", order)
     return Closure(
-        coordinates[:place], coordinates[place:], start, *settings, step_size=step_size, loss_share=loss_share
+        coordinates[:place],
+        coordinates[place:],
+        start,
+        *settings,
+        step_size=step_size,
+        loss_share=loss_share,
+        order=blocks,
+        compared=count if compared is None else compared,
     )
 
 

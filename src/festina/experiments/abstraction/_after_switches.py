@@ -14,10 +14,3 @@ def first_recordings(result: Any, name: str, count: int) -> Any:
         raise NotApplicable(f"needs at least {count} recordings in every block")
     values = result[name].transpose("run", "arm", ..., "time").values
     return values[..., first[:-1, None] + np.arange(count)]
-
-
-def after_samples(result: Any, name: str, samples: int) -> Any:
-    """A variable after 0, 1, 2, … samples of every block, one in each step: (run, arm, …, block, sample)."""
-    if result.config.steps_per_record != 1:
-        raise NotApplicable("needs a recording of every step")
-    return first_recordings(result, name, samples + 1)

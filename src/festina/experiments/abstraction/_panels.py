@@ -6,8 +6,11 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
+from festina._lazy import np
+from festina.figures.panels import LINES
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
     from festina.experiment import Result
@@ -76,3 +79,54 @@ def draw_gates(axis: Axes, result: Result, **at: Any) -> None:
         label = f"$c^{{{student + 1}}}$"
         fs.figures.style.draw_band(axis, result["time"].values, values, label=label, lw=1.0, **task_look(student))
     axis.set(ylabel="gates (flexible)")
+
+
+def draw_plane(axis: Axes, title: str) -> None:
+    """The plane of two teachers, in which students of the reduced model live; each teacher is a star."""
+    for name, place in {"A": (1, 0), "B": (0, 1)}.items():
+        axis.plot(*place, "*k", ms=5, clip_on=False, zorder=5)
+        axis.annotate(name, place, xytext=(5, 3), textcoords="offset points", fontsize=7)
+    axis.set(xlim=(-0.08, 1.15), ylim=(-0.08, 1.15), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], aspect="equal")
+    axis.set(xlabel="along teacher A", ylabel="along teacher B", title=title)
+
+
+def draw_students(axis: Axes, weights: xr.DataArray, gates: xr.DataArray | None = None, **look: Any) -> None:
+    """The courses of both students in that plane, each with a mark where it ends, and dots as large as its gate.
+
+    A label is that of the first student.
+    """
+    for path, (mark, line) in enumerate((("o", "-"), ("s", (0, (3, 1))))):
+        color, course = task_color(path), weights.isel(path=path).transpose("teacher", "time").values
+        axis.plot(*course, **{"color": color, "ls": line} | look)
+        axis.plot(*course[:, -1], mark, color=color, ms=3.5, mec="k", mew=0.5, zorder=4)
+        look.pop("label", None)
+        if gates is not None:
+            some = slice(None, None, max(1, course.shape[1] // 25))
+            sizes, dots = 26 * np.abs(gates.isel(path=path).values[some]), {"marker": mark, "lw": 0, "alpha": 0.45}
+            axis.scatter(*course[:, some], s=sizes, color=color, zorder=3, label=f"student {path + 1}", **dots)
+
+
+def draw_gate_drive(axis: Axes) -> None:
+    """w·ε just after a switch from A to B, by the direction of a student w."""
+    angle = np.linspace(0.0, 90.0, 91)
+    toward = np.sin(np.radians(angle)) - np.cos(np.radians(angle))
+    for size, line in ((1.0, LINES[0]), (0.5, LINES[1]), (0.1, LINES[3])):
+        axis.plot(angle, size * toward, color="k", ls=line, label=f"|w| = {size:g}")
+    axis.axhline(0, color="0.75", lw=0.7, zorder=0)
+    axis.set(xticks=[0, 45, 90], xticklabels=["A (0°)", "45°", "B (90°)"], xlabel="direction of the student")
+    axis.set(ylabel=r"gate drive $w\cdot\varepsilon$", title="switch from A to B", yticks=[-1, 0, 1])
+    axis.legend(loc="upper left", fontsize=6.5)
+
+
+def draw_adaptation_speed(axis: Axes) -> None:
+    """−dL/dt = Σ(c^p)²|ε|² + Σ(w^p·ε)² = 1 + c̄² + 2w̄² just after a switch, ε = (−1, 1), with both timescales 1, for
+    gates of sum 1 and symmetric students.
+    """
+    grid = np.linspace(0.0, 1.0, 81)
+    speed = 1.0 + grid[None, :] ** 2 + 2.0 * grid[:, None] ** 2
+    image = axis.pcolormesh(grid, grid, speed, shading="gouraud", rasterized=True)
+    lines = axis.contour(grid, grid, speed, levels=[1.5, 2, 2.5, 3, 3.5], colors="white", linewidths=0.7)
+    axis.clabel(lines, fontsize=6, fmt="%g")
+    axis.figure.colorbar(image, ax=axis, ticks=[1, 2, 3, 4], pad=0.03).set_label("−dL/dt (kernel)", fontsize=7.5)
+    axis.set(xlabel=r"separation of gates $\bar{c}$", ylabel=r"specialisation $\bar{w}$")
+    axis.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])

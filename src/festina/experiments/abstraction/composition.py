@@ -1,45 +1,37 @@
 """New tasks made of old ones: gates that have learned tasks recombine them at once."""
 
-from typing import Any
+from __future__ import annotations
 
-from pydantic import ValidationInfo, field_validator
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-import festina as fs
-from festina import claims
-from festina._lazy import jnp, np, xr
-from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._labelled import labelled
-from festina.experiments._side_by_side import side_by_side
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named, structural, use
 from festina.experiments.abstraction._common import (
-    ARMS,
     SEPARATE,
-    VARIABLES,
-    AbstractionConfig,
-    arms,
-    keys,
-    observe,
-    process,
-    rule,
-    sort_by_teacher,
+    block_edges,
+    ends_of_blocks,
+    need_blocks,
+    times_in_blocks,
 )
-from festina.experiments.abstraction._composition_measures import (
-    change,
-    final,
-    gates_in_pairs,
-    loss_soon,
-    novel_mean,
-    novel_times,
-    of_sum,
-    times_ratio,
-)
-from festina.experiments.abstraction._composition_rows import ROWS, observe_rows, sort_rows
-from festina.experiments.abstraction._equations import JOINT_DESCENT
-from festina.experiments.abstraction._latent import PAIRS, TEACHERS, seen_with
-from festina.ranges import Coefficient, Duration, StepSize, Timescale, countable
+from festina.experiments.abstraction._latent import PAIRS, TEACHERS, gates_of_pairs
+from festina.experiments.abstraction._panels import draw_arms, draw_gates, shade_mixtures
+from festina.figures.panels import Page
+from festina.figures.style import ORANGE
+from festina.models._in_blocks import unbounded
+from festina.ranges import Coefficient, StepSize, Timescale
 from festina.sources import SANDBRINK_2024
 
-SETTINGS = ("task", "task-unit", "subtask")
-BY_PATH = SETTINGS[:2]  # those with one gate for each path
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TITLES = {"task": "task composition", "task-unit": "the same, unit teachers", "subtask": "subtask composition"}
+TRAINED = 14  # blocks of single teachers after which students can be expected to know them
+SOON = 0.1  # time into a block at which the loss of fig. 3 is read
+BEFORE, AFTER = 3, 4  # blocks around the first new task that are shown
 NOTEBOOK = SANDBRINK_2024.at("repository aproca/neural_task_abstraction, figA12_comp_generalization.ipynb")
 OTHER_SCALE = (
     "likely the source: its figure was evidently made with unit rows and a mean over outputs, see the experiment's "
@@ -47,13 +39,19 @@ OTHER_SCALE = (
 )
 
 
+def subtasks(config: Any) -> dict[str, Any]:
+    """Rows that have gates of their own, with the settings that are the source's for them."""
+    names = ("gate_timescale", "nonnegativity", "normalization", "step_size")
+    own = {name: getattr(config, f"subtask_{name}") for name in names}
+    return own | {"composed": "subtasks", "gated": "rows", "order": 2}
+
+
 class Composition(Experiment):
     """Gates that have learned three tasks solve combinations of them almost at once; gates without bounds do not.
 
-    Three teachers A, B, C are shown in turn, then pairs of them (CA, AB, BC, in turn). In *task composition* a pair is
-    the mean of two teachers, and each of three paths has one gate. In *subtask composition* a pair takes its rows from
-    two teachers alternately, and every row of every path has a gate of its own; students are then matched with
-    teachers row by row. The *forgetful* arm differs in nothing but its gates, which are not bounded.
+    Three teachers A, B, C are shown in turn, then pairs of them (CA, AB, BC, in turn), see `model/composition`: means
+    of two teachers and a gate for each path in *task composition*, rows of two teachers and a gate for every row in
+    *subtask composition*. The *forgetful* arm differs in nothing but its gates, which are not bounded.
 
     The source shows task composition twice, and by all signs under two conventions of scale (`worlds.tasks`): the loss
     of fig. 3 as the published code has it (`sum`), gates and alignments of fig. A.12 with unit teachers and a mean over
@@ -71,24 +69,15 @@ class Composition(Experiment):
 
     name = "abstraction/composition"
     sources = (SANDBRINK_2024,)
-    time_unit = "t"
-    variables = (
-        {name: Variable(known.label, ("by_path", *known.dims)) for name, known in VARIABLES.items()}
-        | {"loss": Variable("expected loss on the task shown", ("setting", "arm"))}
-        | ROWS
+    arms = Arms(
+        use(models.Composition, tasks=TEACHERS, composed="tasks", gated="paths", recorded="courses"),
+        setting=named(task={}, task_unit={"convention": "mean"}, subtask=subtasks),
+        arm=named(flexible={}, forgetful=unbounded),
     )
     seeds = 10
     quick = {"seeds": 3, "training_blocks": 14, "novel_blocks": 4, "until": 18.0, "records": 1800}
 
-    class Config(AbstractionConfig):
-        outputs: int = structural(6, ge=1, le=1000, help="outputs d_out of the tasks")
-        weight_timescale: Timescale = continuous(0.2, scale="log", unit="t", help="timescale τ_w of the students")
-        nonnegativity: Coefficient = continuous(0.5, help="coefficient of Σ max(0, −c), task composition")
-        normalization: Coefficient = continuous(1.25, help="coefficient of (‖c‖₁ − 1)², task composition")
-        until: Duration = structural(30.0, unit="t", help="when to stop")
-        records: int = structural(3000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
-        training_blocks: int = structural(23, ge=1, le=1000, help="blocks of single teachers before new tasks begin")
-        novel_blocks: int = structural(7, ge=1, le=1000, help="blocks of new tasks")
+    class Config(ExperimentConfig):
         subtask_gate_timescale: Timescale = continuous(
             0.005, scale="log", unit="t", help="timescale τ_c of the gates, subtask composition"
         )
@@ -96,52 +85,8 @@ class Composition(Experiment):
         subtask_normalization: Coefficient = continuous(1 / 88, help="coefficient of (‖c‖₂ − 1)², subtask composition")
         subtask_step_size: StepSize = structural(0.01, unit="t", help="length dt of steps, subtask composition")
 
-        _countable_too = field_validator("subtask_step_size")(countable)
-
-        @field_validator("subtask_step_size")
-        @classmethod
-        def _whole_too(cls, step_size: float, info: ValidationInfo) -> float:
-            records = info.data.get("records", 1)
-            if round(info.data.get("until", 0) / step_size) % records:
-                raise ValueError(f"leave a whole number of steps between any two of the {records} recordings")
-            return step_size
-
-        @property
-        def order(self) -> tuple[int, ...]:
-            """The task of each block: teachers are 0, 1, 2 and their pairs 3, 4, 5."""
-            blocks = range(self.training_blocks + self.novel_blocks)
-            return tuple(k % TEACHERS + TEACHERS * (k >= self.training_blocks) for k in blocks)
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"setting": list(SETTINGS), "by_path": list(BY_PATH), "arm": list(ARMS)}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        return side_by_side(
-            [
-                _task_composition(config, key),
-                _task_composition(config.model_copy(update={"convention": "mean"}), key),
-                _subtask_composition(config, key),
-            ],
-            _join,
-        )
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        found = [sort_by_teacher(data.sel(by_path=setting)) for setting in BY_PATH] + [sort_rows(data)]
-        return {name: xr.concat([one[name] for one in found], "setting") for name in found[0]}
-
-    equations = (
-        JOINT_DESCENT,
-        Equation(
-            r"W^*_{AB} = \tfrac12 (W^*_A + W^*_B)",
-            "A new task is the mean of two teachers; in subtask composition its rows come from the two alternately "
-            "instead.",
-        ),
-    )
     presets = (
-        Preset(
-            "Figures 3 and A.12",
-            "New combinations of known tasks are solved almost at once by the network with bounded gates.",
-        ),
+        Preset("Figures 3 and A.12", "Bounded gates solve new combinations of known tasks almost at once."),
         Preset(
             "slow gates",
             "With gates as slow as the students new tasks take the flexible network long as well.",
@@ -150,139 +95,176 @@ class Composition(Experiment):
     )
 
     @claims.reference(SEPARATE, claims.near(0.0013, 0.001), loosely=claims.below(0.01), budget="full")
-    def new_task_soon(self, result: Any) -> Any:
+    def new_task_soon(self, result: Result) -> xr.DataArray:
         """The flexible network has all but solved the first new task at t = .1 (mean loss, `sum`)."""
-        return loss_soon(result, "flexible").mean()
+        return loss_soon(result, "flexible")
 
     @claims.reference(SEPARATE, claims.near(0.05, 0.01))
-    def new_task_late(self, result: Any) -> Any:
+    def new_task_late(self, result: Result) -> xr.DataArray:
         """The forgetful network has not solved the first new task at t = .1 (mean loss, `sum`)."""
-        return loss_soon(result, "forgetful").mean()
+        return loss_soon(result, "forgetful")
 
     @claims.paper(SANDBRINK_2024.at("section 4, fig. 3C"), claims.above(2.0))
-    def task_faster(self, result: Any) -> Any:
+    def task_faster(self, result: Result) -> xr.DataArray:
         """New tasks are reached much faster by the flexible network (time to L = .02, forgetful over flexible; our
         threshold).
         """
-        return times_ratio(result, "task", 0.02)
+        return adaptation(result, "task", "forgetful", 0.02) / adaptation(result, "task", "flexible", 0.02)
 
     @claims.paper(SANDBRINK_2024.at("app. A.8, fig. A.12G"), claims.above(0.99), loosely=claims.above(0.9))
-    def specialised(self, result: Any) -> Any:
+    def specialised(self, result: Result) -> xr.DataArray:
         """In task composition every student agrees with one teacher (total alignment at the end, `mean`; our
         threshold).
         """
-        return final(result, "task-unit", "flexible")
+        return new_tasks(result)["total_alignment"].sel(setting="task-unit", arm="flexible").isel(time=-1)
 
     @claims.code(NOTEBOOK, claims.above(0.99), budget="full", reason=OTHER_SCALE)
-    def specialised_sum(self, result: Any) -> Any:
+    def specialised_sum(self, result: Result) -> xr.DataArray:
         """In task composition every student agrees with one teacher at the scale of the published code, too (total
         alignment at the end, `sum`; our threshold).
         """
-        return of_sum(result, final(result, "task", "flexible"))
+        return new_tasks(result, "sum")["total_alignment"].sel(setting="task", arm="flexible").isel(time=-1)
 
     @claims.theory(claims.below(0.65))
-    def unspecialised(self, result: Any) -> Any:
+    def unspecialised(self, result: Result) -> xr.DataArray:
         """Without bounds students share the teachers (total alignment at the end, at most 1/√3 = .58 for equal
         students; our threshold).
         """
-        return final(result, "task-unit", "forgetful")
+        return new_tasks(result)["total_alignment"].sel(setting="task-unit", arm="forgetful").isel(time=-1)
 
     @claims.theory(claims.near(0.5, 0.05), source=SANDBRINK_2024.at("app. A.8"))
-    def gates_on(self, result: Any) -> Any:
+    def gates_on(self, result: Result) -> xr.DataArray:
         """A mean of two teachers opens both their gates by one half in the flexible network (`mean`)."""
-        return gates_in_pairs(result, "task-unit")[0]
+        return pair_gates(result, "task-unit", "on")
 
     @claims.paper(SANDBRINK_2024.at("app. A.8, fig. A.12E"), claims.near(0.0, 0.05))
-    def gate_off(self, result: Any) -> Any:
+    def gate_off(self, result: Result) -> xr.DataArray:
         """A mean of two teachers turns off the gate of the third in the flexible network (`mean`; our tolerance)."""
-        return gates_in_pairs(result, "task-unit")[1]
+        return pair_gates(result, "task-unit", "off")
 
     @claims.code(NOTEBOOK, claims.near(0.0, 0.05), budget="full", reason=OTHER_SCALE)
-    def gate_off_sum(self, result: Any) -> Any:
+    def gate_off_sum(self, result: Result) -> xr.DataArray:
         """A mean of two teachers turns off the gate of the third at the scale of the published code, too (`sum`; our
         tolerance).
         """
-        return of_sum(result, gates_in_pairs(result, "task")[1])
+        return pair_gates(result, "task", "off", "sum")
 
     @claims.paper(SANDBRINK_2024.at("app. A.8, fig. A.12H"), claims.above(0.95))
-    def subtask_specialised(self, result: Any) -> Any:
+    def subtask_specialised(self, result: Result) -> xr.DataArray:
         """In subtask composition rows keep to their teachers throughout the new tasks (mean total alignment; our
         threshold).
         """
-        return novel_mean(result, "flexible")
+        return new_tasks(result, "sum")["total_alignment"].sel(setting="subtask", arm="flexible").mean("time")
 
     @claims.reference(SEPARATE, claims.between(0.35, 0.41), loosely=claims.below(0.65), budget="full")
-    def subtask_unspecialised(self, result: Any) -> Any:
+    def subtask_unspecialised(self, result: Result) -> xr.DataArray:
         """In subtask composition rows of the forgetful network keep to no teacher (mean total alignment during new
         tasks).
         """
-        return novel_mean(result, "forgetful")
+        return new_tasks(result, "sum")["total_alignment"].sel(setting="subtask", arm="forgetful").mean("time")
 
     @claims.reference(SEPARATE, claims.near(0.01, 0.005), budget="full")
-    def subtask_soon(self, result: Any) -> Any:
+    def subtask_soon(self, result: Result) -> xr.DataArray:
         """New subtasks take the flexible network one step or so (time to L = .1 in new blocks, `sum`)."""
-        return of_sum(result, novel_times(result, "subtask", 0.1)[:, 0].mean("block", skipna=False))
+        return adaptation(result, "subtask", "flexible", 0.1)
 
     @claims.reference(SEPARATE, claims.between(0.12, 0.16), budget="full")
-    def subtask_late(self, result: Any) -> Any:
+    def subtask_late(self, result: Result) -> xr.DataArray:
         """New subtasks take the forgetful network more than ten times as long as the flexible one (time to L = .1 in
         new blocks, `sum`).
         """
-        return of_sum(result, novel_times(result, "subtask", 0.1)[:, 1].mean("block", skipna=False))
+        return adaptation(result, "subtask", "forgetful", 0.1)
 
     @claims.paper(SANDBRINK_2024.at("app. A.8"), claims.near(1.0, 0.2))
-    def subtask_gates(self, result: Any) -> Any:
+    def subtask_gates(self, result: Result) -> xr.DataArray:
         """The two teachers of a new subtask have equal gates (smaller over larger, averaged over rows; our
         tolerance).
         """
-        return gates_in_pairs(result, "subtask")[2]
+        return pair_gates(result, "subtask", "ratio")
 
     @claims.paper(SANDBRINK_2024.at("app. A.8"), claims.near(0.0, 0.02))
-    def kept(self, result: Any) -> Any:
+    def kept(self, result: Result) -> xr.DataArray:
         """New tasks leave specialisation as it was (change of total alignment in the flexible networks of both
         settings; our tolerance).
         """
-        both = [change(result, name) for name in ("task-unit", "subtask")]
-        return labelled(np.stack(both), "setting", "run")
+        total = new_tasks(result)["total_alignment"].sel(setting=["task-unit", "subtask"], arm="flexible")
+        return (total.isel(time=-1) - total.isel(time=0)).transpose("setting", "run")
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.abstraction._composition_figure import draw
-
-        return draw(result)
-
-
-def _task_composition(config: Any, key: Any) -> Any:
-    for_teachers, for_weights, for_data = keys(key)
-    teachers = _teachers(config, for_teachers)
-    network = fs.networks.PathGated.init(for_weights, TEACHERS, config.outputs, config.inputs, config.scale)
-    both = _arms(config, order=1)
-    tasks = teachers.followed_by(teachers.averaged(PAIRS))
-    return process(config, for_data, network, both, tasks, lambda view: observe(seen_with(view)))
-
-
-def _subtask_composition(config: Any, key: Any) -> Any:
-    for_teachers, for_weights, for_data = keys(key)
-    own = ("gate_timescale", "nonnegativity", "normalization", "step_size")
-    config = config.model_copy(update={name: getattr(config, f"subtask_{name}") for name in own})
-    teachers = _teachers(config, for_teachers)
-    network = fs.networks.NeuronGated.init(for_weights, TEACHERS, config.outputs, config.inputs, config.scale)
-    both = _arms(config, order=2)
-    tasks = teachers.followed_by(teachers.alternating(PAIRS))
-    return process(config, for_data, network, both, tasks, lambda view: observe_rows(seen_with(view)))
+    def figure(self, result: Result) -> Figure:
+        """A column for each setting: loss and gates around the first new task, total alignment throughout."""
+        with Page(3, 3, height=5.6) as page:
+            for column, (setting, title) in zip(page.axes.T, TITLES.items(), strict=True):
+                _draw_column(column, replace(result, data=result.data.sel(setting=setting)))
+                column[0].set_title(title, pad=16)
+            labels = ("loss on the task", "gates (flexible)", "total alignment")
+            for axis, label in zip(page.axes[:, 0], labels, strict=True):
+                axis.set_ylabel(label)
+            page[8].text(0.6 * result.config.until, 0.6, r"$1/\sqrt{3}$", fontsize=6.5, color=ORANGE)
+            page[0].legend(loc="upper right", borderaxespad=0.1)
+            clear = {"frameon": True, "framealpha": 1.0, "edgecolor": "none", "borderpad": 0.1, "fontsize": 6.5}
+            names = [f"of {chr(65 + teacher)}" for teacher in range(TEACHERS)]
+            page[5].legend(page[5].lines[:TEACHERS], names, ncols=3, columnspacing=0.7, handlelength=1.3, **clear)
+        return page.figure
 
 
-def _teachers(config: Any, key: Any) -> Any:
-    convention = fs.worlds.convention(config.convention)
-    return fs.worlds.Tasks.orthogonal(key, TEACHERS, config.outputs, config.inputs, convention)
+def new_blocks(result: Result, convention: str = "") -> slice:
+    """Which blocks show new tasks, if there are enough of old and new ones, under the convention that is asked for."""
+    first, last = result.config.training_blocks, result.config.training_blocks + result.config.novel_blocks
+    need_blocks(result, last, "learning of old and new tasks")
+    if first < TRAINED:
+        raise claims.Undecided(f"what old tasks are good for needs --training-blocks {TRAINED}")
+    if convention and result.config.convention != convention:
+        raise claims.NotApplicable(f"needs the convention `{convention}`")
+    return slice(first, last)
 
 
-def _arms(config: Any, order: int) -> Any:
-    flexible = rule(config, order)
-    return arms(config, config.order, flexible, flexible.forgetful())
+def new_tasks(result: Result, convention: str = "") -> xr.Dataset:
+    """The time of new tasks, from the beginning of the first to the end of the last."""
+    blocks, edges = new_blocks(result, convention), block_edges(result.config)
+    return result.data.sel(time=slice(edges[blocks.start] - 1e-9, edges[blocks.stop] + 1e-9))
 
 
-def _join(observed: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the three settings record as one: the loss of all, paths of the first two, rows of the third."""
-    *by_path, by_row = observed
-    paths = {name: jnp.stack([one[name] for one in by_path]) for name in VARIABLES if name != "loss"}
-    return paths | {name: by_row[name] for name in ROWS} | {"loss": jnp.stack([one["loss"] for one in observed])}
+def loss_soon(result: Result, arm: str) -> xr.DataArray:
+    """The loss of task composition soon after the first new task begins, averaged over runs."""
+    loss = new_tasks(result, "sum")["loss"].sel(setting="task", arm=arm)
+    return loss.interp(time=loss["time"][0] + SOON).mean()
+
+
+def adaptation(result: Result, setting: str, arm: str, level: float) -> xr.DataArray:
+    """The mean time that the loss takes to a level in new blocks, of every run."""
+    times = times_in_blocks(result, level).sel(setting=setting, arm=arm)
+    return times.isel(block=new_blocks(result, "sum")).mean("block", skipna=False)
+
+
+def pair_gates(result: Result, setting: str, which: str, convention: str = "") -> xr.DataArray:
+    """One of the three numbers of `gates_of_pairs`, of the flexible network at the ends of new blocks, by run."""
+    blocks = new_blocks(result, convention)
+    ends = ends_of_blocks(result, "sorted_gates").sel(setting=setting, arm="flexible").isel(block=blocks)
+    if not np.isfinite(ends).all():
+        raise claims.NotApplicable("needs several recordings in each block")
+    pairs = [PAIRS[block % TEACHERS] for block in range(blocks.start, blocks.stop)]
+    found = gates_of_pairs(ends.transpose("run", "student", "block").values, pairs)
+    return xr.DataArray(found[("on", "off", "ratio").index(which)], dims="run")
+
+
+def _draw_column(axes: Sequence[Axes], result: Result) -> None:
+    """One setting; a strip above its panels has the colours of the teachers of every block."""
+    known, edges = result.config.training_blocks, block_edges(result.config)
+    last = min(len(edges) - 1, known + min(AFTER, result.config.novel_blocks))
+    first, onset = max(0, min(known, last) - BEFORE), known * result.config.block_length
+    groups = [PAIRS[block % TEACHERS] if block >= known else (block % TEACHERS,) for block in range(first, last)]
+    part = replace(result, data=result.data.sel(time=slice(edges[first], edges[last])))
+    draw_arms(axes[0], part, "loss", lw=1.0)
+    draw_gates(axes[1], part)
+    draw_arms(axes[2], result, "total_alignment", lw=1.0)
+    for axis in axes[:2]:
+        shade_mixtures(axis, edges[first : last + 1], groups)
+        axis.set(xlim=(edges[first], edges[last]), ylabel="")
+    axes[0].set_ylim(0, 1.1 * float(part["loss"].mean("run").max()))
+    axes[1].set_ylim(-0.08, max(1.1, 1.1 * float(part["sorted_gates"].sel(arm="flexible").max())))
+    axes[2].set(xlabel="time t", xlim=(0, result.config.until), ylim=(-0.05, 1.08), yticks=[0, 0.5, 1])
+    axes[2].axhline(TEACHERS**-0.5, color=ORANGE, lw=0.8, ls=(0, (1, 1)), zorder=0)
+    place = axes[2].get_xaxis_transform()
+    axes[2].text(onset, 1.02, "new tasks", transform=place, ha="center", fontsize=6.5, color="0.3")
+    for axis in axes:
+        axis.axvline(onset, color="0.35", lw=0.8, ls=(0, (2, 1.5)), zorder=0)

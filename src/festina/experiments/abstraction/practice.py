@@ -1,30 +1,24 @@
 """Switching between two tasks again and again: it becomes easier with bounded gates, and harder without."""
 
-from typing import Any
+from __future__ import annotations
 
-import festina as fs
-from festina import claims
-from festina.experiment import Experiment, Preset, continuous, structural
-from festina.experiments._labelled import labelled
-from festina.experiments.abstraction._after_switches import after_samples
-from festina.experiments.abstraction._common import (
-    ARMS,
-    SEPARATE,
-    VARIABLES,
-    AbstractionConfig,
-    arms,
-    keys,
-    need_blocks,
-    observe,
-    process,
-    rule,
-    sort_by_teacher,
-)
-from festina.experiments.abstraction._equations import BOUNDS, JOINT_DESCENT
-from festina.ranges import Coefficient, Duration, StepSize, Timescale
+from typing import TYPE_CHECKING
+
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.experiment import Arms, Experiment, Preset, Result, named, use
+from festina.experiments._needs import require_case
+from festina.experiments.abstraction._common import SEPARATE, after_switches, need_blocks
+from festina.experiments.abstraction._panels import LOOKS, draw_arms
+from festina.figures.panels import MARKS, Page, graded_looks, if_known
+from festina.figures.style import draw_band
+from festina.models._in_blocks import unbounded
 from festina.sources import SANDBRINK_2024, STEYVERS_2019
 
-TASKS = 2
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 SAMPLES = 5  # steps after a switch that the figure shows
 SWITCHES = 4  # the first ones, which the source shows
 EARLY_LATE = 4  # switches at the beginning and at the end whose means are compared
@@ -52,36 +46,11 @@ class Practice(Experiment):
 
     name = "abstraction/practice"
     sources = (SANDBRINK_2024, STEYVERS_2019)
-    time_unit = "t"
-    variables = VARIABLES
+    arms = Arms(use(models.TaskAbstraction, tasks=2), arm=named(flexible={}, forgetful=unbounded))
+    base = {"weight_timescale": 0.07, "gate_timescale": 0.01, "nonnegativity": 0.18, "normalization": 0.36}
+    base |= {"until": 30.0, "step_size": 0.01, "records": 3000}
     seeds = 10
     quick = {"seeds": 4}
-
-    class Config(AbstractionConfig):
-        weight_timescale: Timescale = continuous(0.07, scale="log", unit="t", help="timescale τ_w of the students")
-        gate_timescale: Timescale = continuous(0.01, scale="log", unit="t", help="timescale τ_c of the gates")
-        nonnegativity: Coefficient = continuous(0.18, help="coefficient of Σ max(0, −c)")
-        normalization: Coefficient = continuous(0.36, help="coefficient of (‖c‖ − 1)²")
-        until: Duration = structural(30.0, unit="t", help="when to stop")
-        step_size: StepSize = structural(0.01, unit="t", help="length dt of the simultaneous Euler steps")
-        records: int = structural(3000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"arm": list(ARMS)}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        for_teachers, for_weights, for_data = keys(key)
-        convention = fs.worlds.convention(config.convention)
-        tasks = fs.worlds.Tasks.orthogonal(for_teachers, TASKS, config.outputs, config.inputs, convention)
-        network = fs.networks.PathGated.init(for_weights, TASKS, config.outputs, config.inputs, config.scale)
-        flexible = rule(config)
-        both = arms(config, range(TASKS), flexible, flexible.forgetful())
-        return process(config, for_data, network, both, tasks, observe)
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        return sort_by_teacher(data)
-
-    equations = (JOINT_DESCENT, BOUNDS)
     presets = (
         Preset(
             "Figure 8B",
@@ -92,66 +61,91 @@ class Practice(Experiment):
     )
 
     @claims.reference(SEPARATE, claims.near(0.150, 0.02))
-    def flexible_first(self, result: Any) -> Any:
+    def flexible_first(self, result: Result) -> xr.DataArray:
         """At the fifth sample after the first switch the flexible network has far to go (loss)."""
-        return fifth_sample(result)[:, 0, 0]
+        return fifth_sample(result, "flexible").isel(switch=0)
 
     @claims.reference(SEPARATE, claims.near(0.004, 0.004))
-    def flexible_fourth(self, result: Any) -> Any:
+    def flexible_fourth(self, result: Result) -> xr.DataArray:
         """At the fifth sample after the fourth switch the flexible network has adapted (loss)."""
-        return fifth_sample(result)[:, 0, SWITCHES - 1]
+        return fifth_sample(result, "flexible").isel(switch=-1)
 
     @claims.paper(SANDBRINK_2024.at("fig. 8B"), claims.below(0.0))
-    def flexible_improves(self, result: Any) -> Any:
+    def flexible_improves(self, result: Result) -> xr.DataArray:
         """Each of the first four switches is easier than the one before it for the flexible network (change of the mean
         loss at the fifth sample).
         """
-        return fifth_sample(result)[:, 0].mean("run").diff("switch").rename(switch="change")
+        return fifth_sample(result, "flexible").mean("run").diff("switch").rename(switch="change")
 
     @claims.reference(SEPARATE, claims.near(0.051, 0.01))
-    def forgetful_first(self, result: Any) -> Any:
+    def forgetful_first(self, result: Result) -> xr.DataArray:
         """At the fifth sample after the first switch the forgetful network is ahead of the flexible one (loss)."""
-        return fifth_sample(result)[:, 1, 0]
+        return fifth_sample(result, "forgetful").isel(switch=0)
 
     @claims.reference(SEPARATE, claims.near(0.127, 0.02))
-    def forgetful_fourth(self, result: Any) -> Any:
+    def forgetful_fourth(self, result: Result) -> xr.DataArray:
         """At the fifth sample after the fourth switch the forgetful network is behind the flexible one (loss)."""
-        return fifth_sample(result)[:, 1, SWITCHES - 1]
+        return fifth_sample(result, "forgetful").isel(switch=-1)
 
     @claims.paper(SANDBRINK_2024.at("section 9, fig. 8B"), claims.above(0.0))
-    def forgetful_worsens(self, result: Any) -> Any:
+    def forgetful_worsens(self, result: Result) -> xr.DataArray:
         """Each of the first four switches is harder than the one before it for the forgetful network (change of the
         mean loss at the fifth sample).
         """
-        return fifth_sample(result)[:, 1].mean("run").diff("switch").rename(switch="change")
+        return fifth_sample(result, "forgetful").mean("run").diff("switch").rename(switch="change")
 
     @claims.paper(SANDBRINK_2024.at("section 9, fig. 8"), claims.below(1.0))
-    def people(self, result: Any) -> Any:
+    def people(self, result: Result) -> xr.DataArray:
         """Switching gets better with practice in the flexible network, as in people (loss of the first five samples
         after late switches over that after early ones).
         """
-        return late_over_early(result)[:, 0]
+        return late_over_early(result).sel(arm="flexible")
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.abstraction._practice_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Loss after the first switches in either network, after all of them, and what students have become."""
+        with Page(2, 2, height=4.6) as page:
+            for axis, arm in zip(page.axes[0], LOOKS, strict=True):
+                with if_known(axis):
+                    _draw_samples(axis, after_each_switch(result).isel(switch=slice(SWITCHES)), arm)
+            page[1].legend(loc="lower right")
+            with if_known(page[2]):
+                for (arm, look), mark in zip(LOOKS.items(), MARKS, strict=False):
+                    loss = after_each_switch(result).sel(arm=arm).isel(sample=-1)
+                    draw_band(page[2], loss["switch"], loss.values, marker=mark, ms=2.8, lw=1.0, label=arm, **look)
+            page[2].set(xlabel="switch", ylabel=f"loss at sample {SAMPLES}", ylim=(0, None))
+            page[2].legend(loc="center right")
+            draw_arms(page[3], result, "total_alignment", lw=0.9)
+            page[3].set(xlabel="time t", ylabel="total alignment", xlim=(0, result.config.until), ylim=(0, 1.05))
+        return page.figure
 
-        return draw(result)
+
+def after_each_switch(result: Result) -> xr.DataArray:
+    """The loss n steps after each switch, n = 0 … 5: (run, arm, switch, sample); switches are counted from 1 on."""
+    loss = after_switches(result, "loss", SAMPLES)
+    require_case(loss.sizes["sample"] > SAMPLES, f"at least {SAMPLES + 1} recordings in every block")
+    return loss.isel(block=slice(1, None)).rename(block="switch").transpose("run", "arm", "switch", "sample")
 
 
-def after_switches(result: Any) -> Any:
-    """The loss n steps after each switch, n = 0 … 5, with dimensions (run, arm, switch, n)."""
-    return after_samples(result, "loss", SAMPLES)[:, :, 1:]
-
-
-def fifth_sample(result: Any) -> Any:
-    """The loss at the last sample shown, for the switches the source shows: (run, arm, switch)."""
-    loss = after_switches(result)[..., SAMPLES]
+def fifth_sample(result: Result, arm: str) -> xr.DataArray:
+    """The loss at the last sample shown, for the switches the source shows: (run, switch)."""
+    loss = after_each_switch(result).sel(arm=arm).isel(sample=SAMPLES, switch=slice(SWITCHES))
     need_blocks(result, SWITCHES + 1, "the loss after the first four switches")
-    return labelled(loss[..., :SWITCHES], "run", "arm", "switch")
+    return loss
 
 
-def late_over_early(result: Any) -> Any:
-    """The mean loss of the samples after the last switches over that after the first, with dimensions (run, arm)."""
-    loss = after_switches(result)[..., 1:].mean(axis=-1)
+def late_over_early(result: Result) -> xr.DataArray:
+    """The mean loss of the samples after the last switches over that after the first: (run, arm)."""
+    loss = after_each_switch(result).isel(sample=slice(1, None)).mean("sample")
     need_blocks(result, 2 * EARLY_LATE + 1, "a comparison of early and late switches")
-    return labelled(loss[..., -EARLY_LATE:].mean(axis=-1) / loss[..., :EARLY_LATE].mean(axis=-1), "run", "arm")
+    late, early = (loss.isel(switch=some).mean("switch") for some in (slice(-EARLY_LATE, None), slice(EARLY_LATE)))
+    return late / early
+
+
+def _draw_samples(axis: Axes, loss: xr.DataArray, arm: str) -> None:
+    """One line for each of the first switches; the axis points down, so that better is higher."""
+    seen, samples = loss.isel(sample=slice(1, None)), np.arange(1, SAMPLES + 1)
+    for mark, (switch, look) in zip(MARKS, graded_looks(seen["switch"].values.tolist()).items(), strict=False):
+        values = seen.sel(arm=arm, switch=switch).values
+        draw_band(axis, samples, values, color=look["color"], marker=mark, lw=1.1, label=f"switch {switch}")
+    axis.set(xlabel="sample after a switch", ylabel="loss (better is up)", title=arm, xticks=samples)
+    axis.set_ylim(1.08 * float(seen.mean("run").max()), -0.01)
