@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from festina.models.margin import Margin
     from festina.models.rectified_contexts import RectifiedContexts
     from festina.models.reduced_abstraction import ReducedAbstraction
+    from festina.models.redundant_paths import RedundantPaths
     from festina.models.reversal import Reversal
     from festina.models.semantic import Semantic
     from festina.models.similar_tasks import SimilarTasks
@@ -33,6 +34,7 @@ MODELS = {
     "Margin": "festina.models.margin",
     "RectifiedContexts": "festina.models.rectified_contexts",
     "ReducedAbstraction": "festina.models.reduced_abstraction",
+    "RedundantPaths": "festina.models.redundant_paths",
     "Reversal": "festina.models.reversal",
     "Semantic": "festina.models.semantic",
     "SimilarTasks": "festina.models.similar_tasks",
@@ -55,6 +57,7 @@ __all__ = [
     "Margin",
     "RectifiedContexts",
     "ReducedAbstraction",
+    "RedundantPaths",
     "Reversal",
     "Semantic",
     "SimilarTasks",
