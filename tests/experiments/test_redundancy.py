@@ -8,10 +8,11 @@ import pytest
 import xarray as xr
 
 import festina as fs
-from festina.errors import ArgumentError
 from festina.experiment import Result
-from festina.experiments.abstraction.redundancy import ARMS, Redundancy, initial, silent_paths
+from festina.experiments.abstraction.redundancy import Redundancy, silent_paths
 from shared import outcomes, quick
+
+ARMS = ("no cost", "cost of columns", "cost of squares", "no cost, weak bounds")
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +32,9 @@ def test_quick_claims_hold_but_for_the_cost_of_the_text(result):
 def test_every_arm_follows_the_literal_equations():
     """Three steps in NumPy, with strong or weak bounds and each cost."""
     fields = {"data": "population", "until": 0.003, "records": 3, "column_cost": 3.0, "square_cost": 50.0}
-    config = Redundancy().configure(**fields)
-    tasks, network, _ = initial(config, jax.random.key(1))
-    teacher = np.asarray(tasks.maps[0])
+    for_teachers, for_weights, _ = fs.draws.split(jax.random.key(1), 3)
+    teacher = np.asarray(fs.worlds.Tasks.orthogonal(for_teachers, 2, 10, 20).maps[0])
+    network = fs.networks.PathGated.init(for_weights, 4, 10, 20)
     students = [np.stack([student] * 4) for student in network.students]
     gates = [np.stack([gate] * 4) for gate in network.gates]
     strong = np.array([1, 0, 0, 0])
@@ -66,13 +67,24 @@ def test_a_path_is_silent_if_neither_its_gate_nor_its_contribution_is_heard():
         {name: (("run", "arm", "path", "time"), values) for name, values in (("gates", gates), ("norms", norms))},
         {"time": np.linspace(0, 4, 9)},
     )
-    result = Result(Redundancy(), config, data)
-    np.testing.assert_array_equal(silent_paths(result)[0, 0], [False, False, False, True])
+    silent = silent_paths(Result(Redundancy(), config, data)).transpose("run", "arm", "path")
+    np.testing.assert_array_equal(silent[0, 0], [False, False, False, True])
 
 
-def test_the_closure_is_refused_for_it_does_not_know_columns():
-    with pytest.raises(ArgumentError, match="data"):
-        Redundancy().configure(data="closure")
+def test_only_columns_and_squares_have_a_cost():
+    arms = {arm.labels["arm"]: arm.model for arm in Redundancy().arms_at(Redundancy().configure(column_cost=3.0))}
+    assert tuple(arms) == ARMS
+    assert [arms[arm].column_cost for arm in ARMS] == [0.0, 3.0, 0.0, 0.0]
+    assert [arms[arm].square_cost for arm in ARMS] == [0.0, 0.0, 0.77, 0.0]
+    assert [arms[arm].normalization for arm in ARMS] == [30 / 11, *[30 / 31] * 3]
+
+
+@pytest.mark.full
+def test_arms_without_a_cost_follow_the_limit_of_many_inputs(result):
+    """For as long as gates that tremble at zero do not tell rounding from noise."""
+    gap = abs(result["gates"] - result.theory["gates"]).sel(time=slice(0, 1)).max(["run", "time", "path"])
+    assert float(gap.sel(arm=["no cost", "no cost, weak bounds"]).max()) < 1e-8
+    assert result.theory["gates"].sel(arm=["cost of columns", "cost of squares"]).isnull().all()
 
 
 @pytest.mark.full

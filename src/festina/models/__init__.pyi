@@ -6,6 +6,7 @@ from .gated_margin import GatedMargin as GatedMargin
 from .margin import Margin as Margin
 from .rectified_contexts import RectifiedContexts as RectifiedContexts
 from .reduced_abstraction import ReducedAbstraction as ReducedAbstraction
+from .redundant_paths import RedundantPaths as RedundantPaths
 from .reversal import Reversal as Reversal
 from .semantic import Semantic as Semantic
 from .similar_tasks import SimilarTasks as SimilarTasks

@@ -174,9 +174,9 @@ def at_ends(result: Any, values: Any) -> Any:
     return ends
 
 
-def ends_of_blocks(result: Result, name: str) -> xr.DataArray:
-    """A variable at the last recording of each block: `block` is its last dimension, instead of time."""
-    values = result[name].transpose(..., "time")
+def ends_of_blocks(result: Result, of: str | xr.DataArray) -> xr.DataArray:
+    """A variable, or values over time, at the last recording of each block: `block` is the last dimension."""
+    values = (result[of] if isinstance(of, str) else of).transpose(..., "time")
     return _over_blocks(values, at_ends(result, values.values))
 
 

@@ -1,27 +1,24 @@
 """More paths than tasks: which of them fall silent, and what that takes."""
 
-from typing import Any, Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
-from festina import claims
+from festina import claims, models
 from festina._lazy import np, xr
-from festina.experiment import Equation, Experiment, Preset, continuous, structural
-from festina.experiments._labelled import labelled
-from festina.experiments.abstraction._common import (
-    VARIABLES,
-    AbstractionConfig,
-    block_edges,
-    keys,
-    need_blocks,
-    observe,
-    process,
-    side,
-)
-from festina.experiments.abstraction._equations import BOUNDS
+from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named, use
+from festina.experiments.abstraction._common import block_edges, ends_of_blocks, final_alignment, need_blocks
+from festina.experiments.abstraction._panels import shade_blocks, task_look
+from festina.figures.panels import MARKS, Page, looks_of
+from festina.figures.style import BLACK, GREY, SKY, VERMILLION, draw_band
 from festina.ranges import Coefficient
 from festina.sources import SANDBRINK_2024
 
-ARMS = ("no cost", "cost of columns", "cost of squares", "no cost, weak bounds")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 TASKS = 2
 BLOCKS = 20  # that the source shows
 LAST = 4  # blocks at the end over which the settled state is judged
@@ -32,6 +29,12 @@ SLOW_DECAY = (
     "likely the source: the cost in its text decays weights within 135 units of time, its code has another one, see "
     "the experiment's description"
 )
+FREE = {"column_cost": 0.0, "square_cost": 0.0}
+
+
+def weak(config: Any) -> dict[str, Any]:
+    """The bounds of arms that have a cost of weights."""
+    return {"nonnegativity": config.weak_nonnegativity, "normalization": config.weak_normalization}
 
 
 class Redundancy(Experiment):
@@ -64,53 +67,26 @@ class Redundancy(Experiment):
 
     name = "abstraction/redundancy"
     sources = (SANDBRINK_2024,)
-    time_unit = "t"
-    variables = VARIABLES
+    arms = Arms(
+        use(models.RedundantPaths, tasks=TASKS, recorded="courses"),
+        arm=named(
+            **{
+                "no cost": FREE,
+                "cost of columns": lambda config: weak(config) | {"square_cost": 0.0},
+                "cost of squares": lambda config: weak(config) | {"column_cost": 0.0},
+                "no cost, weak bounds": lambda config: weak(config) | FREE,
+            }
+        ),
+    )
+    base = {"nonnegativity": 6 / 11, "normalization": 30 / 11, "records": 1000}
+    base |= {"column_cost": 6 / 31, "square_cost": 0.77}
     seeds = 40
     quick = {"seeds": 3, "data": "population"}
 
-    class Config(AbstractionConfig):
-        paths: int = structural(4, ge=TASKS, le=20, help="paths P; there are two tasks")
-        nonnegativity: Coefficient = continuous(6 / 11, help="coefficient of Σ max(0, −c) without a cost of weights")
-        normalization: Coefficient = continuous(30 / 11, help="coefficient of (‖c‖₁ − 1)² without a cost of weights")
-        weak_nonnegativity: Coefficient = continuous(6 / 31, help="coefficient of Σ max(0, −c) in the other arms")
-        weak_normalization: Coefficient = continuous(30 / 31, help="coefficient of (‖c‖₁ − 1)² in the other arms")
-        column_cost: Coefficient = continuous(6 / 31, help="coefficient of the mean norm of the students' columns")
-        square_cost: Coefficient = continuous(0.77, help="coefficient λ_W of Σ W²/(2 P d_in)")
-        records: int = structural(1000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
-        data: Literal["sampled", "wishart", "population"] = structural(
-            "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`)"
-        )
+    class Config(ExperimentConfig):
+        weak_nonnegativity: Coefficient = continuous(6 / 31, help="coefficient λ₁ in all arms but the first")
+        weak_normalization: Coefficient = continuous(30 / 31, help="coefficient λ₂ in all arms but the first")
 
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"arm": list(ARMS)}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        tasks, network, for_data = initial(config, key)
-        blocks = fs.worlds.Blocks.of(range(TASKS), config.block_length, config.step_size)
-        rules = [
-            fs.learning.JointDescent(config.weight_timescale, config.gate_timescale, bounds)
-            for bounds in regularizers(config).values()
-        ]
-        arms = side.stacked(*(side.Arm(rule, blocks) for rule in rules))
-        return process(config, for_data, network, arms, tasks, observe)
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        axes = ("run", "arm", "time")
-        components = data["components"].transpose(*axes, "teacher", "path").values
-        norms = data["norms"].transpose(*axes, "path").values
-        # paths are matched by their lengths along the teachers, for the cosine of a path without weight says nothing
-        return {"total_alignment": xr.DataArray(fs.measures.total_alignment(components, norms), dims=axes)}
-
-    equations = (
-        BOUNDS,
-        Equation(
-            r"\frac{\lambda_{\text{columns}}}{P d_{\text{in}}} \sum_{p, j} \bigl\|W^p_{:j}\bigr\| "
-            r"\qquad \text{or} \qquad "
-            r"\frac{\lambda_W}{2 P d_{\text{in}}} \sum_{p, i, j} \bigl(W^p_{ij}\bigr)^2",
-            "What weights cost in the published code, and what they cost according to the text.",
-        ),
-    )
     presets = (
         Preset(
             "Figure A.3",
@@ -129,120 +105,153 @@ class Redundancy(Experiment):
     )
 
     @claims.code(NOTEBOOK, claims.near(1.0, 0.1), budget="full", reason=ONE_RUN)
-    def silent(self, result: Any) -> Any:
+    def silent(self, result: Result) -> xr.DataArray:
         """With the cost of weights of the published code all redundant paths fall silent (share of runs; our
         tolerance).
         """
         return _all_silent(result, "cost of columns")
 
     @claims.paper(SANDBRINK_2024.at("app. A.3"), claims.near(1.0, 0.1), budget="full", reason=SLOW_DECAY)
-    def silent_text(self, result: Any) -> Any:
+    def silent_text(self, result: Result) -> xr.DataArray:
         """With the cost of weights that the text gives all redundant paths fall silent (share of runs; our
         tolerance).
         """
         return _all_silent(result, "cost of squares")
 
     @claims.paper(SANDBRINK_2024.at("app. A.3, fig. A.3B"), claims.between(0.0, 0.5), budget="full", reason=ONE_RUN)
-    def split(self, result: Any) -> Any:
+    def split(self, result: Result) -> xr.DataArray:
         """Without a cost of weights paths are in general split over the tasks (share of runs in which all redundant
         ones are silent; our threshold).
         """
         return _all_silent(result, "no cost")
 
     @claims.theory(claims.between(0.0, 0.5), budget="full", reason=ONE_RUN)
-    def not_by_weak_bounds(self, result: Any) -> Any:
+    def not_by_weak_bounds(self, result: Result) -> xr.DataArray:
         """Weaker bounds alone, which come with the cost, do not silence paths (share of runs in which all redundant
         ones are silent; our threshold).
         """
         return _all_silent(result, "no cost, weak bounds")
 
     @claims.code(NOTEBOOK, claims.below(0.05), reason=ONE_RUN)
-    def decayed(self, result: Any) -> Any:
+    def decayed(self, result: Result) -> xr.DataArray:
         """Under the published code's cost an unused path decays (norm of the weakest path at the end, in units of the
         teachers' norm; our threshold).
         """
         return _weakest(result, "cost of columns")
 
     @claims.paper(SANDBRINK_2024.at("app. A.3"), claims.below(0.05), reason=SLOW_DECAY)
-    def decayed_text(self, result: Any) -> Any:
+    def decayed_text(self, result: Result) -> xr.DataArray:
         """Under the cost of weights that the text gives an unused path decays (norm of the weakest path at the end, in
         units of the teachers' norm; our threshold).
         """
         return _weakest(result, "cost of squares")
 
     @claims.paper(SANDBRINK_2024.at("fig. A.3A"), claims.above(0.95), reason=ONE_RUN)
-    def specialised(self, result: Any) -> Any:
+    def specialised(self, result: Result) -> xr.DataArray:
         """The paths that remain specialise on one teacher each (total alignment at the end, cost of columns; our
         threshold).
         """
         need_blocks(result, BLOCKS, "the settled state")
-        return result["total_alignment"].sel(arm="cost of columns").isel(time=-1)
+        return final_alignment(result, "cost of columns")
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.abstraction._redundancy_figure import draw
-
-        return draw(result)
-
-
-def initial(config: Any, key: Any) -> tuple[Any, Any, Any]:
-    """The tasks of a run, its network, and the key of its data."""
-    for_teachers, for_weights, for_data = keys(key)
-    convention = fs.worlds.convention(config.convention)
-    tasks = fs.worlds.Tasks.orthogonal(for_teachers, TASKS, config.outputs, config.inputs, convention)
-    network = fs.networks.PathGated.init(for_weights, config.paths, config.outputs, config.inputs, config.scale)
-    return tasks, network, for_data
+    def figure(self, result: Result) -> Figure:
+        """Gates of one run in three arms; then how used and how heavy paths are in all runs, how many are silent."""
+        looks = looks_of(result["arm"].values, (BLACK, VERMILLION, SKY, GREY))
+        with Page(2, 3, height=4.4) as page:
+            for axis, arm in zip(page.axes[0], looks, strict=False):
+                _draw_gates(axis, result, arm)
+            page[0].legend(loc="upper center", ncols=4, fontsize=6.5, columnspacing=0.9, handletextpad=0.4)
+            _draw_contributions(page[3], result, looks)
+            _draw_lightest(page[4], result, looks)
+            _draw_counts(page[5], result)
+        return page.figure
 
 
-def regularizers(config: Any) -> dict[str, Any]:
-    """The bounds and costs of each arm; a cost of zero, where there is none, so that all arms have one structure."""
-
-    def bounds(strong: bool, column_cost: Any = 0.0, square_cost: Any = 0.0) -> Any:
-        nonnegativity = config.nonnegativity if strong else config.weak_nonnegativity
-        normalization = config.normalization if strong else config.weak_normalization
-        return fs.networks.Regularizer(nonnegativity, normalization, column_cost, square_cost)
-
-    found = bounds(True), bounds(False, config.column_cost), bounds(False, 0.0, config.square_cost), bounds(False)
-    return dict(zip(ARMS, found, strict=True))
-
-
-def relative_norms(result: Any) -> Any:
+def relative_norms(result: Result) -> xr.DataArray:
     """|W^p| in units of the norm |W*| of a teacher."""
     config = result.config
     return result["norms"] / (config.outputs**0.5 * fs.worlds.convention(config.convention).row_norm(config.inputs))
 
 
-def late_activity(result: Any) -> tuple[Any, Any]:
-    """Gates |c| and contributions |c| |W|/|W*|, at the ends of the last blocks: (run, arm, path, block) each."""
-    axes = ("run", "arm", "path", "time")
-    gates = np.abs(result["gates"].transpose(*axes).values)
-    both = (gates, gates * relative_norms(result).transpose(*axes).values)
-    edges = block_edges(result.config)
+def late_activity(result: Result) -> xr.DataArray:
+    """Gates |c| and contributions |c| |W|/|W*| of all paths at the ends of the last blocks."""
     need_blocks(result, LAST, "activity at the ends of late blocks")
-    first, second = (fs.measures.at_block_ends(result["time"].values, values, edges)[..., -LAST:] for values in both)
-    return first, second
+    gates = abs(result["gates"])
+    both = xr.concat([gates, gates * relative_norms(result)], xr.Variable("of", ["gates", "contributions"]))
+    return ends_of_blocks(result, both).isel(block=slice(-LAST, None))
 
 
-def silent_paths(result: Any) -> Any:
+def silent_paths(result: Result) -> xr.DataArray:
     """Which paths are silent: neither gate nor contribution ever exceeds the level at late ends of blocks."""
-    gates, contributions = late_activity(result)
-    return np.maximum(gates, contributions).max(axis=-1) < SILENCE
+    return late_activity(result).max(["of", "block"], skipna=False) < SILENCE
 
 
-def _redundant(result: Any) -> int:
+def _redundant(result: Result) -> int:
     """The number of paths that are not needed, once a run is as long as the source's."""
-    redundant = result.config.paths - TASKS
-    if redundant == 0:
+    if result.config.paths == TASKS:
         raise claims.NotApplicable("needs more paths than tasks")
     need_blocks(result, BLOCKS, "the settled state")
-    return redundant
+    return result.config.paths - TASKS
 
 
-def _all_silent(result: Any, arm: str) -> Any:
+def _all_silent(result: Result, arm: str) -> xr.DataArray:
     """1 for each run in which as many paths are silent as are redundant, 0 for each other."""
     redundant = _redundant(result)
-    return labelled(silent_paths(result)[:, ARMS.index(arm)].sum(axis=-1) == redundant, "run").astype(float)
+    return (silent_paths(result).sel(arm=arm).sum("path") == redundant).astype(float)
 
 
-def _weakest(result: Any, arm: str) -> Any:
+def _weakest(result: Result, arm: str) -> xr.DataArray:
     _redundant(result)
     return relative_norms(result).sel(arm=arm).isel(time=-1).min("path")
+
+
+def _telling_run(result: Result) -> int:
+    """The first run in which the cost of columns makes the difference; if there is none, the first."""
+    silent = silent_paths(result).sum("path")
+    costly, free = silent.sel(arm="cost of columns"), silent.sel(arm="no cost")
+    return int(((costly > free) & (costly == result.config.paths - TASKS)).argmax("run"))
+
+
+def _draw_gates(axis: Axes, result: Result, arm: str) -> None:
+    run = _telling_run(result)
+    for path, gate in enumerate(result["gates"].isel(run=run).sel(arm=arm).transpose("path", "time").values):
+        axis.plot(result["time"].values, gate, lw=1.0, label=f"{path + 1}", **task_look(path))
+    shade_blocks(axis, block_edges(result.config), range(TASKS))
+    axis.set(xlabel="time t", ylabel=f"gates of paths, run {run}", xlim=(0, result.config.until), ylim=(-0.05, 1.35))
+    axis.set_yticks([0, 0.5, 1])
+    axis.set_title(arm, fontsize=8, pad=14)
+
+
+def _draw_contributions(axis: Axes, result: Result, looks: dict[str, dict[str, Any]]) -> None:
+    """The largest contribution of every path in late blocks, from the busiest path of a run to the least busy."""
+    contributions = late_activity(result).sel(of="contributions").max("block").transpose("arm", "run", "path").values
+    ranked, rank = -np.sort(-contributions, axis=-1), np.arange(1, contributions.shape[-1] + 1)
+    for number, (values, look) in enumerate(zip(ranked, looks.values(), strict=True)):
+        shifted, mark = rank + 0.16 * (number - 1.5), MARKS[number]
+        axis.plot(shifted, values.T, marker=mark, color=look["color"], ls="none", ms=1.8, alpha=0.35, mew=0)
+        axis.plot(shifted, values.mean(axis=0), marker=mark, lw=0.9, ms=3.5, **look)
+    axis.axhline(SILENCE, color="0.5", lw=0.7, ls=":")
+    axis.set(xlabel="path, by its use", ylabel="contribution |c| |W| / |W*|", xticks=rank, ylim=(-0.04, 1.15))
+
+
+def _draw_lightest(axis: Axes, result: Result, looks: dict[str, dict[str, Any]]) -> None:
+    norms = relative_norms(result).min("path").transpose("arm", "run", "time")
+    for arm, look in looks.items():
+        draw_band(axis, result["time"].values, norms.sel(arm=arm).values, lw=1.1, label=arm, **look)
+    axis.set(xlabel="time t", ylabel="lightest path |W| / |W*|", xlim=(0, result.config.until))
+    axis.set_ylim(0, 1.75 * axis.get_ylim()[1])
+    axis.legend(loc="upper left", fontsize=6.5)
+
+
+def _draw_counts(axis: Axes, result: Result) -> None:
+    """The share of runs with any number of silent paths, stacked, from as many as are redundant at the bottom."""
+    silent = silent_paths(result).sum("path").transpose("arm", "run").values
+    bottom, blues = np.zeros(len(silent)), ("#08306b", "#6baed6", "#deebf7", "#ffffff")
+    for place, count in enumerate(range(result.config.paths - TASKS, -1, -1)):
+        share, look = (silent == count).mean(axis=1), {"edgecolor": "0.2", "lw": 0.6}
+        axis.bar(range(len(silent)), share, 0.7, bottom, color=blues[place % 4], label=f"{count}", **look)
+        bottom += share
+    axis.set(ylabel="share of runs", ylim=(0, 1.3), yticks=[0, 0.5, 1])
+    names = ["no\ncost", "cost of\ncolumns", "cost of\nsquares", "weak\nbounds"]
+    axis.set_xticks(range(len(silent)), names, fontsize=6.5)
+    axis.legend(loc="upper center", ncols=4, title="silent paths", title_fontsize=6.5, fontsize=6.5, columnspacing=1)

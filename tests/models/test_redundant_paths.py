@@ -1,0 +1,90 @@
+"""model/redundant-paths: costs of weights against autodiff, the limit without them, and what is refused."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.errors import ArgumentError
+from festina.models.redundant_paths import RedundantPaths
+from festina.precision import to_numpy
+from festina.testing.model import model_findings
+
+SMALL: dict[str, Any] = {
+    "inputs": 5,
+    "outputs": 2,
+    "paths": 3,
+    "until": 0.6,
+    "step_size": 0.01,
+    "records": 12,
+    "block_length": 0.1,
+    "scale": 0.5,
+    "data": "population",
+}
+
+
+@pytest.mark.full
+def test_the_model_is_what_it_should_be():
+    """All but that totals are not recorded, and that there is no theory of networks with a cost."""
+    fields = SMALL | {"until": 0.2, "records": 4, "column_cost": 0.3, "square_cost": 0.5}
+    silent = "it has a theory that says nothing at its quick settings"
+    found = list(model_findings(RedundantPaths, "quick", True, fields))
+    assert found == ["neither simulation nor theory has ['separation']", silent]
+
+
+def test_steps_go_down_the_gradient_of_the_loss_with_its_costs():
+    costs = {"column_cost": 2.0, "square_cost": 3.0}
+    model = RedundantPaths(**SMALL | {"until": 0.01, "records": 1}, **costs)
+    with fs.double():
+        start = model.start(jax.random.key(0))
+        teacher = jnp.asarray(start.tasks.maps[0])
+
+        def loss(students, gates):
+            error = teacher - jnp.einsum("p,poi->oi", gates, students)
+            columns = jnp.sum(jnp.sqrt(jnp.sum(students**2, axis=1))) / (3 * 5)
+            bounds = 5 / 11 * (jnp.sum(jnp.abs(gates)) - 1) ** 2
+            return 0.5 * jnp.sum(error**2) + bounds + 2.0 * columns + 3.0 * jnp.sum(students**2) / (2 * 3 * 5)
+
+        students, gates = jnp.stack(start.network.students), jnp.full(3, 0.5)
+        slopes = jax.grad(loss, (0, 1))(students, gates)
+    end = model.run().data.isel(run=0, time=-1)
+    np.testing.assert_allclose(end["gates"], gates - 0.01 / 0.03 * slopes[1], atol=1e-12)
+    norms = np.linalg.norm(students - 0.01 / 1.3 * slopes[0], axis=(1, 2))
+    np.testing.assert_allclose(end["norms"], norms, atol=1e-12)
+
+
+@pytest.mark.parametrize("tasks", [2, 3])
+def test_without_a_cost_paths_follow_their_limit(tasks):
+    result = RedundantPaths(**SMALL | {"tasks": tasks, "inputs": 6}).run(seeds=2)
+    assert {"loss", "gates", "components", "norms"} <= set(result.theory)
+    assert result.errors().max() < 1e-10
+
+
+def test_theory_is_of_those_networks_that_have_no_cost():
+    chosen = ({}, {"column_cost": 0.1}, {"gate_timescale": 0.06}, {"square_cost": 1.0})
+    models = [RedundantPaths(**SMALL | fields) for fields in chosen]
+    with fs.double():
+        starts = [to_numpy(model.start(jax.random.key(5))) for model in models]
+    times = np.tile(np.arange(4) * 0.05, (4, 1))
+    first, none, third, last = RedundantPaths.solutions(models, starts, times)
+    assert none is None and last is None and models[1].solution(starts[1]) is None
+    for found, place in ((first, 0), (third, 2)):
+        np.testing.assert_allclose(found["gates"], models[place].solution(starts[place])(times[0])["gates"], atol=1e-14)
+    assert np.abs(first["gates"] - third["gates"]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"data": "closure"}, "`data` must be sampled, wishart or population"),
+        ({"recorded": "totals"}, "`recorded` must be courses"),
+        ({"tasks": 4, "inputs": 20}, "`paths` must be at least 4, one for each task"),
+        ({"column_cost": -1.0}, "`column_cost` must be greater than or equal to 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(fields, message):
+    with pytest.raises(ArgumentError, match=message):
+        RedundantPaths.checked("model/redundant-paths", SMALL | fields)
