@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from festina.models.two_layer import TwoLayer
     from festina.models.views import Views
     from festina.models.wide_bayesian import WideBayesian
+    from festina.models.wide_descent import WideDescent
 
 MODELS = {
     "Bottleneck": "festina.models.bottleneck",
@@ -39,6 +40,7 @@ MODELS = {
     "TwoLayer": "festina.models.two_layer",
     "Views": "festina.models.views",
     "WideBayesian": "festina.models.wide_bayesian",
+    "WideDescent": "festina.models.wide_descent",
 }
 """Every model, with the module it is in."""
 
@@ -60,4 +62,5 @@ __all__ = [
     "TwoLayer",
     "Views",
     "WideBayesian",
+    "WideDescent",
 ]
