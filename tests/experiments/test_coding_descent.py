@@ -1,20 +1,14 @@
-"""coding/descent: four ways of training against the posterior, and their parts against independent calculations."""
+"""coding/descent: four ways of training against the posterior."""
 
 import warnings
 from dataclasses import replace
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 
-import festina as fs
 from festina.claims import NotApplicable, Undecided
-from festina.experiments.coding._descent_measures import layer_like, least_loss, loss_over_minimum
-from festina.experiments.coding._trained import noise, one_of
-from festina.experiments.coding.descent import Descent
-from shared import quick
+from festina.experiments.coding.descent import Descent, network
+from shared import outcomes, quick
 
 pytestmark = pytest.mark.full
 
@@ -26,9 +20,9 @@ def result():
 
 def test_quick_claims_hold_where_they_are_meant_to(result):
     """Only that Adam keeps no code does not: redundant ones stay."""
-    judged = {verdict.claim: verdict for verdict in result.verdicts if verdict.outcome != "needs the full budget"}
-    missed = {name for name, verdict in judged.items() if verdict.outcome != "reproduced"}
-    assert len(judged) == 17 and missed == {"code-adam-sigmoidal"}, result
+    found = outcomes(result)
+    missed = {name for name, outcome in found.items() if outcome != "reproduced"}
+    assert len(found) == 17 and missed == {"code-adam-sigmoidal"}, result
 
 
 def test_descent_without_noise_comes_to_rest_but_noisy_descent_does_not(result):
@@ -37,62 +31,36 @@ def test_descent_without_noise_comes_to_rest_but_noisy_descent_does_not(result):
     assert float(late.sel(training="noisy").min()) > 1e-3
 
 
+def test_all_ways_of_training_start_from_one_network_and_only_the_noisy_one_cools(result):
+    first = result["readout"].isel(time=0)
+    np.testing.assert_array_equal(first, first.isel(training=0).broadcast_like(first))
+    heat = result["heat"].isel(run=0, nonlinearity=0)
+    np.testing.assert_allclose(heat.sel(training="noisy").isel(time=[0, -1]), [1.0, 0.1])
+    np.testing.assert_allclose(heat.sel(training=["plain", "momentum", "Adam"]), 0.1)
+
+
 def test_a_loss_that_still_falls_is_not_compared_with_the_least(result):
-    assert np.all(loss_over_minimum(result, "linear", "momentum") > 0.99)
+    assert np.all(Descent().minimum(result, training="momentum", kind="linear") > 0.99)
     falling = result.data.copy(deep=True)
     falling["loss"][:] = falling["loss"] * 0 + np.linspace(2.0, 1.0, falling.sizes["time"])[None, :, None, None]
-    with pytest.raises(Undecided, match="needs more --draws: the loss still falls, by 10% in the last tenth"):
-        loss_over_minimum(replace(result, data=falling), "linear", "momentum")
+    with pytest.raises(Undecided, match="needs more --draws: in the last tenth of the run the loss falls by 10%"):
+        Descent().minimum(replace(result, data=falling), training="momentum", kind="linear")
 
 
-def test_langevin_steps_have_the_variance_of_their_discretisation():
-    """θ ← θ − ηλθ + √(2η)ξ has the variance 1/(λ(1 − ηλ/2))."""
-    with jax.enable_x64(True):
-        step, curvature = jnp.asarray(0.5, np.float32), jnp.asarray(2.0, np.float32)
-        optimiser = one_of((optax.sgd(step), optax.chain(noise(jax.random.key(0), step), optax.sgd(step))), 1)
-
-        def move(carried, _):
-            changes, state = optimiser.update(curvature * carried[0], carried[1])
-            return (carried[0] + changes, state), carried[0]
-
-        start = jnp.zeros(2000, np.float32)
-        places = np.asarray(jax.lax.scan(move, (start, optimiser.init(start)), None, length=60)[1])
-    assert places[20:].var() == pytest.approx(1.0 / (2.0 * (1.0 - 0.5)), rel=0.03)
+def test_claims_about_networks_that_were_not_run_do_not_apply(result):
+    some = replace(result, data=result.data.sel(nonlinearity=["linear"]))
+    with pytest.raises(NotApplicable, match="needs --nonlinearity with rectified"):
+        Descent().kernel(some, kind="rectified")
 
 
-def test_the_analyser_says_the_same_of_a_layer_and_of_its_means_and_deviations():
-    random = np.random.default_rng(0)
-    labels = np.repeat([0, 1, 2], (9, 6, 5))
-    layer = random.normal(size=(20, 60)) + 2.0 * random.normal(size=(3, 60))[labels]
-    members = np.eye(3)[labels] / np.bincount(labels)[None]
-    means = members.T @ layer
-    deviations = np.sqrt(members.T @ (layer - means[labels]) ** 2)
-    readout = random.normal(size=(2, 60))
-    one, other = (
-        fs.measures.coding(each, labels, readout, resamples=0, shuffles=1)
-        for each in (layer, layer_like(means, deviations, labels))
-    )
-    np.testing.assert_allclose(
-        [getattr(one.statistics, name) for name in ("strength", "share", "neighbour", "kurtosis")],
-        [getattr(other.statistics, name) for name in ("strength", "share", "neighbour", "kurtosis")],
-    )
-
-
-def test_the_least_loss_is_that_of_a_numerical_minimum():
-    """Of answers F: (N/2T)|Y − F|² + (N/√s) Σ σ(F), by shrinking singular values; for rectified ones by class."""
-    config = Descent().configure("quick", temperature=0.4)
-    data = fs.worlds.orthogonal_classes(config.counts)
-    targets, shrink = np.asarray(data.targets), 0.4 * np.sqrt(40.0)
-
-    def residual(part):
-        left, sizes, right = np.linalg.svd(part, full_matrices=False)
-        return part - left * np.maximum(sizes - shrink, 0.0)[None] @ right
-
-    assert least_loss(config, "linear") == pytest.approx(np.sum(residual(targets) ** 2) / 80)
-    by_class = sum(np.sum(residual(targets[data.labels == each]) ** 2) for each in range(3))
-    assert least_loss(config, "rectified") == pytest.approx(by_class / 80)
-    with pytest.raises(NotApplicable, match="no closed form"):
-        least_loss(config, "sigmoidal")
+def test_kernels_are_compared_class_by_class(result):
+    """By hand: √(Σ n_c n_c' Δκ²/Σ n_c n_c' κ²), from the theory of the network itself."""
+    kernel = network(result, "linear").prediction(0.1).kernels[-1]
+    theirs = kernel[np.ix_([0, 20, 30], [1, 21, 31])]  # of pairs of different examples
+    ours = result["mean_class_kernel"].sel(nonlinearity="linear", training="noisy").isel(run=1).values
+    weights = np.array([[400, 200, 200], [200, 100, 100], [200, 100, 100]])
+    expected = np.sqrt(np.sum(weights * (ours - theirs) ** 2) / np.sum(weights * theirs**2))
+    assert Descent().kernel(result, kind="linear")[1] == pytest.approx(expected)
 
 
 def test_the_figure_draws_without_a_warning(result):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
     from matplotlib.image import AxesImage
 
     from festina.experiment import Result
@@ -67,13 +67,40 @@ class Page:
         """A panel by its number, row by row, or by row and column."""
         return self.axes[place] if isinstance(place, tuple) else self.axes.ravel()[place]
 
-    def legend(self, lines: Mapping[str, Look], **options: Any) -> None:
-        """One legend for the whole figure, above it."""
+    def legend(self, lines: Mapping[str, Look], on: FigureBase | None = None, **options: Any) -> None:
+        """One legend for the whole figure, or for a part of it, above it."""
         from matplotlib.lines import Line2D
 
         handles = [Line2D([], [], **look) for look in lines.values()]
         usual = {"loc": "outside upper center", "ncols": len(handles), "fontsize": 7, "columnspacing": 1.1}
-        self.figure.legend(handles, list(lines), **usual | options)
+        (on or self.figure).legend(handles, list(lines), **usual | options)
+
+
+class Parts(Page):
+    """A figure of several grids of panels, one below the other: ``page.parts[0]`` are the panels of the first.
+
+    Example:
+        >>> with Parts((2, 3), (1, 4), height=5.0, height_ratios=(2, 1)) as page:
+        ...     _ = page[7].plot([0, 1], [0, 1])
+        >>> [part.shape for part in page.parts]
+        [(2, 3), (1, 4)]
+    """
+
+    def __init__(
+        self, *shapes: tuple[int, int], height: float, width: float = TWO_COLUMNS, letters: bool = True, **grid: Any
+    ) -> None:
+        super().__init__(len(shapes), 1, height=height, width=width, letters=letters, **grid)
+        self.shapes = shapes
+        self.parts: list[np.ndarray]
+
+    def __enter__(self) -> Parts:
+        self._style = style()
+        self._style.__enter__()
+        self.figure = plt.figure(figsize=self.size)
+        parts = self.figure.subfigures(*self.shape, squeeze=False, **self.grid).ravel()
+        self.parts = [part.subplots(*shape, squeeze=False) for part, shape in zip(parts, self.shapes, strict=True)]
+        self.axes = np.concatenate([part.ravel() for part in self.parts])
+        return self
 
 
 @contextmanager

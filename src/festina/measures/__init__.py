@@ -5,6 +5,7 @@ from festina.measures.alignment import at_fall, silent_share
 from festina.measures.chains import effective_sample_size, split_r_hat
 from festina.measures.codes import (
     between_classes,
+    class_kernel_distance,
     class_means,
     class_variance,
     code_name,
@@ -51,6 +52,7 @@ __all__ = [
     "at_fall",
     "behaviour",
     "between_classes",
+    "class_kernel_distance",
     "class_means",
     "class_variance",
     "classical_scaling",

@@ -41,6 +41,14 @@ def mean_kernel(kernel: Float[Any, "*batch classes classes"], counts: Sequence[i
     return np.einsum("...cd,c,d->...", kernel, _portions(counts), _portions(counts))
 
 
+def class_kernel_distance(
+    ours: Float[Any, "*batch classes classes"], theirs: Float[Any, "*batch classes classes"], counts: Sequence[int]
+) -> Float[Any, "*batch"]:
+    """√(Σ n_c n_c' (κ − κ')²/Σ n_c n_c' κ'²): how far kernels κ between classes are from others, relative to these."""
+    pairs = np.outer(counts, counts)
+    return np.sqrt(np.sum(pairs * (ours - theirs) ** 2, axis=(-1, -2)) / np.sum(pairs * theirs**2, axis=(-1, -2)))
+
+
 def code_numbers(on: Bool[Any, "*batch classes"]) -> Int[Any, "*batch"]:
     """The set of classes a neuron is on for as one number, Σ_c 2^c."""
     return (np.asarray(on) * 2 ** np.arange(np.shape(on)[-1])).sum(axis=-1)

@@ -15,3 +15,4 @@ from .task_abstraction import TaskAbstraction as TaskAbstraction
 from .two_layer import TwoLayer as TwoLayer
 from .views import Views as Views
 from .wide_bayesian import WideBayesian as WideBayesian
+from .wide_descent import WideDescent as WideDescent

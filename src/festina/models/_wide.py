@@ -12,7 +12,7 @@ from festina._lazy import jax, jnp, np
 from festina.config import continuous, structural
 from festina.errors import ArgumentError
 from festina.model import Equation, Model, Variable
-from festina.ranges import Amplitude
+from festina.ranges import Amplitude, Hottest, Share, Temperature
 from festina.sources import VAN_MEEGEN_2024
 
 if TYPE_CHECKING:
@@ -232,6 +232,35 @@ class WideNetwork(Model):
             average=lambda whitened: average(network.having(whitened)),
             conclude=lambda state: conclude(network.having(state.parameters), state),
         )
+
+
+class CooledNetwork(WideNetwork):
+    """A wide network whose temperature falls to its final value while it warms up."""
+
+    temperature: Temperature = continuous(0.1, scale="log", help="temperature T")
+    hottest: Hottest = continuous(1.0, scale="log", help="temperature from which T falls while warming up")
+    cooling: Share = continuous(0.5, help="share of warming up during which T falls")
+    warm_up: int = structural(200, ge=1, le=100_000, help="draws to warm up")
+    draws: int = structural(200, ge=8, le=1_000_000, help="draws after warming up")
+    records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
+
+    @field_validator("records")
+    @classmethod
+    def _whole(cls, records: int, info: ValidationInfo) -> int:
+        draws = info.data.get("warm_up", 0) + info.data.get("draws", 0)
+        if draws % records:
+            fit = max(count for count in range(1, records + 1) if draws % count == 0)
+            raise ValueError(f"divide the {draws} draws there are, as {fit} does")
+        return records
+
+    @property
+    def draws_per_record(self) -> int:
+        return (self.warm_up + self.draws) // self.records
+
+    def heat(self, draw: Int[Array, ""]) -> Float[Array, ""]:
+        """The temperature of each draw, by its number: geometric from `hottest`, and then constant."""
+        between = jnp.maximum(self.cooling * self.warm_up, 1.0)
+        return fs.learning.annealed(self.hottest, self.temperature, between)(draw)
 
 
 @lru_cache

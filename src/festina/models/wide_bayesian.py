@@ -11,8 +11,7 @@ from festina._lazy import jax, jnp, np, xr
 from festina.config import continuous, structural
 from festina.errors import ArgumentError
 from festina.model import Preset, Variable
-from festina.models._wide import VARIABLES, Begin, WideNetwork, at_all_times
-from festina.ranges import Hottest, Share, Temperature
+from festina.models._wide import VARIABLES, Begin, CooledNetwork, at_all_times
 
 if TYPE_CHECKING:
     from festina.models._types import Array, Bayesian, Classes, Float, Int, Key, Observed, Predictor, Process, Solution
@@ -25,7 +24,7 @@ FEWEST_RECORDINGS = 4  # for a sample size
 FEW_NEURONS = 20  # whose readouts stand for those of all
 
 
-class WideBayesian(WideNetwork):
+class WideBayesian(CooledNetwork):
     """A wide network sampled from its posterior on classes of orthogonal inputs, cooled to a temperature T.
 
     z_1 = W_1 x, z_l = W_l φ(z_{l−1})/√N, f = aφ(z_L)/N: weights W are standard normal a priori, readouts a have the
@@ -54,9 +53,6 @@ class WideBayesian(WideNetwork):
     quick = {"warm_up": 100, "draws": 100, "records": 40}
 
     layers: int = structural(1, ge=1, le=10, help="hidden layers L")
-    temperature: Temperature = continuous(0.1, scale="log", help="temperature T")
-    hottest: Hottest = continuous(1.0, scale="log", help="temperature from which T falls while warming up")
-    cooling: Share = continuous(0.5, help="share of warming up during which T falls")
     origin: Origin = structural(
         "prior",
         help="where a chain starts: the prior, a draw of it that all runs have in common, neurons drawn from theory, "
@@ -64,9 +60,6 @@ class WideBayesian(WideNetwork):
     )
     tests: int = structural(0, ge=0, le=1000, help="noisy test inputs of each class; 0 for no test inputs at all")
     noise: float = continuous(0.3, ge=0, le=0.69, help="length of a test input's noise among training inputs")
-    warm_up: int = structural(200, ge=1, le=100_000, help="draws to warm up")
-    draws: int = structural(200, ge=8, le=1_000_000, help="draws after warming up")
-    records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
 
     presets = (
         Preset("redundant", "Sigmoidal neurons fall into groups that share a code."),
@@ -82,15 +75,6 @@ class WideBayesian(WideNetwork):
         if origin == "even" and info.data.get("nonlinearity") != "sigmoidal":
             raise ValueError("be another one, unless neurons are sigmoidal: no others have codes in common")
         return origin
-
-    @field_validator("records")
-    @classmethod
-    def _whole(cls, records: int, info: ValidationInfo) -> int:
-        draws = info.data.get("warm_up", 0) + info.data.get("draws", 0)
-        if draws % records:
-            fit = max(count for count in range(1, records + 1) if draws % count == 0)
-            raise ValueError(f"divide the {draws} draws there are, as {fit} does")
-        return records
 
     @property
     def hidden_layers(self) -> int:
@@ -141,15 +125,14 @@ class WideBayesian(WideNetwork):
         """The temperature of each draw, by its number."""
         if self.origin in ("theory", "even"):
             return fs.learning.constant(self.temperature)(draw)
-        between = jnp.maximum(self.cooling * self.warm_up, 1.0)
-        return fs.learning.annealed(self.hottest, self.temperature, between)(draw)
+        return super().heat(draw)
 
     def process(self, start: Begin) -> Process:
         return self.chain(
             start,
             self.heat,
             records=self.records,
-            draws_per_record=(self.warm_up + self.draws) // self.records,
+            draws_per_record=self.draws_per_record,
             warm_up=self.warm_up,
             observe=lambda network, state: {"heat": self.heat(state.step)} | self.seen(network),
             average=self.averaged,

@@ -13,10 +13,13 @@ from festina.relations import Relation, above, below
 
 if TYPE_CHECKING:
     from festina.experiment import Result
+    from festina.measures.coding import Coding
     from festina.models._wide import WideNetwork
     from festina.models.wide_bayesian import WideBayesian
 
 FEWEST_RECORDINGS = 4  # for a sample size
+SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
+"""The code of each nonlinearity."""
 
 
 def settled(data: Any) -> Any:
@@ -168,6 +171,14 @@ def of_three_classes(result: Any, value: Any) -> Any:
     return value
 
 
+def analysed(data: xr.Dataset, layer: str, labels: np.ndarray, prior_kernel: Any = None) -> list[Coding]:
+    """What the analyser says of a layer at the end, from activations and readouts; by run."""
+    hidden = data[layer].transpose("run", "example", "neuron").values
+    readouts = data["readout"].isel(time=-1).transpose("run", "output", "neuron").values
+    terms = {"prior_kernel": prior_kernel, "resamples": 0, "shuffles": 0}
+    return [fs.measures.coding(one, labels, a, **terms) for one, a in zip(hidden, readouts, strict=True)]
+
+
 def share_called(schemes: Sequence[str], scheme: str) -> float:
     """The share of layers that the analyser calls so; one of them at least must have learned something."""
     if all(each == "lazy" for each in schemes):
@@ -185,17 +196,17 @@ def top_share(result: Result, **where: Any) -> np.ndarray:
 
 def kernel_difference(result: Result, **where: Any) -> np.ndarray:
     """‖K − K_theory‖/‖K_theory‖ of each run, K being the mean over draws; ``where`` picks one of several chains."""
-    ours, theirs = (each.transpose("run", "example", "other").values for each in _both(result, "kernel", **where))
+    ours, theirs = (each.transpose("run", "example", "other").values for each in both(result, "kernel", **where))
     return np.linalg.norm(ours - theirs, axis=(1, 2)) / np.linalg.norm(theirs, axis=(1, 2))
 
 
 def answer_difference(result: Result, **where: Any) -> np.ndarray:
     """The largest |⟨f⟩ − ⟨f⟩_theory| over examples and outputs of each run, ⟨f⟩ being the mean over draws."""
-    ours, theirs = _both(result, "answer", **where)
+    ours, theirs = both(result, "answer", **where)
     return abs(ours - theirs).max(("example", "output")).values
 
 
-def _both(result: Result, name: str, **where: Any) -> tuple[xr.DataArray, xr.DataArray]:
+def both(result: Result, name: str, **where: Any) -> tuple[xr.DataArray, xr.DataArray]:
     """What was averaged over draws, and what theory says of it."""
     settled(result.data)
     if result.theory is None or name not in result.theory:

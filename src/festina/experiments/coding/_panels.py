@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina._lazy import np, plt
-from festina.figures.style import THEORY
+from festina.figures.style import THEORY, VERMILLION
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from festina.experiment import Result
+    from festina.measures.coding import Coding
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -31,13 +32,33 @@ def last_draw(result: Result, **where: Any) -> tuple[np.ndarray, np.ndarray]:
     return last["readout"].transpose("neuron", "output").values, last["activity"].transpose("neuron", "class").values
 
 
-def draw_readouts(axis: Axes, readouts: np.ndarray, groups: np.ndarray, **look: Any) -> None:
-    """Readouts of neurons to the first two classes, one dot a neuron; each group has its colour and marker."""
+def class_look(number: int) -> dict[str, Any]:
+    """The colour and marker of a class, or of a group of neurons."""
+    return {"color": class_color(number), "marker": MARKERS[number % len(MARKERS)], "ls": ""}
+
+
+def draw_readouts(axis: Axes, readouts: np.ndarray, groups: np.ndarray, *, classes: bool = False, **look: Any) -> None:
+    """Readouts of neurons to the first two classes, one dot a neuron; each group has its colour and marker.
+
+    Groups that are ``classes`` have those of their number, whichever others there are.
+    """
     for number, group in enumerate(np.unique(groups)):
         here = readouts[groups == group]
-        own = {"color": class_color(number), "marker": MARKERS[number % len(MARKERS)], "ms": 2.2}
-        axis.plot(here[:, 0], here[:, 1], **({"ls": "", "mew": 0, "alpha": 0.55} | own | look))
+        usual = {"mew": 0, "alpha": 0.55, "ms": 2.2} | class_look(group if classes else number)
+        axis.plot(here[:, 0], here[:, 1], **usual | look)
     axis.set(xlabel="readout to class 1, $a_1$", ylabel="readout to class 2, $a_2$")
+
+
+def draw_code(axis: Axes, found: list[Coding], expected: str) -> None:
+    """Neurons of the first run, by the class in which they are most active; the title names the code of all runs."""
+    draw_readouts(axis, found[0].points, np.argmax(found[0].means, axis=1), classes=True, ms=2.6, alpha=0.7)
+    axis.set(xlabel="", ylabel="")
+    axis.margins(0.1)
+    names = [each.scheme for each in found]
+    common = max(sorted(set(names)), key=names.count)
+    count = "" if names.count(common) == len(names) else f" ({names.count(common)} of {len(names)})"
+    note, color = ("", "black") if common == expected else (f", not {expected}", VERMILLION)
+    axis.set_title(f"{common}{count}{note}", fontsize=8, color=color)
 
 
 def draw_predicted(axis: Axes, readouts: np.ndarray, **look: Any) -> None:
