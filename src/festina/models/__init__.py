@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from festina.models.bottleneck import Bottleneck
     from festina.models.chain import Chain
+    from festina.models.connected_abstraction import ConnectedAbstraction
     from festina.models.gated_contexts import GatedContexts
     from festina.models.gated_margin import GatedMargin
     from festina.models.margin import Margin
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 MODELS = {
     "Bottleneck": "festina.models.bottleneck",
     "Chain": "festina.models.chain",
+    "ConnectedAbstraction": "festina.models.connected_abstraction",
     "GatedContexts": "festina.models.gated_contexts",
     "GatedMargin": "festina.models.gated_margin",
     "Margin": "festina.models.margin",
@@ -47,6 +49,7 @@ __getattr__ = attributes("festina.models", MODELS)
 __all__ = [
     "Bottleneck",
     "Chain",
+    "ConnectedAbstraction",
     "GatedContexts",
     "GatedMargin",
     "Margin",
