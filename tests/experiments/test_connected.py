@@ -2,15 +2,13 @@
 
 import warnings
 
-import jax
 import numpy as np
 import pytest
 import xarray as xr
 
-import festina as fs
-from festina.errors import ArgumentError
-from festina.experiments.abstraction._connected_rows import initial
-from festina.experiments.abstraction.connected import Connected, sort_by_row
+from festina.claims import NotApplicable, Undecided
+from festina.experiment import Result
+from festina.experiments.abstraction.connected import LAST, Connected, gradients, largest_share, late, overlap
 from shared import quick
 
 FAILS = {"gates-closed", "no-gates", "task-specific"}
@@ -26,49 +24,41 @@ def test_quick_claims_hold_but_for_those_known_to_fail(result):
     assert {verdict.claim for verdict in result.verdicts if not verdict.holds} == FAILS, result
 
 
-def test_both_arms_follow_the_literal_equations():
-    """A few steps of both layers in NumPy, with bounds and without, across a switch of tasks."""
-    fields = {"data": "population", "until": 0.08, "records": 8, "block_length": 0.04}
-    tasks, network, _ = initial(Connected().configure(**fields), jax.random.key(3))
-    teachers = np.asarray(tasks.maps)
-    first, second = (np.stack([layer] * 2) for layer in (network.students, network.gates))
-    for step in range(8):
-        for arm in range(2):
-            error = teachers[step // 4] - second[arm] @ first[arm]
-            norm = np.linalg.norm(second[arm])
-            bound = 2 * 0.1 * (norm - 1) * second[arm] / norm - 0.2 * (second[arm] < 0)
-            up, gates_up = second[arm].T @ error, error @ first[arm].T - (bound if arm == 0 else 0)
-            first[arm] += 0.01 / 0.06 * up
-            second[arm] += 0.01 / 0.01 * gates_up
-    found = fs.run("abstraction/connected", seeds=1, first_seed=3, **fields).data.isel(run=0, time=-1)
-    np.testing.assert_allclose(found["second_layer"], second, atol=1e-12)
-    rows = teachers.reshape(20, 20) * 20**0.5
-    np.testing.assert_allclose(found["components"], rows @ np.swapaxes(first, 1, 2), atol=1e-12)
-    np.testing.assert_allclose(found["norms"], np.linalg.norm(first, axis=-1), atol=1e-12)
+def test_the_forgetful_network_only_lacks_bounds():
+    flexible, forgetful = (arm.model.settings() for arm in Connected().arms_at(Connected().configure()))
+    assert {name for name in flexible if flexible[name] != forgetful[name]} == {"strength"}
+    assert (flexible["strength"], forgetful["strength"]) == (1.0, 0.0)
 
 
-def test_a_shuffled_solution_is_sorted_back():
-    """Units that hold the rows of both teachers, in any order: all alignments are 1, and C is diagonal again."""
-    shuffle = np.random.default_rng(0).permutation(6)
-    components = np.eye(6)[:, shuffle] * np.linspace(1, 1.001, 6)[shuffle]
-    second = np.concatenate([np.eye(3), 0.2 * np.eye(3)], axis=1)[:, shuffle]
-    repeat = lambda values: np.broadcast_to(values, (1, 2, 4, *values.shape))  # noqa: E731
-    axes = ("run", "arm", "time")
-    data = xr.Dataset({
-        "components": ((*axes, "row", "hidden"), repeat(components)),
-        "norms": ((*axes, "hidden"), repeat(np.linalg.norm(components, axis=0))),
-        "second_layer": ((*axes, "output", "hidden"), repeat(second)),
-    })  # fmt: skip
-    found = sort_by_row(data)
-    np.testing.assert_allclose(found["total_alignment"], 1.0, atol=1e-5)
-    np.testing.assert_allclose(found["sorted_alignment"], repeat(np.eye(2)))
-    np.testing.assert_allclose(found["sorted_gates"], repeat(np.asarray([1.0, 0.2])))
-    np.testing.assert_allclose(found["sorted_second_layer"], repeat(second[:, np.argsort(shuffle)]))
+def made_up(until=30.0, per_block=4):
+    """Second layers that are [1 0; 0 1] at the ends of A blocks and [1 2; 0 1] at those of B blocks, of two arms."""
+    config = Connected().configure(until=until, records=round(per_block * until))
+    time = np.arange(config.records + 1) / per_block
+    task = (time + 1e-9).astype(int) % 2
+    layer = np.eye(2) + 2 * task[:, None, None] * np.array([[0, 1], [0, 0]])
+    layer = np.where((time % 1 > 0.7)[:, None, None], layer, 9.0)  # only the ends count
+    dims = {"run": 1, "time": len(time), "arm": 2}
+    data = xr.Dataset(
+        {
+            "second_layer": ((*dims, "output", "hidden"), np.broadcast_to(layer[:, None], (*dims.values(), 2, 2))),
+            "speeds": ((*dims, "of"), np.ones((*dims.values(), 2))),
+        },
+        {"time": time, "arm": ["flexible", "forgetful"], "of": ["first", "second"]},
+    )
+    return Result(Connected(), config, data)
 
 
-def test_too_few_hidden_units_are_refused():
-    with pytest.raises(ArgumentError, match="`hidden` must be at least 20"):
-        Connected().configure(hidden=19)
+def test_second_layers_are_compared_at_the_ends_of_late_blocks():
+    found = made_up()
+    np.testing.assert_allclose(late(found, "second_layer", "flexible").isel(run=0, output=0, hidden=1), [0, 2])
+    np.testing.assert_allclose(overlap(found, "flexible"), 2 / (2 * 6) ** 0.5)
+    np.testing.assert_allclose(largest_share(found, "forgetful"), (1 + 1 + 0.8 + 1) / 4)
+    np.testing.assert_allclose(gradients(found).isel(run=0, time=0, arm=0), [0.06, 0.01])
+    with pytest.raises(Undecided, match="needs 30 blocks: --until 30"):
+        late(made_up(until=10.0), "second_layer", "flexible")
+    with pytest.raises(NotApplicable, match="several recordings in each block"):
+        late(made_up(per_block=1), "second_layer", "flexible")
+    assert LAST % 2 == 0  # as many blocks of either task
 
 
 @pytest.mark.full

@@ -265,15 +265,22 @@ def map_of(axis: Axes, values: xr.DataArray, x: str, y: str, *, numbers: bool = 
     return image
 
 
+def matrices(axes: Iterable[Axes], values: xr.DataArray, **look: Any) -> None:
+    """Matrices along the first dimension, each on an axis of its own without ticks, on the scale of ``look``."""
+    for axis, matrix in zip(axes, values.values, strict=True):
+        axis.imshow(matrix, **look)
+        axis.set(xticks=[], yticks=[])
+
+
 def frames(axes: Sequence[Axes], values: xr.DataArray, label: str) -> None:
     """Matrices at several times side by side, on one scale of colours with one bar below them."""
     low, high, unit = min(float(values.min()), 0.0), float(values.max()), values["time"].attrs.get("units", "τ")
-    for axis, frame in zip(axes, values, strict=True):
-        image = axis.imshow(frame.values, vmin=low, vmax=high)
-        axis.set(xticks=[], yticks=[], anchor="N", xlabel=f"t = {float(frame['time']):.0f} {unit}")
+    matrices(axes, values, vmin=low, vmax=high)
+    for axis, time in zip(axes, values["time"].values, strict=True):
+        axis.set(anchor="N", xlabel=f"t = {float(time):.0f} {unit}")
         axis.spines[:].set_visible(False)
     bar = {"orientation": "horizontal", "aspect": 40, "pad": 0.04, "panchor": False}
-    axes[0].figure.colorbar(image, ax=list(axes), label=label, **bar)
+    axes[0].figure.colorbar(axes[0].images[0], ax=list(axes), label=label, **bar)
 
 
 def share_scale(axes: Iterable[Axes]) -> None:

@@ -1,6 +1,7 @@
 from .bottleneck import Bottleneck as Bottleneck
 from .chain import Chain as Chain
 from .composition import Composition as Composition
+from .connected_abstraction import ConnectedAbstraction as ConnectedAbstraction
 from .gated_contexts import GatedContexts as GatedContexts
 from .gated_margin import GatedMargin as GatedMargin
 from .margin import Margin as Margin

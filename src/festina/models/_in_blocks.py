@@ -13,7 +13,9 @@ from festina.ranges import Coefficient, Duration, Start, StepSize, Timescale, co
 from festina.sources import SANDBRINK_2024
 
 if TYPE_CHECKING:
-    from festina.models._types import Blocks, JointDescent
+    from festina.models._types import Blocks, JointDescent, Statistics
+
+Data = Literal["sampled", "wishart", "population", "closure"]
 
 JOINT_DESCENT = Equation(
     r"y = \sum_p c^p\, W^p x, \qquad \tau_w\, \dot W^p = -\frac{\partial L}{\partial W^p}, "
@@ -70,6 +72,48 @@ class InBlocks(Model):
     def blocks(self, tasks: Any) -> Blocks:
         """Which task is shown when, given the tasks of one round."""
         return fs.worlds.Blocks.of(tasks, self.block_length, self.step_size)
+
+
+class RecordedInBlocks(InBlocks):
+    """The same, recorded so many times at even distances."""
+
+    records: int = structural(2000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
+
+    @field_validator("records")
+    @classmethod
+    def _whole(cls, records: int, info: ValidationInfo) -> int:
+        steps = round(info.data.get("until", 0) / info.data.get("step_size", 1))
+        if steps % records:
+            fit = max(count for count in range(1, min(records, steps) + 1) if steps % count == 0)
+            raise ValueError(f"divide the {steps} steps there are (until/step_size), as {fit} does")
+        return records
+
+    @property
+    def steps_per_record(self) -> int:
+        return self.steps // self.records
+
+    def clock(self) -> dict[str, Any]:
+        """Steps and recordings, as processes of numbered steps take them."""
+        return {"step_size": self.step_size, "records": self.records, "steps_per_record": self.steps_per_record}
+
+
+class LinearInBlocks(RecordedInBlocks):
+    """The same for linear tasks y* = W*x with white Gaussian inputs."""
+
+    inputs: int = structural(20, ge=1, le=1000, help="inputs d_in of the tasks")
+    outputs: int = structural(10, ge=1, le=1000, help="outputs d_out of the tasks")
+    batch: int = structural(200, ge=1, le=1_000_000, help="inputs B seen in one step (sampled and wishart)")
+    data: Data = structural(
+        "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`, `closure`)"
+    )
+    convention: Literal["sum", "mean"] = structural(
+        "sum", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"
+    )
+
+    def statistics(self) -> Statistics:
+        """What a step sees."""
+        batches = {"sampled": fs.worlds.Sampled, "wishart": fs.worlds.Wishart}
+        return batches[self.data](self.batch) if self.data in batches else fs.worlds.Population()
 
 
 def forgetful(config: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from jaxtyping import PRNGKeyArray as Key
 
 from festina.learning.joint import JointDescent, View
 from festina.learning.process import Observed, Process, State
-from festina.networks.abstraction import NeuronGated, PathGated
+from festina.networks.abstraction import FullyConnected, NeuronGated, PathGated
 from festina.networks.bayesian import Bayesian
 from festina.networks.gated import Gated
 from festina.networks.graph import Graph
@@ -39,6 +39,7 @@ __all__ = [
     "Curves",
     "DeepLinear",
     "Float",
+    "FullyConnected",
     "Gated",
     "GatedSamples",
     "Graph",

@@ -12,7 +12,7 @@ import festina as fs
 from festina._lazy import jnp, np, xr
 from festina.config import continuous, knows_numbers, structural
 from festina.model import Model, Preset, Variable
-from festina.models._in_blocks import BOUNDS, JOINT_DESCENT, InBlocks
+from festina.models._in_blocks import BOUNDS, JOINT_DESCENT, LinearInBlocks
 from festina.ranges import Cosine
 
 if TYPE_CHECKING:
@@ -26,15 +26,12 @@ if TYPE_CHECKING:
         PathGated,
         Process,
         Solution,
-        Statistics,
         Tasks,
         View,
     )
 
 MATCHED = 6  # teachers up to which all ways to match them with students are looked at in every recording
 LARGE, LONG = 2000, 200_000  # networks and steps up to which their limit of infinitely many inputs is computed
-
-Data = Literal["sampled", "wishart", "population", "closure"]
 
 
 class Begin(NamedTuple):
@@ -45,7 +42,7 @@ class Begin(NamedTuple):
     data: Key
 
 
-class TaskAbstraction(InBlocks):
+class TaskAbstraction(LinearInBlocks):
     """A network y = Σ_p c^p W^p x that learns M linear tasks, in blocks that are never announced.
 
     Students W^p and gates c^p descend L = ½⟨|y* − y|²⟩ + s [λ₁ Σ max(0, −c) + λ₂ (‖c‖ − 1)²] together, from small
@@ -83,16 +80,6 @@ class TaskAbstraction(InBlocks):
 
     tasks: int = structural(2, ge=2, le=20, help="tasks M; as many paths as tasks")
     similarity: Cosine = continuous(0.0, help="cosine ρ of corresponding rows of any two teachers")
-    inputs: int = structural(20, ge=1, le=1000, help="inputs d_in of the tasks")
-    outputs: int = structural(10, ge=1, le=1000, help="outputs d_out of the tasks")
-    records: int = structural(2000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
-    batch: int = structural(200, ge=1, le=1_000_000, help="inputs B seen in one step (sampled and wishart)")
-    data: Data = structural(
-        "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`, `closure`)"
-    )
-    convention: Literal["sum", "mean"] = structural(
-        "sum", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"
-    )
     precision: Literal["single", "double"] = structural("double", help="precision of weights and gates")
     recorded: Literal["courses", "totals"] = structural(
         "courses", help="`courses` of gates, students and their speeds, or `totals` of networks and the loss"
@@ -106,25 +93,12 @@ class TaskAbstraction(InBlocks):
             raise ValueError(f"be at least {least:.3g} for as many teachers, which cannot all point apart")
         return similarity
 
-    @field_validator("records")
-    @classmethod
-    def _whole(cls, records: int, info: ValidationInfo) -> int:
-        steps = round(info.data.get("until", 0) / info.data.get("step_size", 1))
-        if steps % records:
-            fit = max(count for count in range(1, min(records, steps) + 1) if steps % count == 0)
-            raise ValueError(f"divide the {steps} steps there are (until/step_size), as {fit} does")
-        return records
-
     @field_validator("recorded")
     @classmethod
     def _few(cls, recorded: str, info: ValidationInfo) -> str:
         if recorded == "totals" and info.data.get("tasks", 2) > MATCHED:
             raise ValueError(f"be courses for more than {MATCHED} tasks")
         return recorded
-
-    @property
-    def steps_per_record(self) -> int:
-        return self.steps // self.records
 
     def coordinates(self) -> dict[str, list[str]]:
         return {"of": ["weights", "gates"]}
@@ -156,18 +130,11 @@ class TaskAbstraction(InBlocks):
             self.blocks(self.shown()),
             tasks,
             start.data,
-            step_size=self.step_size,
-            records=self.records,
-            steps_per_record=self.steps_per_record,
             observe=self.watch,
             statistics=self.statistics(),
             dtype=jnp.float32 if self.precision == "single" else jnp.float64,
+            **self.clock(),
         )
-
-    def statistics(self) -> Statistics:
-        """What a step sees."""
-        batches = {"sampled": fs.worlds.Sampled, "wishart": fs.worlds.Wishart}
-        return batches[self.data](self.batch) if self.data in batches else fs.worlds.Population()
 
     def _compressed(self, start: Begin) -> tuple[PathGated | NeuronGated, Tasks]:
         """The same problem in the coordinates of the closure, row by row if rows are looked at."""

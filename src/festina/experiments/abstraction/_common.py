@@ -180,6 +180,20 @@ def ends_of_blocks(result: Result, of: str | xr.DataArray) -> xr.DataArray:
     return _over_blocks(values, at_ends(result, values.values))
 
 
+def late_ends(result: Result, name: str, last: int) -> xr.DataArray:
+    """A variable at the ends of the last blocks, averaged over those of each of two tasks in alternation: `task`."""
+    ends = ends_of_blocks(result, name).isel(block=slice(-last, None))
+    return ends.assign_coords(task=("block", ends["block"].values % 2)).groupby("task").mean("block")
+
+
+def means_in_blocks(result: Result, values: xr.DataArray) -> xr.DataArray:
+    """The mean over the recordings of each block: `block` instead of time."""
+    edges = block_edges(result.config)
+    inside = values.isel(time=values["time"].values < edges[-1] - 1e-9)
+    block = np.searchsorted(edges, inside["time"].values + 1e-9, side="right") - 1
+    return inside.assign_coords(block=("time", block)).groupby("block").mean("time")
+
+
 def times_in_blocks(result: Result, level: float) -> xr.DataArray:
     """How long into each block the loss reaches a level: `block` is its last dimension; NaN if it does not."""
     loss, time = result["loss"].transpose(..., "time"), result["time"].values
@@ -207,14 +221,3 @@ def _over_blocks(values: xr.DataArray, found: np.ndarray, *beyond: str) -> xr.Da
 def final_alignment(result: Result, arm: str) -> xr.DataArray:
     """The total alignment of one arm at the end, of every run."""
     return result["total_alignment"].sel(arm=arm).isel(time=-1)
-
-
-def times_to(result: Any, level: float) -> Any:
-    """How long into each block the loss reaches a level, with dimensions (run, arm, block); NaN if it does not."""
-    loss = result["loss"].transpose("run", "arm", "time").values
-    return fs.measures.times_in_blocks(result["time"].values, loss, block_edges(result.config), level)
-
-
-def adaptation_times(result: Any, level: float) -> Any:
-    """The same, with all of a block where the loss does not get there."""
-    return np.nan_to_num(times_to(result, level), nan=result.config.block_length)

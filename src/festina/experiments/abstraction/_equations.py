@@ -20,9 +20,3 @@ REDUCED = Equation(
     "In the plane of two teachers a path is a vector w with a gate c: an open gate lets it learn the error ε, and "
     "agreement with ε opens its gate; R bounds the gates.",
 )
-
-CONNECTED = Equation(
-    r"y = C W x, \qquad \tau_1\, \dot W = -\frac{\partial L}{\partial W}, "
-    r"\qquad \tau_2\, \dot C = -\frac{\partial L}{\partial C}",
-    "Two full layers descend one loss, the second faster than the first: its entries take the place of gates.",
-)

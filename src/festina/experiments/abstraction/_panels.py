@@ -21,6 +21,9 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 """How the two arms are drawn, everywhere."""
 
+THIN: dict[str, Any] = {"lw": 0.7, "alpha": 0.55}
+"""How the forgetful arm is drawn where colours are those of tasks."""
+
 
 def task_color(task: int) -> str:
     """The colour of a task, and of all that belongs to it."""
@@ -70,6 +73,27 @@ def draw_arms(axis: Any, result: Any, name: str, **look: Any) -> None:
         fs.figures.style.draw_band(
             axis, result["time"].values, values.sel(arm=arm).values, **(LOOKS[str(arm)] | {"label": str(arm)} | look)
         )
+
+
+def draw_by_task(axis: Axes, values: xr.DataArray, dim: str, label: str) -> None:
+    """A variable of both arms for each entry of a dimension, in the colours of the tasks; the forgetful one is thin."""
+    time = values["time"].values
+    for place in range(values.sizes[dim]):
+        own, look = values.isel({dim: place}).transpose("arm", "run", "time"), task_look(place)
+        thick = {"lw": 1.2, "label": f"{label} {chr(65 + place)}"}
+        for arm, width in (("flexible", thick), ("forgetful", THIN)):
+            fs.figures.style.draw_band(axis, time, own.sel(arm=arm).values, **look, **width)
+    axis.plot([], [], color="0.4", label="forgetful (thin)", **THIN)
+    axis.legend(loc="upper right", fontsize=6.5)
+
+
+def draw_in_blocks(axis: Axes, values: xr.DataArray, label: str = "", **look: Any) -> None:
+    """A number of both arms in each block, such as the time that adaptation takes, where all runs have one."""
+    for arm, fill in (("flexible", None), ("forgetful", "white")):
+        known = values.sel(arm=arm).transpose("run", "block").dropna("block")
+        whole = LOOKS[arm] | {"marker": "o", "ms": 2.4, "mfc": fill, "label": f"{label}{arm}"} | look
+        fs.figures.style.draw_band(axis, known["block"].values + 1, known.values, **whole)
+    axis.set(xlabel="block")
 
 
 def draw_gates(axis: Axes, result: Result, **at: Any) -> None:

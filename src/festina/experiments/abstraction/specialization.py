@@ -15,7 +15,14 @@ from festina.experiments.abstraction._common import (
     need_blocks,
     times_in_blocks,
 )
-from festina.experiments.abstraction._panels import LOOKS, draw_arms, draw_gates, shade_blocks, task_look
+from festina.experiments.abstraction._panels import (
+    LOOKS,
+    draw_arms,
+    draw_by_task,
+    draw_gates,
+    draw_in_blocks,
+    shade_blocks,
+)
 from festina.figures.panels import Page
 from festina.figures.style import GREEN, draw_band
 from festina.models._in_blocks import forgetful
@@ -133,10 +140,12 @@ class Specialization(Experiment):
             page[0].legend(loc="upper right", ncols=2, columnspacing=0.8)
             draw_gates(page[1], result)
             page[1].legend(loc="center right", frameon=True, framealpha=0.9, edgecolor="none")
-            _draw_alignment(page[2], result)
+            draw_by_task(page[2], result["sorted_alignment"].isel(student=0), "teacher", "with teacher")
+            page[2].set(ylabel="alignment, student 1", ylim=(-0.1, 1.6), yticks=[0, 0.5, 1])
             for axis, of in ((page[3], "weights"), (page[4], "gates")):
                 _draw_speed(axis, result, of)
-            _draw_times(page[5], result)
+            draw_in_blocks(page[5], times_in_blocks(result, LEVEL) / result.config.block_length)
+            page[5].set(ylabel=f"time to L = {LEVEL:g} (blocks)", ylim=(0, 1.05))
             for axis in page.axes.ravel()[:5]:
                 shade_blocks(axis, block_edges(result.config), range(result.config.tasks))
                 axis.set(xlabel="time t", xlim=(0, result.config.until))
@@ -166,18 +175,6 @@ def _adaptation(result: Result, arm: str) -> xr.DataArray:
     return times_in_blocks(result, LEVEL).sel(arm=arm).fillna(result.config.block_length)
 
 
-def _draw_alignment(axis: Axes, result: Result) -> None:
-    values = result["sorted_alignment"].isel(student=0).transpose("arm", "teacher", "run", "time")
-    for teacher in range(values.sizes["teacher"]):
-        look, own = task_look(teacher), values.isel(teacher=teacher)
-        draw_band(axis, result["time"].values, own.sel(arm="flexible").values, lw=1.2, **look)
-        draw_band(axis, result["time"].values, own.sel(arm="forgetful").values, lw=0.7, alpha=0.55, **look)
-        axis.plot([], [], label=f"with teacher {chr(65 + teacher)}", **look)
-    axis.plot([], [], color="0.4", lw=0.7, alpha=0.55, label="forgetful (thin)")
-    axis.set(ylabel="alignment, student 1", ylim=(-0.1, 1.6), yticks=[0, 0.5, 1])
-    axis.legend(loc="upper right", fontsize=6.5)
-
-
 def _draw_speed(axis: Axes, result: Result, of: str) -> None:
     speed = result["speeds"].sel(of=of).transpose("arm", "run", "time")
     for arm, look in LOOKS.items():
@@ -192,11 +189,3 @@ def _draw_speed(axis: Axes, result: Result, of: str) -> None:
         twin.set_ylabel("norm of students |W|", color=GREEN)
         twin.set_ylim(0, None)
         twin.spines["right"].set_visible(True)
-
-
-def _draw_times(axis: Axes, result: Result) -> None:
-    times = times_in_blocks(result, LEVEL).transpose("arm", "run", "block") / result.config.block_length
-    for arm, look in LOOKS.items():
-        known = times.sel(arm=arm).dropna("block")
-        draw_band(axis, known["block"].values + 1, known.values, marker="o", ms=2.5, label=arm, **look)
-    axis.set(xlabel="block", ylabel=f"time to L = {LEVEL:g} (blocks)", ylim=(0, 1.05))
