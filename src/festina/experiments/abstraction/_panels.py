@@ -6,8 +6,10 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
+from festina.figures.panels import means
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
     from festina.experiment import Result
@@ -17,6 +19,9 @@ LOOKS: dict[str, dict[str, Any]] = {
     "forgetful": {"color": "#7F7F7F", "ls": (0, (4, 1.2))},
 }
 """How the two arms are drawn, everywhere."""
+
+MARKS = {"flexible": "o", "forgetful": "s"}
+"""What single points of them look like."""
 
 
 def task_color(task: int) -> str:
@@ -67,6 +72,12 @@ def draw_arms(axis: Any, result: Any, name: str, **look: Any) -> None:
         fs.figures.style.draw_band(
             axis, result["time"].values, values.sel(arm=arm).values, **(LOOKS[str(arm)] | {"label": str(arm)} | look)
         )
+
+
+def draw_along(axis: Axes, values: xr.DataArray, dim: str, suffix: str = "") -> None:
+    """A number of both arms along a dimension: means over runs with their standard errors."""
+    for arm, look in LOOKS.items():
+        means(axis, values[dim], values.sel(arm=arm), marker=MARKS[arm], label=f"{arm}{suffix}", **look)
 
 
 def draw_gates(axis: Axes, result: Result, **at: Any) -> None:
