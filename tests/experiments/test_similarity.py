@@ -1,12 +1,12 @@
 """abstraction/similarity: its claims, and what they cannot check."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-import xarray as xr
 
 import festina as fs
-from festina.errors import ArgumentError
-from festina.experiments.abstraction.similarity import Similarity, published_specialisation, separation, specialisation
+from festina.experiments.abstraction.similarity import specialisation
 from shared import quick
 
 pytestmark = pytest.mark.full
@@ -40,35 +40,25 @@ def test_one_similarity_alone_is_the_one_of_the_batch(result):
     assert notes["speed"] == "needs several similarities"
 
 
-class Aligned(dict):
-    """A result with the same alignments at all times, one row for each teacher."""
-
-    def __init__(self, alignment):
-        values = np.broadcast_to(np.asarray(alignment, float), (1, 1, 1, 800, 2, 2))
-        dims = ("run", "similarity", "arm", "time", "teacher", "student")
-        self["sorted_alignment"] = xr.DataArray(values, dims=dims)
-
-
-@pytest.mark.parametrize(
-    ("alignment", "ours"), [([[1, 0.3], [0.3, 1]], 0.7), ([[1, 1], [0.3, 0.3]], 0.0), ([[0.6, 0.6], [0.6, 0.6]], 0.0)]
-)
-def test_only_one_to_one_specialisation_tells_two_students_from_one(alignment, ours):
-    """A student at each teacher, both at the first, both between them."""
-    np.testing.assert_allclose(separation(Aligned(alignment)), ours, atol=1e-12)
-    np.testing.assert_allclose(published_specialisation(Aligned(alignment)), abs(alignment[0][0] - alignment[1][0]))
-
-
 def test_a_tenth_of_the_bound_loses_what_is_half_similar():
     """The bound of the published notebook instead of the table's."""
     weak = fs.run("abstraction/similarity", budget="quick", normalization=0.05, similarity=(0.0, 0.5))
-    found = specialisation(weak)[:, :, 0].mean(axis=0)
+    found = specialisation(weak).sel(arm="flexible").mean("run")
     assert found[0] > 0.75 and found[1] < 0.3
     assert {v.claim for v in weak.verdicts if v.outcome == "not reproduced"} == {"graceful", "graceful-half"}
 
 
-def test_similarities_must_rise():
-    with pytest.raises(ArgumentError, match="`similarity` must rise"):
-        Similarity().configure(similarity=(0.5, 0.25))
+def test_the_order_of_similarities_does_not_matter(result):
+    order = [8, 3, 0, 1, 2, 5, 4, 6, 7]
+    shuffled = replace(result, data=result.data.isel(similarity=order))
+    for claim, verdict in zip(result.experiment.claims, result.verdicts, strict=True):
+        np.testing.assert_allclose(claim.judge(shuffled, "quick").measured, verdict.measured, rtol=1e-12)
+
+
+def test_a_short_run_can_be_drawn_and_says_what_it_needs():
+    short = fs.run("abstraction/similarity", seeds=1, similarity=(0.75, 0.0), until=1.5, records=150)
+    assert {verdict.outcome for verdict in short.verdicts} == {"undecided"}
+    assert len(short.figure().axes) == 5
 
 
 def test_the_figure_has_four_panels_and_a_colour_bar(result, recwarn):

@@ -7,8 +7,11 @@ from festina.errors import ArgumentError
 from festina.measures import (
     at_block_ends,
     gate_separation,
+    late_difference,
     matched_paths,
+    one_to_one,
     selectivity,
+    steepest_in_blocks,
     take_paths,
     times_in_blocks,
     total_alignment,
@@ -85,3 +88,34 @@ def test_separation_and_selectivity():
     np.testing.assert_allclose(selectivity(np.zeros((2, 2))), 0.0)
     with pytest.raises(ArgumentError, match="two"):
         gate_separation(np.ones((3, 1)))
+
+
+@pytest.mark.parametrize(
+    ("alignment", "ours"), [([[1, 0.3], [0.3, 1]], 0.7), ([[1, 1], [0.3, 0.3]], 0.0), ([[0.6, 0.6], [0.6, 0.6]], 0.0)]
+)
+def test_only_one_to_one_specialisation_tells_two_students_from_one(alignment, ours):
+    """A student at each teacher, both at the first, both between them: the first two are alike as published."""
+    over_time = np.broadcast_to(np.asarray(alignment, float), (3, 800, 2, 2))
+    np.testing.assert_allclose(one_to_one(over_time), np.full((3, 800), ours), atol=1e-12)
+    np.testing.assert_allclose(late_difference(over_time), np.full(3, abs(alignment[0][0] - alignment[1][0])))
+
+
+def test_one_to_one_specialisation_of_three_students():
+    np.testing.assert_allclose(one_to_one(np.where(np.eye(3) == 1, 1.0, 0.25)), 0.75)
+    np.testing.assert_allclose(one_to_one(np.outer([0.9, 0.2, 0.1], np.ones(3))), 0.0, atol=1e-15)
+
+
+def test_the_published_measure_looks_at_the_smoothed_last_eighth():
+    alignment = np.zeros((800, 2, 2))
+    alignment[:690, 0] = 1.0  # before the tail
+    assert late_difference(alignment) == 0.0
+    alignment[750, 1, 0] = 1.0  # one recording among the ten of a window
+    np.testing.assert_allclose(late_difference(alignment), 0.1)
+
+
+def test_the_steepest_slope_of_a_block_is_its_own():
+    """Slopes of −1 and −3, and a jump between the blocks that is none of theirs; one recording says nothing."""
+    time, edges = np.arange(9) * 0.25, np.array([0.0, 1.0, 2.0, 2.25])
+    values = np.where(time < 1, 1 - time, np.maximum(9 - 3 * time, 0.0))
+    np.testing.assert_allclose(steepest_in_blocks(time, np.stack([values, 2 * values]), edges)[:, :2], [[1, 3], [2, 6]])
+    assert np.isnan(steepest_in_blocks(time, values, edges)[2])

@@ -21,7 +21,11 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("fields", [{"data": "population"}, {"data": "closure"}, {"tasks": 3, "outputs": 2}], ids=str)
+@pytest.mark.parametrize(
+    "fields",
+    [{"data": "population"}, {"data": "closure"}, {"tasks": 3, "outputs": 2}, {"rank": 2, "similarity": 0.3}],
+    ids=str,
+)
 @pytest.mark.parametrize("recorded", ["courses", "totals"])
 def test_without_noise_networks_follow_their_limit(fields, recorded):
     model = models.TaskAbstraction(**SMALL | {"data": "closure", "recorded": recorded} | fields, scale=0.5)
@@ -71,6 +75,17 @@ def test_teachers_have_the_cosine_that_is_asked_for():
     np.testing.assert_allclose(np.einsum("oi,oi->o", *unit), 0.4, atol=1e-12)
 
 
+def test_teachers_of_a_rank_have_it_and_are_as_alike_as_is_asked_for():
+    model = models.TaskAbstraction(**SMALL, rank=2, similarity=0.4, convention="mean")
+    with fs.double():
+        maps = np.asarray(starts_of(_batch(Builder.of(model), [0], [[model]], [3])).tasks.maps)[0]
+    np.testing.assert_allclose(np.einsum("moi,noi->mn", maps, maps), 12 * np.array([[1, 0.4], [0.4, 1]]), atol=1e-12)
+    plain = model.model_copy(update={"similarity": 0.0})
+    with fs.double():
+        maps = np.asarray(starts_of(_batch(Builder.of(plain), [0], [[plain]], [3])).tasks.maps)[0]
+    np.testing.assert_allclose(np.linalg.svd(maps)[1], np.tile([6**0.5, 6**0.5, 0.0], (2, 1)), atol=1e-12)
+
+
 def test_paths_are_sorted_by_their_teachers():
     result = models.TaskAbstraction(**SMALL | {"until": 3.0, "records": 30}, data="closure", scale=0.5).run(seeds=3)
     mean = result["sorted_alignment"].mean("time").values
@@ -85,6 +100,7 @@ def test_paths_are_sorted_by_their_teachers():
         ({"records": 7}, "`records` must divide the 60 steps there are"),
         ({"similarity": -0.8, "tasks": 3, "outputs": 2}, "`similarity` must be at least -0.5"),
         ({"recorded": "totals", "tasks": 7, "inputs": 30}, "`recorded` must be courses for more than 6 tasks"),
+        ({"rank": 4}, "`rank` must be at most 3, the smaller of inputs and outputs"),
         ({"gate_timescale": 0.0}, "`gate_timescale` must be greater than or equal to 0.0001"),
     ],
 )

@@ -69,6 +69,41 @@ def total_alignment(
         return np.asarray(matched / np.sqrt(order.shape[-1] * (students**2).sum(axis=-1)))
 
 
+def one_to_one(alignment: Float[np.ndarray, "*batch m m"]) -> Float[np.ndarray, "*batch"]:
+    """Alignment of a teacher with its own student less that with the others, in the mean over M ≥ 2 teachers.
+
+    1 − ρ if every student is the teacher of its number, and teachers have cosines ρ; 0 if all students are equal,
+    whatever they are.
+
+    Args:
+        alignment: of teachers (rows) with the students matched to them (columns).
+    """
+    teachers = alignment.shape[-1]
+    own = np.eye(teachers)
+    return np.asarray((alignment * (own - (1.0 - own) / (teachers - 1))).sum(axis=(-2, -1)) / teachers)
+
+
+def late_difference(
+    alignment: Float[np.ndarray, "*batch time 2 p"], portion: int = 8, smoothing: int = 10
+) -> Float[np.ndarray, "*batch"]:
+    """Specialisation as the published code of Sandbrink et al. 2024 measures it: by how much the alignments of any
+    student with two teachers differ at most, at any time late in training.
+
+    A student that has just learned the task shown is as different as one that keeps its task: see `one_to_one`.
+
+    Args:
+        alignment: of both teachers with every student over time.
+        portion: the last so-manieth part of the time counts,
+        smoothing: averaged over a so-manieth part of it (by a window that finds zeros beyond its ends, as published).
+    """
+    difference = alignment[..., 1, :] - alignment[..., 0, :]
+    tail = difference[..., -max(1, difference.shape[-2] // portion) :, :]
+    width = max(1, tail.shape[-2] // smoothing)
+    window = np.ones(width) / width
+    smooth = np.apply_along_axis(lambda course: np.convolve(course, window, "same"), -2, tail)
+    return np.asarray(np.abs(smooth).max(axis=(-2, -1)))
+
+
 def times_in_blocks(
     time: Float[np.ndarray, " time"],
     loss: Float[np.ndarray, "*batch time"],
@@ -88,6 +123,19 @@ def times_in_blocks(
         inside = (time >= start - ROUNDING) & (time < end - ROUNDING)
         if inside.any():
             found[..., block] = crossing_time(time[inside] - start, -loss[..., inside], -level)
+    return found
+
+
+def steepest_in_blocks(
+    time: Float[np.ndarray, " time"], values: Float[np.ndarray, "*batch time"], edges: Float[np.ndarray, " edges"]
+) -> Float[np.ndarray, "*batch blocks"]:
+    """The largest |d(values)/dt| within each block; NaN for a block with fewer than two recordings."""
+    found = np.full((*values.shape[:-1], len(edges) - 1), np.nan)
+    for block, (start, end) in enumerate(itertools.pairwise(edges)):
+        inside = (time >= start - ROUNDING) & (time < end - ROUNDING)
+        if inside.sum() >= 2:
+            slope = np.gradient(values[..., inside], time[inside], axis=-1)
+            found[..., block] = np.abs(slope).max(axis=-1)
     return found
 
 

@@ -48,7 +48,8 @@ class TaskAbstraction(LinearInBlocks):
     Students W^p and gates c^p descend L = ½⟨|y* − y|²⟩ + s [λ₁ Σ max(0, −c) + λ₂ (‖c‖ − 1)²] together, from small
     random students and gates of ½. Fast and bounded gates come to choose among students, each of which keeps one task;
     free and slow ones leave all students to follow the task of the moment. Corresponding rows of any two teachers have
-    the cosine `similarity`.
+    the cosine `similarity`. Teachers of a `rank` have so many equal singular values, with vectors that are orthogonal
+    to those of other teachers as long as inputs are enough for all.
 
     A step sees literal batches (`sampled`), their second moments by law (`wishart`), infinitely many inputs
     (`population`), or the exact closure of the latter in P + M coordinates (`closure`). Theory is the limit of
@@ -81,6 +82,9 @@ class TaskAbstraction(LinearInBlocks):
     tasks: int = structural(2, ge=2, le=20, help="tasks M; as many paths as tasks")
     similarity: Cosine = continuous(0.0, help="cosine ρ of corresponding rows of any two teachers")
     precision: Literal["single", "double"] = structural("double", help="precision of weights and gates")
+    rank: int = structural(
+        0, ge=0, le=1000, help="equal singular values of each teacher, 1 under `sum`; 0: rows that are all orthogonal"
+    )
     recorded: Literal["courses", "totals"] = structural(
         "courses", help="`courses` of gates, students and their speeds, or `totals` of networks and the loss"
     )
@@ -92,6 +96,14 @@ class TaskAbstraction(LinearInBlocks):
         if knows_numbers(info) and similarity < least:
             raise ValueError(f"be at least {least:.3g} for as many teachers, which cannot all point apart")
         return similarity
+
+    @field_validator("rank")
+    @classmethod
+    def _fits(cls, rank: int, info: ValidationInfo) -> int:
+        most = min(info.data.get("inputs", rank), info.data.get("outputs", rank))
+        if rank > most:
+            raise ValueError(f"be at most {most}, the smaller of inputs and outputs")
+        return rank
 
     @field_validator("recorded")
     @classmethod
@@ -108,8 +120,9 @@ class TaskAbstraction(LinearInBlocks):
         return Begin(self.draw_network(for_weights), self.draw_tasks(for_teachers), for_data)
 
     def draw_tasks(self, key: Key) -> Tasks:
-        convention = fs.worlds.convention(self.convention)
-        return fs.worlds.Tasks.similar(key, self.similarity, self.tasks, self.outputs, self.inputs, convention)
+        sizes = self.tasks, self.outputs, self.inputs, fs.worlds.convention(self.convention)
+        of_rank, orthogonal = fs.worlds.Tasks.of_rank, fs.worlds.Tasks.orthogonal
+        return (of_rank(key, self.rank, *sizes) if self.rank else orthogonal(key, *sizes)).mixed(self.similarity)
 
     def draw_network(self, key: Key) -> PathGated | NeuronGated:
         return fs.networks.PathGated.init(key, self.tasks, self.outputs, self.inputs, self.scale)

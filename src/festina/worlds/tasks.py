@@ -80,21 +80,8 @@ class Tasks(eqx.Module):
     def similar(
         cls, key: Array, cosine: Any, tasks: int, outputs: int, inputs: int, convention: Convention = SUM
     ) -> "Tasks":
-        """Teachers whose corresponding rows have a given cosine, pair by pair; other rows are orthogonal.
-
-        The symmetric square root of the matrix of cosines mixes orthogonal teachers, so that none is special.
-        """
-        if not is_traced(cosine):
-            least = -1.0 / (tasks - 1) if tasks > 1 else -1.0
-            possible = least <= float(cosine) <= 1.0
-            require(possible, "cosine", f"lie between {least:.3g} and 1 for {tasks} teachers", cosine)
-        plain = cls.orthogonal(key, tasks, outputs, inputs, convention)
-        # 1(1−ρ) + ρ·11ᵀ has the eigenvalues 1 + (M−1)ρ, along 11ᵀ/M, and 1 − ρ
-        together = jnp.full((tasks, tasks), 1.0 / tasks)
-        apart = jnp.eye(tasks) - together
-        root = jnp.sqrt(jnp.maximum(1.0 + (tasks - 1) * cosine, 0.0)) * together
-        root = root + jnp.sqrt(jnp.maximum(1.0 - cosine, 0.0)) * apart
-        return cls(jnp.einsum("mn,noi->moi", root, plain.maps), plain.loss_share)
+        """Teachers whose corresponding rows have a given cosine, pair by pair; other rows are orthogonal."""
+        return cls.orthogonal(key, tasks, outputs, inputs, convention).mixed(cosine)
 
     @classmethod
     @precise
@@ -120,6 +107,24 @@ class Tasks(eqx.Module):
     @property
     def count(self) -> int:
         return self.maps.shape[0]
+
+    @precise
+    def mixed(self, cosine: Any) -> "Tasks":
+        """Teachers that have a given cosine, pair by pair, made of these, which are orthogonal and of equal norm.
+
+        The symmetric square root of the matrix of cosines mixes them, so that none is special.
+        """
+        tasks = self.count
+        if not is_traced(cosine):
+            least = -1.0 / (tasks - 1) if tasks > 1 else -1.0
+            possible = least <= float(cosine) <= 1.0
+            require(possible, "cosine", f"lie between {least:.3g} and 1 for {tasks} teachers", cosine)
+        # 1(1−ρ) + ρ·11ᵀ has the eigenvalues 1 + (M−1)ρ, along 11ᵀ/M, and 1 − ρ
+        together = jnp.full((tasks, tasks), 1.0 / tasks)
+        apart = jnp.eye(tasks) - together
+        root = jnp.sqrt(jnp.maximum(1.0 + (tasks - 1) * cosine, 0.0)) * together
+        root = root + jnp.sqrt(jnp.maximum(1.0 - cosine, 0.0)) * apart
+        return Tasks(jnp.einsum("mn,noi->moi", root, self.maps), self.loss_share)
 
     @precise
     def averaged(self, groups: tuple[tuple[int, ...], ...]) -> "Tasks":

@@ -200,6 +200,24 @@ def times_in_blocks(result: Result, level: float) -> xr.DataArray:
     return _over_blocks(loss, fs.measures.times_in_blocks(time, loss.values, block_edges(result.config), level))
 
 
+def steepest_in_blocks(result: Result, name: str) -> xr.DataArray:
+    """The largest |d/dt| of a variable within each block: `block` is its last dimension, instead of time."""
+    values, time = result[name].transpose(..., "time"), result["time"].values
+    steepest = fs.measures.steepest_in_blocks(time, values.values, block_edges(result.config))
+    if np.isnan(steepest).any():
+        raise NotApplicable("needs several recordings in each block")
+    return _over_blocks(values, steepest)
+
+
+def early_in_blocks(result: Result, name: str, duration: float) -> xr.DataArray:
+    """A variable at the first recordings of each block: its last dimensions are block and the time `since` it began."""
+    values, time = result[name].transpose(..., "time"), result["time"].values
+    first = np.searchsorted(time, block_edges(result.config)[:-1] - 1e-9)
+    count = int(np.searchsorted(time, duration + 1e-9))
+    found = values.values[..., np.minimum(first[:, None] + np.arange(count), len(time) - 1)]
+    return _over_blocks(values, found, "since").assign_coords(since=time[:count])
+
+
 def after_switches(result: Result, name: str, samples: int) -> xr.DataArray:
     """A variable after 0, 1, 2, … steps of each block, while it lasts: its last dimensions are block and sample."""
     config, values = result.config, result[name].transpose(..., "time")

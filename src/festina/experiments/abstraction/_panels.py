@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina._lazy import np
-from festina.figures.panels import LINES
+from festina.figures.panels import LINES, means
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,6 +23,8 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 THIN: dict[str, Any] = {"lw": 0.7, "alpha": 0.55}
 """How the forgetful arm is drawn where colours are those of tasks."""
+MARKS = {"flexible": "o", "forgetful": "s"}
+"""What single points of them look like."""
 
 
 def task_color(task: int) -> str:
@@ -94,6 +96,12 @@ def draw_in_blocks(axis: Axes, values: xr.DataArray, label: str = "", **look: An
         whole = LOOKS[arm] | {"marker": "o", "ms": 2.4, "mfc": fill, "label": f"{label}{arm}"} | look
         fs.figures.style.draw_band(axis, known["block"].values + 1, known.values, **whole)
     axis.set(xlabel="block")
+
+
+def draw_along(axis: Axes, values: xr.DataArray, dim: str, suffix: str = "") -> None:
+    """A number of both arms along a dimension: means over runs with their standard errors."""
+    for arm, look in LOOKS.items():
+        means(axis, values[dim], values.sel(arm=arm), marker=MARKS[arm], label=f"{arm}{suffix}", **look)
 
 
 def draw_gates(axis: Axes, result: Result, **at: Any) -> None:

@@ -1,73 +1,60 @@
 """Teachers that are alike: the closer they are, the less there is to specialise on."""
 
-import itertools
-from typing import Any, Literal
+from __future__ import annotations
 
-from pydantic import field_validator
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import festina as fs
-from festina import claims
+from festina import claims, models
 from festina._lazy import np, xr
-from festina.experiment import Equation, Experiment, Preset, Variable, continuous, structural
-from festina.experiments._labelled import labelled
-from festina.experiments.abstraction._common import (
-    ARMS,
-    VARIABLES,
-    AbstractionConfig,
-    arms,
-    block_edges,
-    keys,
-    need_blocks,
-    observe,
-    process,
-    rule,
-    sort_by_teacher,
-)
-from festina.experiments.abstraction._equations import JOINT_DESCENT
-from festina.experiments.abstraction._processes import alongside
-from festina.experiments.abstraction._rising import rising
-from festina.ranges import Coefficient, Cosine, Duration, StepSize, Timescale
+from festina.experiment import Arms, Equation, Experiment, Preset, Result, named, use
+from festina.experiments.abstraction._common import block_edges, early_in_blocks, need_blocks, steepest_in_blocks
+from festina.experiments.abstraction._panels import LOOKS, MARKS, draw_along
+from festina.figures.panels import Page, shades
+from festina.figures.style import BLUE, ORANGE, draw_band
+from festina.models._in_blocks import JOINT_DESCENT, unbounded
 from festina.sources import SANDBRINK_2024
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
 TASKS = 2
-PORTION = 8  # the published measure looks at the last eighth of the time,
-SMOOTHING = 10  # smoothed over a tenth of it
 BLOCKS = 10  # that the source trains for
-TABULATED, IN_NOTEBOOK = 0.5, 0.05  # coefficient of (‖c‖₂ − 1)²: in table 3, and in the published notebook
 SUDDEN = (
     "likely the source: its measure reads 1 − ρ for equal students too, and ten blocks are short for similar teachers; "
     "see the experiment's description"
 )
-WEAKER = (
-    "holds with the bound of table 3, .5, and fails with that of the published notebook, .05; see the experiment's "
-    "description"
-)
+WEAKER = "holds with the bound of table 3, .5, and fails with the notebook's, .05; see the experiment's description"
+EXAMPLES = ((0.0, "o"), (0.5, "s"), (0.75, "^"))  # similarities whose loss is shown
+AFTER = 0.15  # time after a switch for which it is, in blocks
+FLOOR = 1e-4  # of specialisation, as far as it is drawn
 
 
 class Similarity(Experiment):
     """The more similar two teachers are, the less students specialise on them, and the longer they take to do so.
 
     Corresponding rows of two teachers have the cosine ρ. A student that is one teacher still agrees with the other by
-    ρ, so that the difference of the two agreements, its specialisation, is 1 − ρ. Gates have no other bound
-    than their Euclidean norm, and are as slow as weights; the *forgetful* arm lacks that bound.
+    ρ, so that the difference of the two agreements, its specialisation, is 1 − ρ. Gates have no other bound than their
+    Euclidean norm, and are as slow as weights; the *forgetful* arm lacks that bound.
 
     The source measures specialisation by the largest difference |cos(W, W*¹) − cos(W, W*²)| of any student at any time
     late in training. Any student that has just learned the task shown has it, whether or not there is another one for
-    the other task: the measure reads 1 − ρ for both arms (claim `published-blind`). Here students and teachers are
-    matched one to one, differences keep their sign and are averaged over both students and two blocks, which leaves
-    nothing of a network whose students both follow the task of the moment.
+    the other task: it reads 1 − ρ for both arms (claim `published-blind`). Here students and teachers are matched one
+    to one, and differences keep their sign and are averaged over both students and two blocks, which leaves nothing of
+    a network whose students both follow the task of the moment.
 
     The bound on the gates is that of the paper's table 3, .5 (‖c‖₂ − 1)². The published notebook (figA13_orthogonality)
-    has a tenth of it: its strength of .1 is multiplied by ten for the norm ‖c‖₁, and not for ‖c‖₂, which leaves .05.
-    One-to-one specialisation over ρ = 0, ¼, ½, ¾, 1 is .88 .69 .44 .00 .00 with the table's bound, and .81 .63 .17 .00
-    .00 with the notebook's (`normalization=0.05`), with which `graceful-half` fails. The published measure hardly
-    differs between the two.
+    has a tenth of it: its strength of .1 is multiplied by ten for ‖c‖₁ and not for ‖c‖₂, which leaves .05. One-to-one
+    specialisation over ρ = 0, ¼, ½, ¾, 1 is .88 .69 .44 .00 .00 with the table's bound, and .81 .63 .17 .00 .00 with
+    the notebook's, with which `graceful-half` fails. The published measure hardly differs between the two.
 
     So measured, specialisation is near its largest value up to ρ = ½, and gone at ⅝: it does not fade gradually, as
-    the source reads from its figure (claim `graceful`, not reproduced). Time is short there. Specialisation grows
-    exponentially, more slowly the more similar the teachers; after 30 blocks it has reached .41 at ρ = ⅝ and after 100
-    blocks .32 at ¾, and then does follow the line. (Steps are long, dt = .6 τ, and gates may be negative. With
-    dt = .001 orthogonal teachers give .95 instead of .88; the rest is alike.)
+    the source reads from its figure (claim `graceful`). Time is short there: specialisation grows exponentially, more
+    slowly the more similar the teachers; after 30 blocks it is .41 at ρ = ⅝ and after 100 blocks .32 at ¾, and then
+    does follow the line. (Steps are long, dt = .6 τ; with dt = .001 orthogonal teachers give .95, the rest is alike.)
 
     The source's adaptation speed, the steepest fall of the loss in a block, falls with ρ by necessity: the loss after a
     switch begins at 1 − ρ. Its table prints τ = .016 for what the code has as 1/60; one seed is shown there, ten are
@@ -76,197 +63,158 @@ class Similarity(Experiment):
 
     name = "abstraction/similarity"
     sources = (SANDBRINK_2024,)
-    time_unit = "t"
-    variables = {name: Variable(known.label, ("similarity", *known.dims)) for name, known in VARIABLES.items()}
+    arms = Arms(
+        use(models.TaskAbstraction, tasks=TASKS, recorded="courses"),
+        similarity=tuple(eighth / 8 for eighth in range(9)),
+        arm=named(flexible={}, forgetful=unbounded),
+    )
+    base = {"weight_timescale": 1 / 60, "gate_timescale": 1 / 60, "nonnegativity": 0.0, "normalization": 0.5}
+    base |= {"order": 2, "convention": "mean", "until": 10.0, "step_size": 0.01, "records": 1000}
     seeds = 10
     quick = {"seeds": 3}
-
-    class Config(AbstractionConfig):
-        similarity: tuple[Cosine, ...] = structural(
-            (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0),
-            min_length=1,
-            help="cosines ρ of corresponding rows, rising",
-        )
-        weight_timescale: Timescale = continuous(1 / 60, scale="log", unit="t", help="timescale τ_w of the students")
-        gate_timescale: Timescale = continuous(1 / 60, scale="log", unit="t", help="timescale τ_c of the gates")
-        nonnegativity: Coefficient = continuous(0.0, help="coefficient of Σ max(0, −c)")
-        normalization: Coefficient = continuous(TABULATED, help="coefficient of (‖c‖₂ − 1)²; .05 in the notebook")
-        until: Duration = structural(10.0, unit="t", help="when to stop")
-        step_size: StepSize = structural(0.01, unit="t", help="length dt of the simultaneous Euler steps")
-        records: int = structural(1000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
-        convention: Literal["sum", "mean"] = structural(
-            "mean", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"
-        )
-
-        _rising = field_validator("similarity")(rising)
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"similarity": list(config.similarity), "arm": list(ARMS)}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        for_teachers, for_weights, for_data = keys(key)
-        convention = fs.worlds.convention(config.convention)
-        network = fs.networks.PathGated.init(for_weights, TASKS, config.outputs, config.inputs, config.scale)
-        flexible = rule(config, order=2)
-        both = arms(config, range(TASKS), flexible, flexible.forgetful())
-
-        def one(cosine: float) -> Any:
-            tasks = fs.worlds.Tasks.similar(for_teachers, cosine, TASKS, config.outputs, config.inputs, convention)
-            return process(config, for_data, network, both, tasks, observe)
-
-        return alongside(*(one(cosine) for cosine in config.similarity))
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        found = [sort_by_teacher(data.sel(similarity=cosine)) for cosine in data["similarity"].values]
-        return {name: xr.concat([one[name] for one in found], "similarity") for name in found[0]}
-
     equations = (
         JOINT_DESCENT,
         Equation(
             r"\cos(W, W^{*1}) - \cos(W, W^{*2}) = 1 - \rho \qquad (W = W^{*1})",
-            "A student that is one teacher agrees with the other by their cosine ρ, so that it is specialised by what "
-            "is left.",
+            "A student that is one teacher agrees with the other by their cosine ρ: it is specialised by what is left.",
         ),
     )
     presets = (
-        Preset(
-            "Figure A.13",
-            "Up to a cosine of ½ students specialise nearly as far as they can, and from ⅝ on not at all.",
-        ),
-        Preset(
-            "bound of the notebook",
-            "With a tenth of the tabulated bound, as in the published notebook, little specialises at a cosine of ½.",
-            {"normalization": IN_NOTEBOOK},
-        ),
-        Preset(
-            "thirty blocks", "After 30 blocks specialisation has begun at ⅝ as well.", {"until": 30.0, "records": 3000}
-        ),
+        Preset("Figure A.13", "Students specialise nearly as far as they can up to ρ = ½, and not at all from ⅝ on."),
+        Preset("notebook's bound", "With a tenth of the bound little specialises at ρ = ½.", {"normalization": 0.05}),
+        Preset("thirty blocks", "Specialisation has begun at ρ = ⅝ as well.", {"until": 30.0, "records": 3000}),
     )
 
     @claims.theory(claims.near(1.0, 0.1), loosely=claims.above(0.8), source=SANDBRINK_2024.at("fig. A.13B"))
-    def orthogonal(self, result: Any) -> Any:
+    def orthogonal(self, result: Result) -> xr.DataArray:
         """Orthogonal teachers have one student each (one-to-one specialisation, 1 at most)."""
-        place = _place(result, 0.0)
-        return _flexible(result, specialisation).isel(similarity=place)
+        if not np.isclose(result["similarity"], 0.0).any():
+            raise claims.NotApplicable("needs ρ = 0 among the similarities")
+        return _of_arm(result, specialisation).sel(similarity=0.0, method="nearest")
 
     @claims.paper(SANDBRINK_2024.at("app. A.9"), claims.below(0.15), reason=SUDDEN)
-    def graceful(self, result: Any) -> Any:
+    def graceful(self, result: Result) -> xr.DataArray:
         """Specialisation decays gracefully with similarity ρ (largest distance of one-to-one specialisation from
         1 − ρ; our measure and threshold).
         """
-        return _gap(result, _flexible(result, specialisation))
+        return _gap(_of_arm(result, specialisation))
 
     @claims.theory(claims.below(0.15), reason=WEAKER)
-    def graceful_half(self, result: Any) -> Any:
+    def graceful_half(self, result: Result) -> xr.DataArray:
         """Up to a similarity of one half one-to-one specialisation is near its upper bound 1 − ρ (largest distance from
         it; our threshold).
         """
-        return _gap(result, _flexible(result, specialisation), most=0.5)
+        return _gap(_of_arm(result, specialisation), most=0.5)
 
     @claims.paper(SANDBRINK_2024.at("fig. A.13B, app. A.9"), claims.below(0.15))
-    def published_graceful(self, result: Any) -> Any:
+    def published_graceful(self, result: Result) -> xr.DataArray:
         """Specialisation as the published code measures it falls gradually with similarity in the flexible network
         (largest distance from 1 − ρ; our threshold).
         """
-        return _gap(result, _flexible(result, published_specialisation))
+        return _gap(_of_arm(result, published_specialisation))
 
     @claims.theory(claims.below(0.15))
-    def published_blind(self, result: Any) -> Any:
+    def published_blind(self, result: Result) -> xr.DataArray:
         """The published measure of specialisation is 1 − ρ for the forgetful network as well, whose students are alike
         (largest distance; our threshold).
         """
-        return _gap(result, _of_arm(result, published_specialisation, "forgetful"))
+        return _gap(_of_arm(result, published_specialisation, "forgetful"))
 
     @claims.theory(claims.below(0.1))
-    def unspecialised(self, result: Any) -> Any:
+    def unspecialised(self, result: Result) -> xr.DataArray:
         """Students of the forgetful network do not specialise at any similarity (largest one-to-one specialisation; our
         threshold).
         """
         return _of_arm(result, specialisation, "forgetful").max("similarity")
 
     @claims.paper(SANDBRINK_2024.at("fig. A.13B"), claims.below(0.0))
-    def speed(self, result: Any) -> Any:
+    def speed(self, result: Result) -> xr.DataArray:
         """Adaptation to a switch slows down with similarity (largest change of its speed from one similarity to the
         next).
         """
-        if len(result.config.similarity) < 2:
+        if result["similarity"].size < 2:
             raise claims.NotApplicable("needs several similarities")
-        return _flexible(result, adaptation_speed).diff("similarity").max("similarity")
+        return _of_arm(result, adaptation_speed).diff("similarity").max("similarity")
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.abstraction._similarity_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Loss after a switch, speed of adaptation, two measures of specialisation, and how it grows."""
+        colors = shades(float(result["similarity"].min()), 1.18)  # the palest are not used
+        theirs = published_specialisation(result).mean("run")
+        with Page(2, 2, height=4.8) as page:
+            _draw_loss(page[0], result, colors)
+            draw_along(page[1], adaptation_speed(result), "similarity")
+            page[1].set(ylabel="adaptation speed |dL/dt|", ylim=(0, None))
+            page[2].plot(theirs["similarity"], 1 - theirs["similarity"], color="0.8", lw=3.5, label="1 − ρ")
+            draw_along(page[2], specialisation(result), "similarity", ", one to one")
+            for arm, look in {"flexible": {"color": BLUE, "ms": 4.5}, "forgetful": {"color": ORANGE, "ms": 6}}.items():
+                look |= {"marker": MARKS[arm], "ls": "none", "mfc": "none", "label": f"{arm}, published measure"}
+                page[2].plot(theirs["similarity"], theirs.sel(arm=arm), **look)
+            page[2].set(ylabel="specialisation", ylim=(-0.05, 1.25))
+            for axis in (page[1], page[2]):
+                axis.set_xlabel("similarity ρ of teachers")
+                axis.legend(loc="upper right", fontsize=6.5, borderaxespad=0)
+            _draw_growth(page[3], result, colors)
+        return page.figure
 
-        return draw(result)
+
+def separation(result: Result) -> xr.DataArray:
+    """Alignment of matched pairs less that of others over time, 1 − ρ if each student is one teacher."""
+    aligned = result["sorted_alignment"].sortby("similarity")
+    return xr.apply_ufunc(fs.measures.one_to_one, aligned, input_core_dims=[["teacher", "student"]])
 
 
-def separation(result: Any) -> Any:
-    """Alignment of matched pairs less that of others, with dimensions (run, similarity, arm, time).
-
-    1 − ρ if each student is one teacher; 0 if students are equal, whatever they are.
-    """
-    return (_sorted_alignment(result) * (2 * np.eye(TASKS) - 1)).sum(axis=(-2, -1)) / TASKS
-
-
-def specialisation(result: Any) -> Any:
-    """`separation` averaged over the last two blocks."""
+def specialisation(result: Result) -> xr.DataArray:
+    """`separation` averaged over the last two blocks, as far as there are two."""
     edges, time = block_edges(result.config), result["time"].values
-    if len(edges) <= TASKS:
-        raise claims.NotApplicable("needs a block of each task")
-    late = (time >= edges[-1 - TASKS]) & (time < edges[-1])
-    return separation(result)[..., late].mean(axis=-1)
+    return separation(result).isel(time=(time >= edges[-1 - TASKS :][0]) & (time < edges[-1])).mean("time")
 
 
-def published_specialisation(result: Any) -> Any:
-    """The measure of the published code: the largest |difference| of a student's alignments with the two teachers."""
-    difference = np.abs(np.diff(_smooth_tail(_sorted_alignment(result)), axis=-2))
-    return difference.max(axis=(-3, -2, -1))
+def published_specialisation(result: Result) -> xr.DataArray:
+    """The measure of the published code."""
+    aligned = result["sorted_alignment"].sortby("similarity")
+    return xr.apply_ufunc(fs.measures.late_difference, aligned, input_core_dims=[["time", "teacher", "student"]])
 
 
-def _sorted_alignment(result: Any) -> Any:
-    order = ("run", "similarity", "arm", "time", "teacher", "student")
-    return result["sorted_alignment"].transpose(*order).values
+def adaptation_speed(result: Result) -> xr.DataArray:
+    """The steepest change of the loss within a block, |dL/dt|, averaged over blocks."""
+    return steepest_in_blocks(result, "loss").sortby("similarity").mean("block")
 
 
-def _smooth_tail(aligned: Any) -> Any:
-    """The last part of the time, smoothed by a moving average (zero beyond its ends, as published)."""
-    tail = aligned[..., -(aligned.shape[-3] // PORTION) :, :, :]
-    width = max(1, tail.shape[-3] // SMOOTHING)
-    return np.apply_along_axis(lambda values: np.convolve(values, np.ones(width) / width, "same"), -3, tail)
-
-
-def adaptation_speed(result: Any) -> Any:
-    """The steepest change of the loss within a block, |dL/dt|, averaged over blocks: (run, similarity, arm)."""
-    loss, time = result["loss"].transpose("run", "similarity", "arm", "time").values, result["time"].values
-    edges = block_edges(result.config)
-    steepest = []
-    for start, end in itertools.pairwise(edges):
-        inside = (time >= start - 1e-9) & (time < end - 1e-9)
-        if inside.sum() < 2:
-            raise claims.NotApplicable("needs several recordings in each block")
-        steepest.append(np.abs(np.gradient(loss[..., inside], time[inside], axis=-1)).max(axis=-1))
-    return np.mean(steepest, axis=0)
-
-
-def _of_arm(result: Any, measured: Any, arm: str) -> Any:
+def _of_arm(result: Result, measured: Callable[[Result], xr.DataArray], arm: str = "flexible") -> xr.DataArray:
     """What a function gives for one arm, once there are enough blocks, with dimensions (run, similarity)."""
     need_blocks(result, BLOCKS, "specialisation over similarity")
-    return labelled(measured(result)[:, :, ARMS.index(arm)], "run", "similarity")
+    return measured(result).sel(arm=arm)
 
 
-def _flexible(result: Any, measured: Any) -> Any:
-    return _of_arm(result, measured, "flexible")
-
-
-def _place(result: Any, cosine: float) -> int:
-    known = np.flatnonzero(np.isclose(result.config.similarity, cosine))
-    if known.size == 0:
-        raise claims.NotApplicable(f"needs ρ = {cosine:g} among the similarities")
-    return int(known[0])
-
-
-def _gap(result: Any, values: Any, most: float = 1.0) -> Any:
+def _gap(values: xr.DataArray, most: float = 1.0) -> xr.DataArray:
     """The largest distance from 1 − ρ of the runs' mean, over similarities ρ up to ``most``."""
-    cosines = np.asarray(result.config.similarity)
-    if not (cosines <= most).any():
+    known = values.mean("run").sel(similarity=slice(None, most))
+    if not known.size:
         raise claims.NotApplicable(f"needs a similarity up to {most:g}")
-    return np.abs(values.mean("run").values - (1 - cosines))[cosines <= most].max()
+    return abs(known - (1 - known["similarity"])).max()
+
+
+def _draw_loss(axis: Axes, result: Result, colors: ScalarMappable) -> None:
+    """The mean over the switches of the second half, for a few similarities."""
+    loss = early_in_blocks(result, "loss", AFTER * result.config.block_length)
+    loss = loss.isel(block=slice(loss.sizes["block"] // 2, None)).mean("block").transpose("arm", "run", ..., "since")
+    for cosine, mark in EXAMPLES:
+        own = loss.sel(similarity=cosine, method="nearest")
+        look = {"color": colors.to_rgba(own["similarity"].values), "marker": mark, "ms": 2.8, "lw": 1.0}
+        for arm, line in LOOKS.items():
+            draw_band(axis, own["since"], own.sel(arm=arm).values, **look, ls=line["ls"])
+        axis.plot([], [], label=f"ρ = {float(own['similarity']):g}", **look)
+    for arm, line in LOOKS.items():
+        axis.plot([], [], color="0.3", ls=line["ls"], lw=1.0, label=arm)
+    axis.set(xlabel="time after a switch", ylabel="loss on the task shown", ylim=(0, None))
+    axis.legend(loc="upper right")
+
+
+def _draw_growth(axis: Axes, result: Result, colors: ScalarMappable) -> None:
+    """Of the flexible network at the end of each block; runs are averaged in the logarithm."""
+    unlike = separation(result).sel(arm="flexible", similarity=slice(None, 0.999)).transpose(..., "run", "time")
+    ends = fs.measures.at_block_ends(result["time"].values, unlike.values, block_edges(result.config))
+    for cosine, logs in zip(unlike["similarity"].values, np.log(np.maximum(np.abs(ends), FLOOR)), strict=True):
+        axis.plot(np.arange(1, ends.shape[-1] + 1), np.exp(logs.mean(axis=0)), ".-", lw=1, color=colors.to_rgba(cosine))
+    axis.set(xlabel="block", ylabel="specialisation (flexible)", yscale="log", ylim=(FLOOR, 2))
+    axis.figure.colorbar(colors, ax=axis, label="similarity ρ", pad=0.02).ax.set_ylim(None, 1.0)
