@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from festina.models.similar_tasks import SimilarTasks
     from festina.models.single_output import SingleOutput
     from festina.models.task_abstraction import TaskAbstraction
+    from festina.models.task_sequence import TaskSequence
     from festina.models.two_layer import TwoLayer
     from festina.models.views import Views
     from festina.models.wide_bayesian import WideBayesian
@@ -36,6 +37,7 @@ MODELS = {
     "SimilarTasks": "festina.models.similar_tasks",
     "SingleOutput": "festina.models.single_output",
     "TaskAbstraction": "festina.models.task_abstraction",
+    "TaskSequence": "festina.models.task_sequence",
     "TwoLayer": "festina.models.two_layer",
     "Views": "festina.models.views",
     "WideBayesian": "festina.models.wide_bayesian",
@@ -57,6 +59,7 @@ __all__ = [
     "SimilarTasks",
     "SingleOutput",
     "TaskAbstraction",
+    "TaskSequence",
     "TwoLayer",
     "Views",
     "WideBayesian",
