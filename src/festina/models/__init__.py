@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from festina.models.single_output import SingleOutput
     from festina.models.task_abstraction import TaskAbstraction
     from festina.models.task_sequence import TaskSequence
+    from festina.models.tutor_executor import TutorExecutor
     from festina.models.two_layer import TwoLayer
     from festina.models.views import Views
     from festina.models.wide_bayesian import WideBayesian
@@ -38,6 +39,7 @@ MODELS = {
     "SingleOutput": "festina.models.single_output",
     "TaskAbstraction": "festina.models.task_abstraction",
     "TaskSequence": "festina.models.task_sequence",
+    "TutorExecutor": "festina.models.tutor_executor",
     "TwoLayer": "festina.models.two_layer",
     "Views": "festina.models.views",
     "WideBayesian": "festina.models.wide_bayesian",
@@ -60,6 +62,7 @@ __all__ = [
     "SingleOutput",
     "TaskAbstraction",
     "TaskSequence",
+    "TutorExecutor",
     "TwoLayer",
     "Views",
     "WideBayesian",
