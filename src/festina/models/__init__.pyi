@@ -13,6 +13,8 @@ from .semantic import Semantic as Semantic
 from .similar_tasks import SimilarTasks as SimilarTasks
 from .single_output import SingleOutput as SingleOutput
 from .task_abstraction import TaskAbstraction as TaskAbstraction
+from .task_sequence import TaskSequence as TaskSequence
+from .tutor_executor import TutorExecutor as TutorExecutor
 from .two_layer import TwoLayer as TwoLayer
 from .views import Views as Views
 from .wide_bayesian import WideBayesian as WideBayesian

@@ -13,7 +13,9 @@ from festina.networks.gated import Gated
 from festina.networks.graph import Graph
 from festina.networks.linear import DeepLinear
 from festina.networks.rectified import Rectified
+from festina.networks.tutor import TutorExecutor as Tutor
 from festina.theory.coding.prediction import Prediction, Predictor
+from festina.theory.saddles import MeanField
 from festina.theory.solution import Solution
 from festina.worlds.blocks import Blocks
 from festina.worlds.classes import Classes
@@ -46,6 +48,7 @@ __all__ = [
     "Int",
     "JointDescent",
     "Key",
+    "MeanField",
     "NeuronGated",
     "Observed",
     "PathGated",
@@ -58,6 +61,7 @@ __all__ = [
     "State",
     "Statistics",
     "Tasks",
+    "Tutor",
     "UInt32",
     "View",
 ]

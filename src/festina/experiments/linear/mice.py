@@ -1,333 +1,380 @@
 """Mice that learn a visual decision, each in its own way: a deep network with a tutor and an executor."""
 
-from typing import Any
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, cast
 
 import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments.linear import _mice_cohort as cohort
-from festina.ranges import LearningRate, Start
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named
+from festina.experiments._needs import require_case
+from festina.figures.panels import Page, shades
+from festina.figures.style import BLUE, ORANGE, PALETTE, THEORY, VERMILLION
+from festina.models.tutor_executor import EARLY, LATE, expected_course
 from festina.sources import LECTURE, LIEBANA_2025
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
 
 SIMULATED = "a separate simulation of the published rule, without spread at birth"
 REANALYSED = "a third party's analysis of the published behaviour of 30 mice (aeronjl/unspool, cell2025)"
-MODELS = ("tutor-executor", "scattered start", "total error", "shallow", "slow shallow")
+MICE = 30
+SLOPES, FLIPS = (claims.near(r, 2.0 * (1.0 - r**2) / MICE**0.5) for r in (0.69, -0.53))  # two standard errors
+FEWEST = 10  # animals of a cohort
+LINEAR = [8, 12]  # sessions between which growth out of {const} is measured
+DEEP, SHALLOW = "tutor-executor", {"layers": 1, "crosstalk": 1.0}
+WIDEST = 0.45  # early bias at the ends of the colour scale
 
 
 class Mice(Experiment):
     """Deep networks that learn a decision from chance choices go individual yet systematic ways; shallow ones do not.
 
-    A simulated mouse chooses left or right, by softmax of the values Q = W2 diag(w1) x of a two-layer network whose
-    input x = (grating left, grating right, 1) has three pathways. Reward R is 1 for the side of the grating. With
-    the published rule the tutor w1 learns from the total error R − Q, and each part of the executor W2 from a
-    partial one (R minus the stimulus part of Q, R minus its constant part); see `festina.networks.tutor`. Time is in
-    sessions. Next to the published model each animal, with the same stimuli and the same luck, is
-    - a *scattered start*: the same with constant weights that begin with a spread, of which nothing is published;
-    - a *total error* network: both layers descend the gradient of (R − Q)²/2;
-    - a *shallow* one and a *slow shallow* one: the delta rule on one layer.
+    Next to the published model each animal, with the same stimuli and the same luck, is a *scattered start*, with
+    constant weights that begin with a spread, of which nothing is published; a *total error* network, in which both
+    layers descend the gradient of (R − Q)²/2; and a *shallow* and a *slow shallow* one, with the delta rule.
 
-    The expected update has a hierarchy of saddles, {} → {const} → {right, const} or {left, const} → all, from each of
-    which closed pathways grow at a rate found by linearisation. Theory is the expected update from the animal's own
-    first weights, and, in the figure and one claim, from its weights after the early window.
-
-    In 30 mice, early bias (sessions 4 to 8) has a correlation of .69 with the late right − left slope, and of −.53
-    with late bias (the last five sessions), as published. A third party's analysis of the same data has animals right
-    in 51.7 % of trials with a grating in the first session and in 75.8 % in the last one, blank trials not counted.
-    Simulated animals end at 85 %, with nothing fitted to these numbers. Of the 133,545 trials of 26 mice that the
-    authors published 10.09 % are blank; here a tenth are.
-
-    Robust: deep networks (with either rule and any start) end up far more diverse than shallow ones, and the late
-    asymmetry of an animal follows its early bias. Not robust: the sign of the correlation between early and late
-    bias, which is negative without spread and goes to zero and beyond with it (late bias is one and the same curve of
-    early bias, falling in the middle and rising at both ends, and a spread puts more animals at the ends). Nor do
-    these correlations speak for partial errors, for the total error gives them too. Beyond {const} the published rule
-    has no finite rest point: the one-sided saddle and its rate .086 are those of the total error (whose rate at
-    {const} is .112, not .159, for its weights cannot become negative); these rates are our own. Animals come nearer
-    to it than shallow learners do, but do not reach it in 6400 trials. Stimulus pathways grow at the linearised rate
-    .159 in the expected update and in animals without much bias; over all animals they grow more slowly
-    (`growth-cohort` fails), for bias takes an animal away from {const} and starves the pathway of the other side.
+    Simulated animals end with 85 % of their choices right, with nothing fitted to the 75.8 % of mice. Robust: deep
+    networks (with either rule and any start) end up far more diverse than shallow ones, and the late asymmetry of an
+    animal follows its early bias. Not robust: the sign of the correlation between early and late bias, which is
+    negative without spread and goes to zero and beyond with it (late bias is one and the same curve of early bias,
+    falling in the middle and rising at both ends, and a spread puts more animals at the ends). The one-sided saddle and
+    its rate .086 are those of the total error, and our own; animals come nearer to it than shallow learners do, but do
+    not reach it in 6400 trials. Stimulus pathways grow at the linearised rate .159 in the expected update and in
+    animals without much bias; over all animals they grow more slowly (`growth-cohort` fails), for bias takes an animal
+    away from {const} and starves the pathway of the other side.
     """
 
     name = "linear/mice"
     sources = (LIEBANA_2025, LECTURE)
-    variables = {
-        "right": Variable("P(right), mean of the session", ("model", "stimulus")),
-        "accuracy": Variable("share of correct choices among trials with a grating", ("model",)),
-        "tutor": Variable("tutor weights w1", ("model", "pathway")),
-        "executor": Variable("executor weights W2", ("model", "choice", "pathway")),
-    }
-    seeds = 200
-    time_unit = "session"
-    quick = {"seeds": 40}
-
-    class Config(ExperimentConfig):
-        learning_rate: LearningRate = continuous(0.0026, scale="log", help="learning rate η of both layers")
-        inverse_temperature: float = continuous(
-            9.0, ge=1e-3, le=1e3, help="inverse temperature β of the choice between two values"
-        )
-        blank: float = continuous(0.1, ge=0.01, le=0.99, help="share of trials with nothing to see")
-        initial_spread: float = continuous(0.0, ge=0, le=10, help="s.d. of the constant executor weights at the start")
-        scatter: float = continuous(0.05, ge=0, le=10, help="the same, in the model `scattered start`")
-        noise: Start = continuous(1e-5, scale="log", help="s.d. of what is added to every weight at the start")
-        slowdown: float = continuous(8.0, ge=1e-3, le=1e3, help="how many times slower `slow shallow` learns")
-        sessions: int = structural(32, ge=16, le=1000, help="sessions, one for each day")
-        trials: int = structural(200, ge=10, le=10_000, multiple_of=5, help="trials of each session")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        names = {
-            "stimulus": fs.networks.tutor.STIMULI,
-            "pathway": fs.networks.tutor.PATHWAYS,
-            "choice": fs.networks.tutor.CHOICES,
-        }
-        return {"model": MODELS} | names
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        birth, life = jax.random.split(key)
-        rules, blank, beta = _rules(config), config.blank, config.inverse_temperature
-        newborn = _newborn(config, birth)
-        trial = jax.vmap(fs.networks.tutor.trial, in_axes=(0, 0, None, None, None))
-
-        def luck(number: Any) -> Any:
-            return jax.random.uniform(jax.random.fold_in(life, number), (2,))
-
-        def live(carry: Any, uniforms: Any) -> Any:
-            networks, (right, correct, gratings) = carry
-            networks, seen = trial(networks, rules, blank, beta, uniforms)
-            scored = (seen.correct & seen.grating).astype(right.dtype)
-            return networks, (right + seen.right, correct + scored, gratings + seen.grating.astype(right.dtype))
-
-        def advance(state: Any, index: Any) -> Any:
-            zero = jnp.zeros(len(MODELS))
-            uniforms = jax.vmap(luck)(state.step + jnp.arange(config.trials))
-            start = (state.parameters, (jnp.zeros((len(MODELS), 3)), zero, zero))
-            body = lambda carry, uniforms: (live(carry, uniforms), None)  # noqa: E731
-            networks, (right, correct, gratings) = jax.lax.scan(body, start, uniforms)[0]
-            memory = (right / config.trials, correct / gratings)
-            return fs.learning.State(times[index], state.step + config.trials, networks, memory)
-
-        def step(state: Any) -> Any:
-            networks, _ = trial(state.parameters, rules, blank, beta, luck(state.step))
-            return fs.learning.State(state.time + 1.0 / config.trials, state.step + 1, networks, state.memory)
-
-        def observe(state: Any) -> dict[str, Any]:
-            networks, (right, accuracy) = state.parameters, state.memory
-            return {"right": right, "accuracy": accuracy, "tutor": networks.tutor, "executor": networks.executor}
-
-        times = jnp.arange(config.sessions + 1).astype(float)
-        right = jax.vmap(lambda network: network.right(beta))(newborn)
-        memory = (right, 0.5 * (1.0 - right[:, 0] + right[:, 2]))
-        initial = fs.learning.State.start(newborn, times[0], memory)
-        return fs.learning.Process(initial, advance, observe, times, step)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        newborn, rules = _newborn(config, jax.random.split(key)[0]), _rules(config)
-        field = cohort.mean_field(config, rules.crosstalk, rules.tutor_speed)
-        course = fs.theory.saddles.expected_course(
-            field, newborn.tutor, newborn.executor, rules.rate, sessions=config.sessions, trials=config.trials, stride=5
-        )
-        course["accuracy"] = fs.measures.behaviour.accuracy(course["right"])
-
-        def recorded(time: Any) -> dict[str, Any]:
-            sessions = np.rint(np.asarray(time)).astype(int)
-            return {name: np.moveaxis(values, 0, 1)[sessions] for name, values in course.items()}
-
-        return recorded
-
-    equations = (
-        Equation(
-            r"P(\text{right}) = \sigma\bigl(\beta\, (Q_R - Q_L)\bigr), \qquad Q = W_2\, \mathrm{diag}(w_1)\, x",
-            "An animal chooses by the values Q of the two sides, which two layers make of what it sees and of a "
-            "constant.",
-        ),
-        Equation(
-            r"\Delta w_1^k = \eta\, \delta\, W_2^{ak} x_k, \qquad \Delta W_2^{ak} = \eta\, \delta_k\, w_1^k x_k",
-            "After choosing a, the tutor w₁ learns from the total error δ, each pathway k of the executor W₂ from a "
-            "partial one.",
+    arms = Arms(
+        models.TutorExecutor,
+        network=named(
+            tutor_executor={},
+            scattered_start={"initial_spread": lambda config: config.scatter},
+            total_error={"crosstalk": 1.0},
+            shallow=SHALLOW,
+            slow_shallow=SHALLOW | {"learning_rate": lambda config: config.learning_rate / config.slowdown},
         ),
     )
+    seeds, quick = 200, {"seeds": 40}
     presets = (
+        Preset("published model", "Animals born alike go different ways: chance decides which side is learned first."),
         Preset(
-            "published model", "Animals born alike go different ways: chance decides which stimulus is learned first."
-        ),
-        Preset(
-            "scattered births",
-            "Born with unequal constant weights, animals of the published model no longer change the side of their "
-            "bias.",
+            "scattered births", "Born with unequal constant weights, animals no longer change the side of their bias.",
             {"initial_spread": 0.05},
         ),
         Preset(
-            "undecided",
-            "Animals that choose more at random learn less, and differ less from each other.",
+            "undecided", "Animals that choose more at random learn less, and differ less from each other.",
             {"inverse_temperature": 3.0},
         ),
-    )
+    )  # fmt: skip
+
+    class Config(ExperimentConfig):
+        scatter: float = continuous(0.05, ge=0, le=10, help="`initial_spread` of the scattered start")
+        slowdown: float = continuous(8.0, ge=0.01, le=1e3, help="how many times slower `slow-shallow` learns")
 
     @claims.paper(LECTURE.at("Saddle points arise through depth"), claims.above(5.0))
-    def diverse(self, result: Any) -> Any:
+    def diverse(self, result: Result) -> xr.DataArray:
         """Deep networks end up diverse, shallow ones alike: the SD of the late slope difference is more than five
         times larger (our threshold).
         """
-        deep = cohort.diversity(result, "tutor-executor")
-        shallow = ["shallow", "slow shallow"]
-        ratios = [deep / cohort.diversity(result, model) for model in shallow]
-        return xr.DataArray(ratios, dims="model", coords={"model": shallow})
+        spread = _cohort(result)["asymmetry"].std("run")
+        return spread.sel(network=DEEP) / spread.sel(network=["shallow", "slow-shallow"])
 
     @claims.paper(
-        LIEBANA_2025.at("Fig. 1I"),
-        claims.near(0.69, cohort.CHANCE_OF_SLOPE),
-        loosely=claims.above(0.0),
+        LIEBANA_2025.at("Fig. 1I"), SLOPES, loosely=claims.above(0.0),
         reason="the model's scope: nothing but chance in the first sessions makes its animals differ",
-    )
-    def systematic(self, result: Any) -> Any:
+    )  # fmt: skip
+    def systematic(self, result: Result) -> float:
         """The late right − left slope follows the early bias with the correlation r = .69 of 30 mice (give or take
         two of its standard errors).
         """
-        return cohort.bias_to_slope(result, "tutor-executor")
+        return _after_bias(result, "asymmetry")
 
     @claims.reference(SIMULATED, claims.near(0.95, 0.05))
-    def systematic_simulated(self, result: Any) -> Any:
+    def systematic_simulated(self, result: Result) -> float:
         """The late right − left slope of simulated animals follows their early bias with r = .95."""
-        return cohort.bias_to_slope(_default(result), "tutor-executor")
+        return _after_bias(_default(result), "asymmetry")
 
     @claims.theory(claims.above(0.8))
-    def systematic_total_error(self, result: Any) -> Any:
+    def systematic_total_error(self, result: Result) -> float:
         """With the total error in both layers the late right − left slope follows the early bias, r > .8: this
         correlation does not speak for partial errors.
         """
-        return cohort.bias_to_slope(result, "total error")
+        return _after_bias(result, "asymmetry", "total-error")
 
     @claims.paper(
-        LIEBANA_2025.at("Fig. 1G"),
-        claims.near(-0.53, cohort.CHANCE_OF_BIAS),
-        loosely=claims.below(0.0),
+        LIEBANA_2025.at("Fig. 1G"), FLIPS, loosely=claims.below(0.0),
         reason="its sign depends on the unpublished spread of the first weights; see the experiment's description",
-    )
-    def flip(self, result: Any) -> Any:
+    )  # fmt: skip
+    def flip(self, result: Result) -> float:
         """The bias changes sides: early and late bias have the correlation r = −.53 of 30 mice (give or take two of
         its standard errors).
         """
-        return cohort.bias_to_bias(result, "tutor-executor")
+        return _after_bias(result, "late_bias")
 
     @claims.reference(SIMULATED, claims.near(-0.67, 0.26))
-    def flip_simulated(self, result: Any) -> Any:
+    def flip_simulated(self, result: Result) -> float:
         """Early and late bias of simulated animals without spread at birth have r = −.67 (± .26, the standard
         deviation over cohorts).
         """
-        return cohort.bias_to_bias(_default(result), "tutor-executor")
+        return _after_bias(_default(result), "late_bias")
 
     @claims.theory(claims.above(0.2))
-    def flip_not_robust(self, result: Any) -> Any:
+    def flip_not_robust(self, result: Result) -> float:
         """A spread of the first constant weights undoes the change of sides: r of early and late bias rises by more
         than .2.
         """
-        if result.config.scatter <= result.config.initial_spread:
-            raise claims.NotApplicable("needs a larger spread in `scattered start` than in the published model")
-        return cohort.bias_to_bias(result, "scattered start") - cohort.bias_to_bias(result, "tutor-executor")
+        larger = result.config.scatter > result.config.initial_spread
+        require_case(larger, "a larger spread in `scattered-start` than in the published model")
+        return _after_bias(result, "late_bias", "scattered-start") - _after_bias(result, "late_bias")
 
     @claims.reference(REANALYSED, claims.near(0.517, 0.02))
-    def accuracy_first(self, result: Any) -> Any:
+    def accuracy_first(self, result: Result) -> xr.DataArray:
         """In their first session mice are right in 51.7 % of trials with a grating (± 2 %, our tolerance)."""
-        return cohort.accuracy(result, 1)
+        return _accuracy(result, 1)
 
     @claims.reference(
-        REANALYSED,
-        claims.near(0.758, 0.05),
-        loosely=claims.near(0.758, 0.15),
+        REANALYSED, claims.near(0.758, 0.05), loosely=claims.near(0.758, 0.15),
         reason="the model's scope: nothing in it is fitted to this accuracy; see the experiment's description",
-    )
-    def accuracy_last(self, result: Any) -> Any:
+    )  # fmt: skip
+    def accuracy_last(self, result: Result) -> xr.DataArray:
         """In their last session mice are right in 75.8 % of trials with a grating (± 5 %, our tolerance)."""
-        return cohort.accuracy(cohort.trained(result), result.config.sessions)
+        return _accuracy(_trained(result), -1)
 
     @claims.theory(
         claims.near(1.0, 0.125),
         reason="bias takes animals away from {const}, where the rate is linearised; see the experiment's description",
     )
-    def growth_cohort(self, result: Any) -> Any:
+    def growth_cohort(self, result: Result) -> xr.DataArray:
         """In sessions 8–12 stimulus pathways grow at the linearised rate of the saddle {const}, on average over all
         animals (ratio).
         """
-        return cohort.measured_growth(cohort.at_saddle(result)) / cohort.linear_rate(result)
+        return _growth(result, result.data)
 
     @claims.theory(claims.near(1.0, 0.125))
-    def growth_near(self, result: Any) -> Any:
+    def growth_near(self, result: Result) -> xr.DataArray:
         """In animals near the saddle {const}, of early bias within ± .1, stimulus pathways grow at its linearised
         rate in sessions 8–12 (ratio).
         """
-        near = np.abs(cohort.early_bias(result, "tutor-executor")) < 0.1
+        near = np.abs(result["early_bias"].sel(network=DEEP).values) < 0.1
         if not near.any():
             raise claims.Undecided("no animal has an early bias within ± .1: needs more --seeds")
-        return cohort.measured_growth(cohort.at_saddle(result))[near] / cohort.linear_rate(result)
+        return _growth(result, result.data)[near]
 
     @claims.theory(claims.near(1.0, 0.0625))
-    def growth_expected(self, result: Any) -> Any:
+    def growth_expected(self, result: Result) -> xr.DataArray:
         """In the expected update, which knows no chance and so no bias, stimulus pathways grow at the linearised rate
         of the saddle {const} in sessions 8–12 (ratio).
         """
-        return cohort.measured_growth(cohort.at_saddle(result), theory=True) / cohort.linear_rate(result)
+        return _growth(result, result.solved)
 
     @claims.paper(
-        LECTURE.at("Dynamics pass near a hierarchy of saddle points"),
-        claims.below(0.5),
-        loosely=claims.below(0.75),
+        LECTURE.at("Dynamics pass near a hierarchy of saddle points"), claims.below(0.5), loosely=claims.below(0.75),
         reason="the length of training: few animals arrive there in 6400 trials; see the experiment's description",
-    )
-    def near_saddles(self, result: Any) -> Any:
+    )  # fmt: skip
+    def near_saddles(self, result: Result) -> float:
         """Deep learners pass near a one-sided saddle: the median of their nearest distance to one is less than half
         (our threshold) of that of shallow ones.
         """
-        deep, shallow = (cohort.closest(cohort.trained(result), model) for model in ("tutor-executor", "shallow"))
-        return np.median(deep) / np.median(shallow)
+        places = np.stack([_model(_trained(result)).saddle_slopes(side, "const") for side in ("left", "right")])
+        nearest = (fs.measures.behaviour.nearest(_slopes(result, network), places) for network in (DEEP, "shallow"))
+        return np.median(next(nearest)) / np.median(next(nearest))
 
     @claims.theory(claims.below(0.1))
-    def chance(self, result: Any) -> Any:
+    def chance(self, result: Result) -> xr.DataArray:
         """Individuality is born of chance: from animals' first weights the expected update gives less than a tenth of
         the SD of their late slope difference.
         """
-        if result.config.initial_spread > 0:
-            raise claims.NotApplicable("needs animals born alike")
-        return cohort.diversity(result, "tutor-executor", theory=True) / cohort.diversity(result, "tutor-executor")
+        require_case(result.config.initial_spread == 0, "animals born alike")
+        expected = models.TutorExecutor.measure(result.solved)["asymmetry"].std("run")
+        return (expected / _cohort(result)["asymmetry"].std("run")).sel(network=DEEP)
 
     @claims.theory(claims.above(0.9), loosely=claims.above(0.7))
-    def fate(self, result: Any) -> Any:
+    def fate(self, result: Result) -> float:
         """After session 8 little is left to chance: the expected update from an animal's weights foretells its late
         slope difference (r).
         """
-        return cohort.across_cohort(
-            cohort.asymmetry(cohort.trained(result), "tutor-executor"),
-            cohort.forecast(result, "tutor-executor")["asymmetry"],
-        )
+        seen = _cohort(result)["asymmetry"].sel(network=DEEP).values
+        foretold = _forecast(result)[:, -LATE:].mean(axis=1)
+        return fs.measures.behaviour.across_animals(seen, fs.measures.behaviour.slope_difference(foretold))
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.linear import _mice_figure
+    def figure(self, result: Result) -> Figure:
+        """Courses of deep and of shallow learners, psychometric curves, saddles, and two correlations."""
+        with Page(2, 3, height=4.9) as page:
+            colors = shades(-WIDEST, WIDEST, cmap="cividis")
+            _draw_courses(page[0], result, DEEP, "Deep: tutor-executor", colors)
+            _draw_courses(page[1], result, "slow-shallow", f"Shallow, {result.config.slowdown:g}× slower", colors)
+            bar = {"cax": page[1].inset_axes((0.8, 0.55, 0.05, 0.42)), "ticks": (-0.4, 0, 0.4), "label": "early bias"}
+            page.figure.colorbar(colors, **bar).ax.yaxis.set_label_position("left")
+            _draw_curves(page[2], result)
+            _draw_saddles(page[3], result)
+            _draw_followers(page[4], result, "asymmetry", 0.69, {n: n for n in ("total-error", DEEP, "shallow")})
+            page[4].set(ylim=(-1.05, 1.6), yticks=(-1, -0.5, 0, 0.5, 1), title="Systematic if deep")
+            spreads = {"scattered-start": result.config.scatter, DEEP: result.config.initial_spread}
+            _draw_followers(page[5], result, "late_bias", -0.53, {n: f"start spread {x:g}" for n, x in spreads.items()})
+            page[5].set(ylim=(-0.52, 0.75), yticks=(-0.5, 0, 0.5), title="Change of sides: not robust")
+        return page.figure
 
-        return _mice_figure.draw(result)
+
+def _model(result: Result, network: str = DEEP) -> models.TutorExecutor:
+    return next(cast("models.TutorExecutor", arm.model) for arm in result.arms if arm.labels["network"] == network)
 
 
-def _default(result: Any) -> Any:
+def _default(result: Result) -> Result:
     """The result, if it is of the configuration that was simulated elsewhere; other numbers of seeds will do."""
-    if result.config != type(result.config)():
-        raise claims.NotApplicable("needs the default configuration, which the separate simulation had")
+    default = type(result.config)()
+    require_case(result.config == default, "the default configuration, which the separate simulation had")
     return result
 
 
-def _rules(config: Any) -> Any:
-    """The learning rules of the five models, stacked."""
-    rule, rate = fs.networks.tutor.Rule, config.learning_rate
-    rules = [
-        rule.partial_errors(rate),
-        rule.partial_errors(rate),
-        rule.total_error(rate),
-        rule.shallow(rate),
-        rule.shallow(rate / config.slowdown),
-    ]
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *rules)
+def _pace(result: Result) -> float:
+    """How much is learned in a session, relative to the default: η times its trials."""
+    config, published = result.config, type(result.config)()
+    return config.learning_rate * config.trials / (published.learning_rate * published.trials)
 
 
-def _newborn(config: Any, key: Any) -> Any:
-    """The networks of the five models, stacked; all are born with the same luck."""
-    newborn = fs.networks.tutor.TutorExecutor.newborn
-    plain, scattered = (newborn(key, spread, config.noise) for spread in (config.initial_spread, config.scatter))
-    networks = [plain, scattered, plain, plain.flattened, plain.flattened]
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *networks)
+def _trained(result: Result) -> Result:
+    """The result, if its animals have learned for about as long as the published ones: η times all trials."""
+    config, sessions, pace = result.config, type(result.config)().sessions, _pace(result)
+    if pace * config.sessions < 0.75 * sessions:
+        fives = math.ceil(config.trials * sessions / (5 * pace * config.sessions) - 1e-9)
+        raise claims.Undecided(f"too little training: needs --trials {5 * fives}, or a larger --learning-rate")
+    return result
+
+
+def _cohort(result: Result) -> xr.Dataset:
+    """Trained animals, of which there have to be some."""
+    data = _trained(result).data
+    require_case(data.sizes["run"] >= FEWEST, f"a cohort of at least {FEWEST} animals")
+    return data
+
+
+def _after_bias(result: Result, measure: str, network: str = DEEP) -> float:
+    """Pearson's r of early bias and something later, across animals."""
+    seen = _cohort(result).sel(network=network)
+    return fs.measures.behaviour.across_animals(seen["early_bias"].values, seen[measure].values)
+
+
+def _accuracy(result: Result, session: int) -> xr.DataArray:
+    """The share of right choices among the trials of a session with a grating, by animal."""
+    shares = result["accuracy"].sel(network=DEEP).isel(time=session)
+    if shares.isnull().any():
+        raise claims.Undecided("a session had no grating: needs more --trials")
+    return shares
+
+
+def _growth(result: Result, data: xr.Dataset) -> xr.DataArray:
+    """d ln(amplitude)/dt in sessions 8 to 12 over the linearised rate, mean of both stimulus pathways, by animal.
+
+    Those are the sessions in which animals without bias are at {const}. Time is η · trials.
+    """
+    alike = result.config.initial_spread == 0 and 0.75 < _pace(result) < 1.33
+    require_case(alike, "animals born alike, which learn as much in a session as those of the default")
+    model, ends = _model(result), data.sel(network=DEEP).isel(time=LINEAR)
+    rates, coefficients = model.growth("const")
+    amplitudes = fs.theory.saddles.amplitudes(coefficients, ends["tutor"].values, ends["executor"].values)[..., :2]
+    elapsed = (LINEAR[1] - LINEAR[0]) * model.trials * model.learning_rate * float(rates[0])
+    return xr.DataArray(np.diff(np.log(amplitudes), axis=1)[:, 0].mean(axis=-1) / elapsed, dims="animal")
+
+
+def _forecast(result: Result) -> np.ndarray:
+    """P(right) by expected updates from each animal's weights after the early window: animals × sessions × stimuli."""
+    start, model = result.data.sel(network=DEEP).isel(time=EARLY[1]), _model(result)
+    weights = start["tutor"].values, start["executor"].values
+    return expected_course([model] * start.sizes["run"], *weights, model.sessions - EARLY[1])["right"]
+
+
+def _slopes(result: Result, network: str) -> np.ndarray:
+    """Left and right slope: animals × sessions × 2."""
+    return fs.measures.behaviour.slopes(result["right"].sel(network=network).values)
+
+
+def _slope_plane(axis: Axes, title: str, low: float = -0.08, high: float = 1.02) -> None:
+    """The plane of the two slopes; their sum is at most 1."""
+    axis.plot([0, 1], [1, 0], color="0.75", lw=0.7, ls=":")
+    axis.set(xlim=(low, high), ylim=(low, high), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), aspect="equal")
+    axis.set(xlabel="left slope p₀ − p$_L$", ylabel="right slope p$_R$ − p₀", title=title)
+
+
+def _draw_courses(axis: Axes, result: Result, network: str, title: str, colors: ScalarMappable) -> None:
+    """Slopes of some animals, session by session, coloured by their early bias."""
+    _slope_plane(axis, title)
+    bias = result["early_bias"].sel(network=network).values
+    for course, shade in list(zip(_slopes(result, network), colors.to_rgba(bias), strict=True))[:24]:
+        axis.plot(*course.T, color=shade, lw=0.9)
+        axis.plot(*course[-1], "o", color=shade, ms=3.2, mec="black", mew=0.4, zorder=3)
+
+
+def _draw_curves(axis: Axes, result: Result) -> None:
+    """Mean psychometric curves of the third with the most rightward and the most leftward early bias."""
+    seen, core = result.data.sel(network=DEEP).sortby("early_bias"), ("run", "time", "stimulus")
+    right, third = seen["right"].transpose(*core).values, max(1, seen.sizes["run"] // 3)
+    for animals, color, marker, side in (
+        (slice(third), BLUE, "s", "left"),
+        (slice(-third, None), VERMILLION, "o", "right"),
+    ):
+        look = {"color": color, "marker": marker, "ms": 4, "elinewidth": 0.7}
+        early, late = (
+            right[animals, window].mean(axis=1) for window in (slice(EARLY[0], EARLY[1] + 1), slice(-LATE, None))
+        )
+        dashed = look | {"ls": (0, (2, 1.2)), "mfc": "white"}
+        axis.errorbar(range(3), early.mean(axis=0), early.std(axis=0), label=f"bias {side}, early", **dashed)
+        axis.errorbar(range(3), late.mean(axis=0), late.std(axis=0), label=f"bias {side}, late", **look)
+    axis.axhline(0.5, color="0.75", lw=0.7, ls=":", zorder=0)
+    axis.set(xticks=range(3), xticklabels=("left", "none", "right"), xlim=(-0.25, 2.25), ylim=(-0.04, 1.36))
+    axis.set(yticks=(0, 0.5, 1), xlabel="grating", ylabel="P(right)", title="Early bias, late curve", box_aspect=1)
+    axis.legend(loc="upper right", bbox_to_anchor=(1.12, 1), fontsize=6, ncols=2, handlelength=1.4, columnspacing=0.6)
+
+
+def _draw_saddles(axis: Axes, result: Result) -> None:
+    """A few animals with the expected course from their weights after the early window, and the saddles."""
+    _slope_plane(axis, "Courses and saddles", -0.24, 1.34)
+    courses, expected = _slopes(result, DEEP), fs.measures.behaviour.slopes(_forecast(result))
+    order = np.argsort(result["asymmetry"].sel(network=DEEP).values)
+    chosen = [order[int(share * (len(order) - 1))] for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    for animal, color in zip(chosen, PALETTE, strict=False):
+        axis.plot(*courses[animal].T, color=color, lw=1.3)
+        axis.plot(*expected[animal].T, **THEORY, zorder=3)
+    model, sided = _model(result), _model(result, "total-error").growth("right", "const")[0][0]
+    rates = {1: f": {model.growth('const')[0][0]:.3f}", 2: f": {sided:.3f}", 3: ""}
+    for opened, text, offset, ha, va in (
+        (("const",), "{}, {c}", (5, -4), "left", "top"),
+        (("right", "const"), "{R, c}", (6, 1), "left", "center"),
+        (("left", "const"), "{L, c}", (2, 5), "center", "bottom"),
+        (("left", "right", "const"), "all open", (5, 3), "left", "bottom"),
+    ):
+        place, last = tuple(model.saddle_slopes(*opened)), len(opened) == 3
+        axis.plot(*place, "*" if last else "D", color="black", mfc="white", ms=8 if last else 5, mew=0.9, zorder=5)
+        words = {"xytext": offset, "textcoords": "offset points", "fontsize": 6.5, "ha": ha, "va": va, "zorder": 6}
+        axis.annotate(_printed(text + rates[len(opened)]), place, **words)
+    axis.plot([], [], color="0.4", lw=1.3, label="simulation")
+    axis.plot([], [], **THEORY, label="expected from session 8")
+    axis.plot([], [], "D", color="black", mfc="white", ms=4, mew=0.9, label="saddle {open}: growth rate")
+    axis.legend(loc="upper right", fontsize=6, borderaxespad=0, labelspacing=0.3, handlelength=2.0)
+
+
+def _draw_followers(axis: Axes, result: Result, measure: str, published: float, names: dict[str, str]) -> None:
+    """Early bias against something later, for some networks, with r across animals."""
+    looks = {"shallow": ("x", "black"), "total-error": ("^", ORANGE), "scattered-start": ("s", VERMILLION)}
+    for network, name in names.items():
+        marker, color = looks.get(network, ("o", BLUE))
+        one, other = (result[name].sel(network=network).values for name in ("early_bias", measure))
+        strength = fs.measures.behaviour.across_animals(one, other)
+        known = f", r = {strength:+.2f}" if np.isfinite(strength) else ""
+        look = {"marker": marker, "color": color, "ms": 2.7, "mew": 0.7 if network == "shallow" else 0, "alpha": 0.75}
+        axis.plot(one, other, ls="none", label=_printed(name + known), **look)
+    axis.plot([], [], ls="none", label=_printed(f"mice r = {published:+.2f}"))
+    axis.axhline(0, color="0.75", lw=0.7, ls=":", zorder=0)
+    axis.axvline(0, ymax=0.74, color="0.75", lw=0.7, ls=":", zorder=0)
+    axis.set(xlim=(-0.52, 0.52), xlabel="early bias", ylabel=result[measure].attrs["long_name"], box_aspect=1)
+    axis.legend(loc="upper left", fontsize=6, borderaxespad=0.1, labelspacing=0.3, handletextpad=0.2)
+
+
+def _printed(text: str) -> str:
+    """Correlations as they are printed: −.53."""
+    return text.replace("0.", ".").replace("= -", "= −")
