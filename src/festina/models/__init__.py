@@ -9,7 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from festina.models.bottleneck import Bottleneck
     from festina.models.chain import Chain
+    from festina.models.decision import Decision
     from festina.models.gated_contexts import GatedContexts
+    from festina.models.gated_decision import GatedDecision
     from festina.models.gated_margin import GatedMargin
     from festina.models.margin import Margin
     from festina.models.rectified_contexts import RectifiedContexts
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 MODELS = {
     "Bottleneck": "festina.models.bottleneck",
     "Chain": "festina.models.chain",
+    "Decision": "festina.models.decision",
     "GatedContexts": "festina.models.gated_contexts",
+    "GatedDecision": "festina.models.gated_decision",
     "GatedMargin": "festina.models.gated_margin",
     "Margin": "festina.models.margin",
     "RectifiedContexts": "festina.models.rectified_contexts",
@@ -47,7 +51,9 @@ __getattr__ = attributes("festina.models", MODELS)
 __all__ = [
     "Bottleneck",
     "Chain",
+    "Decision",
     "GatedContexts",
+    "GatedDecision",
     "GatedMargin",
     "Margin",
     "RectifiedContexts",

@@ -22,6 +22,7 @@ from festina.worlds.data import Samples
 from festina.worlds.gated import GatedSamples
 from festina.worlds.statistics import Statistics
 from festina.worlds.tasks import Tasks
+from festina.worlds.world import Dataset
 
 Array = Any
 """An array of JAX while a run is simulated, of NumPy while it is solved; with a shape, as in `Float[Array, "i o"]`."""
@@ -37,6 +38,7 @@ __all__ = [
     "Classes",
     "ContextWorld",
     "Curves",
+    "Dataset",
     "DeepLinear",
     "Float",
     "Gated",

@@ -94,7 +94,8 @@ def longer(result: Result, curve: Curve | None, settled: Any) -> str:
 
 def theory_of(result: Result, name: str, run: int = 0, panel: str | None = None, **where: Any) -> Curve | None:
     """The experiment's own theory of a variable in one of the runs, at any times; None if there is none."""
-    if result.theory is None or name not in result.theory:
+    known = result.theory if panel is None or result.theory is None else result.panel(panel, result.theory)
+    if known is None or name not in known or not bool(known[name].sel(where).notnull().any()):
         return None
     kind, seed = type(result.experiment), int(result.data["seed"].values[run])
 
