@@ -90,7 +90,7 @@ def test_gates_of_units_made_by_hand():
 
 
 def test_a_rectified_network_takes_the_steps_of_descent_written_out_anew():
-    model = Decision(cue=0.7, scale=0.1, width=20, **BRIEF | {"until": 3.0})
+    model = Decision(cue=0.7, scale=0.1, width=20, until=3.0, records=12)
     first, second = (np.asarray(weight) for weight in model.start(jax.random.key(1)).weights)
     world = decision(0.7)
     step = model.until / (model.records * model.steps_per_record)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from festina.models.rectified_contexts import RectifiedContexts
     from festina.models.reduced_abstraction import ReducedAbstraction
     from festina.models.reversal import Reversal
+    from festina.models.routing import Routing
     from festina.models.semantic import Semantic
     from festina.models.similar_tasks import SimilarTasks
     from festina.models.single_output import SingleOutput
@@ -36,6 +37,7 @@ MODELS = {
     "RectifiedContexts": "festina.models.rectified_contexts",
     "ReducedAbstraction": "festina.models.reduced_abstraction",
     "Reversal": "festina.models.reversal",
+    "Routing": "festina.models.routing",
     "Semantic": "festina.models.semantic",
     "SimilarTasks": "festina.models.similar_tasks",
     "SingleOutput": "festina.models.single_output",
@@ -59,6 +61,7 @@ __all__ = [
     "RectifiedContexts",
     "ReducedAbstraction",
     "Reversal",
+    "Routing",
     "Semantic",
     "SimilarTasks",
     "SingleOutput",

@@ -20,6 +20,8 @@ from festina.worlds.classes import Classes
 from festina.worlds.contexts import ContextWorld
 from festina.worlds.data import Samples
 from festina.worlds.gated import GatedSamples
+from festina.worlds.routing import Modes
+from festina.worlds.routing import Routing as RoutingWorld
 from festina.worlds.statistics import Statistics
 from festina.worlds.tasks import Tasks
 from festina.worlds.world import Dataset
@@ -47,12 +49,14 @@ __all__ = [
     "Int",
     "JointDescent",
     "Key",
+    "Modes",
     "Observed",
     "PathGated",
     "Prediction",
     "Predictor",
     "Process",
     "Rectified",
+    "RoutingWorld",
     "Samples",
     "Solution",
     "State",
