@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import festina as fs
-from festina.experiments.race.context import _gates, shifted
-from festina.networks.rectified import Rectified
+from festina.experiments.race.context import shifted
 from festina.worlds.decision import decision
 from shared import quick
 
@@ -27,22 +26,10 @@ def test_quick_claims_hold(result):
     assert set(outcomes.values()) == {"reproduced"}, result
 
 
-def test_gates_of_units_made_by_hand():
-    """A unit for motion, one for motion in one context only, and one that is on for all but one example."""
-    incoming = np.array([[1.0, 0, 0, 0], [1.0, 0, 0, -2.0], [1.0, 1.0, 3.0, 0]])
-    network = Rectified((incoming, np.array([[2.0, 1.0, 0.0]])))
-    seen = _gates(network, decision().inputs)
-    strength = np.linalg.norm(incoming, axis=1) * [2.0, 1.0, 0.0]
-    np.testing.assert_allclose(seen["contextual"], strength[1] / strength.sum())
-    np.testing.assert_allclose(seen["gates"][2, 2], strength[0] / strength.sum())
-    np.testing.assert_allclose(seen["gates"][2, 0], strength[1] / strength.sum())
-    np.testing.assert_allclose(seen["gates"].sum(), 1.0)
-
-
 @pytest.mark.full
 def test_learning_is_what_makes_gates_contextual(result):
     """The claim is about the gain: more than half of an untrained network's strength is in such units already."""
-    shares = result["contextual"].sel(cue=1.0)
+    shares = result.panel("rectified")["contextual"].sel(cue=1.0)
     gain = float((shares.isel(time=-1) - shares.isel(time=0)).mean())
     measured = next(verdict for verdict in result.verdicts if verdict.claim == "contextual").measured
     assert measured == pytest.approx(gain) and gain < float(shares.isel(time=-1).mean()) - 0.3
@@ -71,7 +58,7 @@ def test_gates_for_one_context_are_none_that_a_unit_can_keep(cue):
 
 @pytest.mark.full
 def test_without_a_cue_gates_cannot_depend_on_context(result):
-    blind = result.data.sel(cue=0.0)
+    blind = result.panel("rectified").sel(cue=0.0)
     assert float(blind["contextual"].max()) == 0.0
     off_diagonal = blind["gates"].values - np.einsum("...mm->...m", blind["gates"].values)[..., None] * np.eye(5)
     assert np.abs(off_diagonal).max() == 0.0
@@ -81,11 +68,26 @@ def test_without_a_cue_gates_cannot_depend_on_context(result):
 def test_a_shift_in_time_is_found(result):
     """The gated curve, moved, is found where it was moved to."""
     time = result["time"].values
-    moved = np.interp(time - 3.0, time, result["race_loss"].isel(run=0).values)
+    moved = np.interp(time - 3.0, time, result.panel("gated")["loss"].sel(gating="race").isel(run=0).values)
     changed = result.data.copy(deep=True)
-    changed["rectified_loss"].loc[{"cue": 1.0, "run": changed["run"][0]}] = moved
+    cued = next(number for number, arm in enumerate(result.arms) if arm.labels.get("cue") == 1.0)
+    changed["loss"][{"run": 0, "arm": cued}] = moved
     shift, gap = shifted(fs.Result(result.experiment, result.config, changed), 0)
     assert abs(shift - 3.0) < 0.08 and gap < 0.01
+
+
+@pytest.mark.full
+def test_every_pathway_of_the_race_follows_the_reduction(result):
+    gated = result.part("gated")
+    for name in ("loss", "strength"):
+        assert abs(gated[name] - gated.solved[name]).sel(gating="race").max() < 1e-8
+
+
+@pytest.mark.full
+def test_large_pathways_do_not_race(result):
+    claim = next(claim for claim in result.experiment.claims if claim.id == "linear-first")
+    large = replace(result, config=result.config.model_copy(update={"advantage": 100.0}))
+    assert claim.judge(large, "quick").note.startswith("needs --initial 0.01 or smaller")
 
 
 @pytest.mark.full

@@ -1,19 +1,13 @@
-"""race/routing: its claims, and its networks as gated ones."""
+"""race/routing: its claims, and what cannot be judged."""
 
+import re
 import warnings
 from dataclasses import replace
 
-import jax
-import numpy as np
 import pytest
 
 import festina as fs
-from festina.claims import NotApplicable, Undecided
 from festina.errors import ArgumentError
-from festina.experiments.race._routing_measures import race_errors, small_start_shares, speed_ups
-from festina.experiments.race._routing_networks import decoupled, private, racing_maps, start_of
-from festina.networks import Gated, Graph
-from festina.worlds.routing import Routing
 from shared import quick
 
 pytestmark = pytest.mark.full
@@ -28,50 +22,40 @@ def test_quick_claims_hold(result):
     assert all(verdict.outcome == "reproduced" for verdict in result.verdicts), result
 
 
-def test_starts_have_the_product_and_the_balance_of_their_names():
-    np.testing.assert_allclose(start_of("equal", 0.3, 4), [0.3 ** (1 / 3)] * 3)
-    np.testing.assert_allclose(start_of("balanced", 0.3, 4), np.array([1.0, 2.0, 1.0]) * 0.15 ** (1 / 3))
+def test_the_race_follows_its_reduction(result):
+    """Shared and private pathways over time, for every K and start; at the end, the law of what is conserved."""
+    race = result.part("race")
+    assert race.errors("shared", "private", "loss").max() < 1e-8
+    conserved = race["shared"] ** (-1 / 3) - race["trained"] * 4 ** (1 / 3) * race["private"] ** (-1 / 3)
+    drift = abs(conserved / conserved.isel(time=0) - 1.0)
+    assert drift.max() < 1e-8 and race["private"].isel(time=-1).min() > 0
 
 
-def test_the_racing_network_is_a_gated_one():
-    """A shared and four private pathways as one graph have the same loss and the same gradient."""
-    world, pairs = Routing.of(2, 1), [(o, i) for o in (1, 2) for i in (1, 2)]
-    shared, own = decoupled(start_of("balanced", 0.3, 2), 2), private(0.1, 2)
-    routes = ["x1, x2 -> a -> b -> y1, y2", *(f"x{i} -> a{o}{i} -> b{o}{i} -> y{o}" for o, i in pairs)]
-    widths = {"x1": 4, "x2": 4, "y1": 7, "y2": 7, "a": 4, "b": 4}
-    widths |= {f"{layer}{o}{i}": 4 for layer in "ab" for o, i in pairs}
-    weights = {"a->b": shared[1]}
-    weights |= {f"x{n}->a": shared[0][n - 1] for n in (1, 2)} | {f"b->y{n}": shared[2][n - 1] for n in (1, 2)}
-    for o, i in pairs:
-        names = (f"x{i}->a{o}{i}", f"a{o}{i}->b{o}{i}", f"b{o}{i}->y{o}")
-        weights |= {name: part[o - 1, i - 1] for name, part in zip(names, own, strict=True)}
-    network = Gated.of(Graph.of(*routes, widths=widths), weights)
-    loss, gradient = jax.jit(jax.value_and_grad(world.gated.samples.loss))(network)
-    value, direct = jax.jit(jax.value_and_grad(lambda weights: world.loss(racing_maps(weights))))((shared, own))
-    np.testing.assert_allclose(loss, value, rtol=1e-12)
-    slope = gradient.weights
-    np.testing.assert_allclose(slope["a->b"], direct[0][1], atol=1e-11)
-    np.testing.assert_allclose(slope["a21->b21"], direct[1][1][1, 0], atol=1e-11)
+def notes(result):
+    return {claim.id: claim.judge(result, "quick") for claim in result.experiment.claims}
 
 
 def test_what_cannot_be_judged_is_said(result):
     part = {"time": slice(0, 105)}
     short = replace(result, data=result.data.isel(part), theory=result.theory.isel(part))
-    with pytest.raises(Undecided, match=r"has not learned half of every mode at the end; needs --until (1?[0-9])$"):
-        speed_ups(short)
-    for quantity in (race_errors, small_start_shares):
-        with pytest.raises(Undecided, match=r"is not over at the end; needs --until ([0-9]+)$"):
-            quantity(short)
+    said = notes(short)
+    assert re.search(r"has not learned half of every mode at the end; needs --until (1?[0-9])$", said["speed-up"].note)
+    for claim in ("race-law", "race-won"):
+        assert re.search(r"is not over at the end; needs --until ([0-9]+)$", said[claim].note)
     assert len(short.figure().axes) == 6
-    with pytest.raises(Undecided, match=r"too few for half-times; needs --records 100$"):
-        speed_ups(replace(result, data=result.data.isel(time=slice(0, None, 2))))
-    alone = replace(result, config=result.config.model_copy(update={"race_domains": 1}))
-    with pytest.raises(NotApplicable, match="with one, nothing is shared"):
-        small_start_shares(alone)
+    few = notes(replace(result, data=result.data.isel(time=slice(0, None, 2))))["speed-up"]
+    assert few.note.endswith("too few for half-times; needs --records 100")
+    alone = notes(replace(result, config=result.config.model_copy(update={"race_domains": 1})))["race-won"]
+    assert alone.outcome == "not applicable" and alone.note.endswith("with one, nothing is shared")
+
+
+def test_what_does_not_go_together_is_refused():
     with pytest.raises(ArgumentError, match="`domains` must hold every value once"):
         fs.run("race/routing", domains=(2, 2))
-    with pytest.raises(ArgumentError, match="`race_domains` must not be smaller than all numbers of trained outputs"):
+    with pytest.raises(ArgumentError, match="`trained`, `race_initial` must go together in one arm at least"):
         fs.run("race/routing", trained=3, race_domains=2)
+    with pytest.raises(ArgumentError, match="`initial` must be less than half of `single`"):
+        fs.run("race/routing", single=0.8)
 
 
 def test_the_figure_draws_without_a_warning(result):

@@ -119,6 +119,27 @@ def test_the_race_ends_where_an_integration_ends(shared, private, trained):
     np.testing.assert_allclose(outcome, [end[0] ** 2 * end[1], end[2] ** 3], atol=1e-7)
 
 
+def test_the_race_of_the_reduction_is_an_integration_and_ends_by_the_law():
+    """Layers of both kinds of pathway one by one; from a balanced start the end is that of the conserved quantity."""
+    time, initial, domains, trained = np.linspace(0, 60, 30), 0.1, 4, 2
+    start = theory.balanced_start(initial, domains)
+
+    def rate(_, b):
+        error = (3.0 - b[0] * b[1] * b[2] - b[3] * b[4] * b[5]) / 16
+        shared = trained * np.array([b[1] * b[2], domains * b[0] * b[2], b[0] * b[1]])
+        return error * np.concatenate([shared, [b[4] * b[5], b[3] * b[5], b[3] * b[4]]])
+
+    begin = [*start, *[initial ** (1 / 3)] * 3]
+    layers = solve_ivp(rate, (0, 60), begin, "DOP853", time, rtol=1e-12, atol=1e-13).y
+    found = theory.reduction(3.0, start, domains, trained, private=initial)(time)
+    np.testing.assert_allclose(found["strength"][:, 0], layers[:3].prod(axis=0), atol=1e-9)
+    np.testing.assert_allclose(found["private"][:, 0], layers[3:].prod(axis=0), atol=1e-9)
+    error = 3.0 - layers[:3].prod(axis=0) - layers[3:].prod(axis=0)
+    np.testing.assert_allclose(found["loss"], 0.5 * 8 / 16 * error**2, atol=1e-9)
+    last = theory.reduction(3.0, start, domains, trained, private=initial)(1e3)["strength"][0] / 3.0
+    np.testing.assert_allclose(last, theory.race_share(3.0, initial, trained, domains=domains), atol=1e-9)
+
+
 def test_what_is_refused():
     with pytest.raises(ArgumentError, match="`initial` must be positive"):
         theory.time_to_reach(0.5, 1.0, (0.1, 0.0, 0.1), 2, 1)

@@ -6,11 +6,19 @@ import pytest
 
 from festina.errors import ArgumentError
 from festina.networks import Gated, Graph
-from festina.worlds.routing import ALL_PAIRS, TRAINED_PAIRS, Routing, trained_pairs
+from festina.worlds.routing import ALL_PAIRS, TRAINED_PAIRS, Routing, hierarchy, hierarchy_modes, trained_pairs
 
 
 def test_the_hierarchy_has_the_published_strengths():
     np.testing.assert_allclose(Routing.of(2, 1).strengths, [13.601, 6.403, 3.0, 3.0], atol=5e-4)
+
+
+@pytest.mark.parametrize("sizes", [(6.0, 4.0, 3.0), (0.0, 2.0, 0.5), (1.0, 0.0, 2.0)])
+def test_the_modes_of_a_hierarchy_are_those_of_a_singular_value_decomposition(sizes):
+    modes, answers = hierarchy_modes(*sizes), hierarchy(*sizes)
+    np.testing.assert_allclose(modes.strengths, np.linalg.svd(answers, compute_uv=False), rtol=1e-12)
+    np.testing.assert_allclose(modes.left * modes.strengths @ modes.right.T, answers, atol=1e-12)
+    np.testing.assert_allclose(modes.left.T @ modes.left, np.eye(4), atol=1e-12)
 
 
 def test_trained_pairs_lie_around_the_diagonal():

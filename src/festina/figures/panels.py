@@ -33,6 +33,7 @@ FEW = 12  # cells along an axis of a map up to which each gets its label, and it
 DARK = 0.64  # of the range of a map, below which its colours are
 
 Look = Mapping[str, Any]
+Quantity = Callable[["xr.Dataset"], "xr.DataArray"]
 
 
 class Page:
@@ -159,7 +160,7 @@ def shades(low: float, high: float, *, log: bool = False, cmap: str = "viridis")
 def curves(
     axis: Axes,
     result: Result,
-    name: str,
+    name: str | Quantity,
     *,
     by: str | None = None,
     looks: Mapping[Any, Look] | None = None,
@@ -174,7 +175,7 @@ def curves(
     Args:
         axis: to draw on.
         result: of an experiment.
-        name: of the variable.
+        name: of the variable; or a quantity that is a function of the variables, of simulation and theory alike.
         by: the dimension of which each entry has a curve of its own.
         looks: how each entry looks; a colour and a line each, unless given.
         label: how each entry is called in the legend.
@@ -183,9 +184,10 @@ def curves(
         log: whether time is on a logarithmic axis, from its second recording on.
         **at: entries of other dimensions.
     """
-    data = result[name].sel(at)
-    known = result.theory is not None and name in result.theory
-    theory = result.theory[name].sel(at) if result.theory is not None and known else None
+    whole = result[name] if isinstance(name, str) else name(result.data)
+    data, theory = whole.sel(at), None
+    if result.theory is not None and (not isinstance(name, str) or name in result.theory):
+        theory = (result.theory[name] if isinstance(name, str) else name(result.theory)).sel(at)
     entries = [None] if by is None else list(data[by].values)
     looks = looks or looks_of(entries)
     for entry in entries:
@@ -194,6 +196,7 @@ def curves(
         _curve(axis, data.sel(own), None if theory is None else theory.sel(own), looks[entry], text, run, every, log)
     axis.set_xlabel(f"time t / {result.data['time'].attrs.get('units', 'τ')}")
     axis.set_ylabel(str(result[name].attrs.get("long_name", name.replace("_", " "))))
+    axis.set_ylabel(str(whole.attrs.get("long_name", name if isinstance(name, str) else "")))
     if log:
         axis.set_xscale("log")
 
@@ -242,10 +245,11 @@ def all_runs(axis: Axes, values: xr.DataArray, x: str, label: str = "", **look: 
         line.set_label(label)
 
 
-def map_of(axis: Axes, values: xr.DataArray, x: str, y: str, *, numbers: bool = False, **look: Any) -> AxesImage:
+def map_of(axis: Axes, values: xr.DataArray, x: str, y: str, *, numbers: bool | str = False, **look: Any) -> AxesImage:
     """A number over two dimensions as a map of equal cells, with their values along both axes (five, if they are many).
 
-    With ``numbers`` every cell has its own written in it, unless there are too many.
+    With ``numbers`` every cell has its own written in it, with two digits or in a format of one's own, unless there are
+    too many.
     """
     table = values.transpose(y, x).values
     image = axis.imshow(table, origin="lower", aspect="auto", **look)
@@ -257,7 +261,8 @@ def map_of(axis: Axes, values: xr.DataArray, x: str, y: str, *, numbers: bool = 
         light = np.asarray(image.norm(table)) >= DARK
         for (row, column), value in np.ndenumerate(table):
             color = "black" if light[row, column] else "white"
-            text = f"{value:.2f}".removeprefix("0")
+            text = numbers.format(value) if isinstance(numbers, str) else f"{value:.2f}".removeprefix("0")
+            text = "" if np.isnan(value) else text
             axis.text(column, row, text, ha="center", va="center", fontsize=7, color=color)
     axis.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "))
     axis.spines[:].set_visible(False)

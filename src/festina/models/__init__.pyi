@@ -2,13 +2,16 @@ from .bottleneck import Bottleneck as Bottleneck
 from .chain import Chain as Chain
 from .composition import Composition as Composition
 from .connected_abstraction import ConnectedAbstraction as ConnectedAbstraction
+from .decision import Decision as Decision
 from .gated_contexts import GatedContexts as GatedContexts
+from .gated_decision import GatedDecision as GatedDecision
 from .gated_margin import GatedMargin as GatedMargin
 from .margin import Margin as Margin
 from .rectified_contexts import RectifiedContexts as RectifiedContexts
 from .reduced_abstraction import ReducedAbstraction as ReducedAbstraction
 from .redundant_paths import RedundantPaths as RedundantPaths
 from .reversal import Reversal as Reversal
+from .routing import Routing as Routing
 from .semantic import Semantic as Semantic
 from .similar_tasks import SimilarTasks as SimilarTasks
 from .single_output import SingleOutput as SingleOutput

@@ -22,8 +22,11 @@ from festina.worlds.classes import Classes
 from festina.worlds.contexts import ContextWorld
 from festina.worlds.data import Samples
 from festina.worlds.gated import GatedSamples
+from festina.worlds.routing import Modes
+from festina.worlds.routing import Routing as RoutingWorld
 from festina.worlds.statistics import Statistics
 from festina.worlds.tasks import Tasks
+from festina.worlds.world import Dataset
 
 Array = Any
 """An array of JAX while a run is simulated, of NumPy while it is solved; with a shape, as in `Float[Array, "i o"]`."""
@@ -39,6 +42,7 @@ __all__ = [
     "Classes",
     "ContextWorld",
     "Curves",
+    "Dataset",
     "DeepLinear",
     "Float",
     "FullyConnected",
@@ -49,6 +53,7 @@ __all__ = [
     "JointDescent",
     "Key",
     "MeanField",
+    "Modes",
     "NeuronGated",
     "Observed",
     "PathGated",
@@ -56,6 +61,7 @@ __all__ = [
     "Predictor",
     "Process",
     "Rectified",
+    "RoutingWorld",
     "Samples",
     "Solution",
     "State",

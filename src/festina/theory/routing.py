@@ -7,6 +7,8 @@ domains, each mode of strength s follows, with E = s − b1 b2 b3,
     τḃ1 = wK b2 b3 E,    τḃ2 = wKM b1 b3 E,    τḃ3 = wK b1 b2 E,
 
 so that b2² − M b1² and b3² − b1² are conserved. The shared matrix hears all KM trained pairs, each other matrix only K.
+Beside it there may be a private pathway for every trained pair, of three equal layers c with product v = c³; both see
+what the other leaves, E = s − b1 b2 b3 − v, and τċ = w c² E.
 
 Source: Saxe, Sodhani & Lewallen 2022; the general quadrature and the outcome of the race are derived here.
 """
@@ -32,12 +34,14 @@ class Reduction(eqx.Module):
     """A solution made by :func:`reduction`: call it with times."""
 
     strengths: Float[np.ndarray, " modes"]
-    start: Float[np.ndarray, "layers modes"]
-    rates: Float[np.ndarray, " layers"]
+    start: Float[np.ndarray, "4 modes"]
+    rates: Float[np.ndarray, " 4"]
     loss_weight: float
 
     def __call__(self, time: Any) -> dict[str, Float[np.ndarray, "..."]]:
-        """`layers` b1, b2, b3, their product `strength`, and `loss`, each with the shape of ``time`` before its own."""
+        """`layers` b1, b2, b3, their product `strength`, v as `private`, and `loss`, each with the shape of ``time``
+        before its own.
+        """
         times = np.asarray(time, float)
         flat, back = np.unique(times, return_inverse=True)
         require(bool(np.all((flat >= 0) & np.isfinite(flat))), "time", "be finite and not negative", time)
@@ -45,19 +49,20 @@ class Reduction(eqx.Module):
         solved = solve_ivp(self._rate, (0.0, until), self.start.ravel(), "LSODA", flat, rtol=1e-13, atol=1e-15)
         require(solved.success, "time", "be one that the integration reaches", time)
         layers = solved.y.T[back.reshape(times.shape)].reshape(*times.shape, *self.start.shape)
-        strength = layers.prod(axis=-2)
-        loss = 0.5 * self.loss_weight * np.sum((self.strengths - strength) ** 2, axis=-1)
-        return {"layers": layers, "strength": strength, "loss": loss}
+        shared, private = layers[..., :3, :], layers[..., 3, :] ** 3
+        strength = shared.prod(axis=-2)
+        loss = 0.5 * self.loss_weight * np.sum((self.strengths - strength - private) ** 2, axis=-1)
+        return {"layers": shared, "strength": strength, "private": private, "loss": loss}
 
     def _rate(self, time: float, state: Float[np.ndarray, " numbers"]) -> Float[np.ndarray, " numbers"]:
-        first, second, third = state.reshape(self.start.shape)
-        error = self.strengths - first * second * third
-        others = np.stack([second * third, first * third, first * second])
+        first, second, third, private = state.reshape(self.start.shape)
+        error = self.strengths - first * second * third - private**3
+        others = np.stack([second * third, first * third, first * second, private**2])
         return (self.rates[:, None] * others * error).ravel()
 
 
 def reduction(
-    strengths: Any, initial: Starts, domains: int, trained: int, *, pair_weight: float | None = None
+    strengths: Any, initial: Starts, domains: int, trained: int, *, pair_weight: float | None = None, private: Any = 0.0
 ) -> Reduction:
     """The three numbers of each mode from any start, integrated to twelve digits.
 
@@ -67,6 +72,7 @@ def reduction(
         domains: M.
         trained: K.
         pair_weight: w of one trained pair in the loss; M⁻² unless given.
+        private: v at t = 0, if every trained pair has a pathway of its own as well.
     """
     weight = _pair_weight(domains, trained, pair_weight)
     modes = np.atleast_1d(np.asarray(strengths, float))
@@ -76,9 +82,9 @@ def reduction(
     layers = [np.asarray(layer, float) for layer in initial]
     fits = len(layers) == 3 and all(layer.shape in ((), (1,), modes.shape) for layer in layers)
     require(fits, "initial", f"be three layers, each one number or one for each of {modes.size} modes", initial)
-    start = np.stack([np.broadcast_to(layer, modes.shape) for layer in layers])
-    require(bool(np.all(np.isfinite(start))), "initial", "be finite", initial)
-    rates = weight * trained * np.array([1.0, domains, 1.0])
+    start = np.stack([np.broadcast_to(layer, modes.shape) for layer in (*layers, np.cbrt(private))])
+    require(bool(np.all(np.isfinite(start))), "initial", "be finite, as `private`", initial)
+    rates = weight * np.array([trained, trained * domains, trained, 1.0])
     return Reduction(modes, start, rates, weight * trained * domains)
 
 
@@ -212,6 +218,15 @@ def race_outcome(strength: float, shared: float, private: float, domains: int, t
 
     final = _root(excess, shared, strength - private)
     return final, strength - final
+
+
+def race_share(strength: Any, initial: Any, trained: Any, *, domains: int) -> Float[Any, "..."]:
+    """The share of s that a shared pathway ends with (`race_outcome`) if both kinds start from the same product."""
+
+    def share(strength: float, initial: float, trained: int) -> float:
+        return race_outcome(strength, initial, initial, domains, trained)[0] / strength
+
+    return np.vectorize(share, otypes=[float])(strength, initial, trained)
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -10,7 +10,7 @@ Source: Saxe, Sodhani & Lewallen 2022, "The neural race reduction"; Saxe's lectu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -24,8 +24,46 @@ from festina.worlds.world import as_array, check_finite
 if TYPE_CHECKING:
     from festina.worlds.gated import GatedDataset
 
-HIERARCHY = np.array([[6.0] * 4, [4.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 4.0], *(3.0 * np.eye(4))])
-"""Seven features of four items: one of all, two of half of them each, four of single items; s = 13.601, 6.403, 3, 3."""
+ALL, HALVES, SINGLES = np.array([[1.0] * 4]), np.array([[1.0, 1, 0, 0], [0, 0, 1, 1]]), np.eye(4)
+
+
+def hierarchy(common: Any = 6.0, group: Any = 4.0, single: Any = 3.0) -> Float[Any, "7 4"]:
+    """Seven features of four items: one of all, two of half of them each, four of single items.
+
+    Args:
+        common: size of the feature that all items have.
+        group: of those that half of them have.
+        single: of those that single items have.
+    """
+    stack = jnp if is_traced((common, group, single)) else np
+    return stack.concatenate([common * ALL, group * HALVES, single * SINGLES])
+
+
+HIERARCHY = hierarchy()
+"""The hierarchy with the usual sizes; s = 13.601, 6.403, 3, 3."""
+
+_MODES_OF_ITEMS = np.linalg.svd(HIERARCHY, full_matrices=False)[2].T
+
+
+class Modes(NamedTuple):
+    """Y = U diag(s) Vᵀ, strongest mode first."""
+
+    left: Float[Any, "features modes"]
+    strengths: Float[Any, " modes"]
+    right: Float[np.ndarray, "items modes"]
+
+
+def hierarchy_modes(common: Any = 6.0, group: Any = 4.0, single: Any = 3.0) -> Modes:
+    """The modes of a `hierarchy`, which may be traced: V is that of all sizes, for the items' features are nested.
+
+    s² = 4 common² + 2 group² + single² for what all items share, 2 group² + single² for what tells the halves apart,
+    and single² twice for what tells the items of a half apart.
+    """
+    stack = jnp if is_traced((common, group, single)) else np
+    weak = single**2
+    middle = 2.0 * group**2 + weak
+    strengths = stack.sqrt(stack.stack([4.0 * common**2 + middle, middle, weak, weak]))
+    return Modes(hierarchy(common, group, single) @ _MODES_OF_ITEMS / strengths[None], strengths, _MODES_OF_ITEMS)
 
 
 @dataclass(frozen=True)

@@ -94,14 +94,16 @@ def longer(result: Result, curve: Curve | None, settled: Any) -> str:
 
 def theory_of(result: Result, name: str, run: int = 0, panel: str | None = None, **where: Any) -> Curve | None:
     """The experiment's own theory of a variable in one of the runs, at any times; None if there is none."""
-    if result.theory is None or name not in result.theory:
+    known = result.theory if panel is None or result.theory is None else result.panel(panel, result.theory)
+    if known is None or name not in known or not bool(known[name].sel(where).notnull().any()):
         return None
     kind, seed = type(result.experiment), int(result.data["seed"].values[run])
+    own = [dim for dim in kind.variables[name].dims if dim in known[name].sel(where).dims]  # after those of a panel
 
     def curve(times: np.ndarray) -> np.ndarray:
         predicted = _predicted(kind, result.config, seed, tuple(np.asarray(times, float).tolist()))
         predicted = predicted if panel is None else result.panel(panel, predicted)
-        return predicted[name].isel(run=0).sel(where).transpose("time", ...).values
+        return predicted[name].isel(run=0).sel(where).transpose("time", ..., *own).values
 
     return curve
 
