@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from festina.models.bottleneck import Bottleneck
     from festina.models.chain import Chain
+    from festina.models.deep_bayesian import DeepBayesian
     from festina.models.gated_contexts import GatedContexts
     from festina.models.gated_margin import GatedMargin
     from festina.models.margin import Margin
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from festina.models.similar_tasks import SimilarTasks
     from festina.models.single_output import SingleOutput
     from festina.models.task_abstraction import TaskAbstraction
+    from festina.models.temperature_ladder import TemperatureLadder
     from festina.models.two_layer import TwoLayer
     from festina.models.views import Views
     from festina.models.wide_bayesian import WideBayesian
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 MODELS = {
     "Bottleneck": "festina.models.bottleneck",
     "Chain": "festina.models.chain",
+    "DeepBayesian": "festina.models.deep_bayesian",
     "GatedContexts": "festina.models.gated_contexts",
     "GatedMargin": "festina.models.gated_margin",
     "Margin": "festina.models.margin",
@@ -36,6 +39,7 @@ MODELS = {
     "SimilarTasks": "festina.models.similar_tasks",
     "SingleOutput": "festina.models.single_output",
     "TaskAbstraction": "festina.models.task_abstraction",
+    "TemperatureLadder": "festina.models.temperature_ladder",
     "TwoLayer": "festina.models.two_layer",
     "Views": "festina.models.views",
     "WideBayesian": "festina.models.wide_bayesian",
@@ -47,6 +51,7 @@ __getattr__ = attributes("festina.models", MODELS)
 __all__ = [
     "Bottleneck",
     "Chain",
+    "DeepBayesian",
     "GatedContexts",
     "GatedMargin",
     "Margin",
@@ -57,6 +62,7 @@ __all__ = [
     "SimilarTasks",
     "SingleOutput",
     "TaskAbstraction",
+    "TemperatureLadder",
     "TwoLayer",
     "Views",
     "WideBayesian",
