@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -111,7 +111,8 @@ def _as_tuple(cls: type[BaseModel], name: str, value: Any) -> Any:
         return value
     if not isinstance(value, str):
         return value if isinstance(value, list | tuple) else (value,)
-    holds_tuples = get_origin(get_args(field.annotation)[0]) is tuple
+    inner = get_args(field.annotation)[0]
+    holds_tuples = get_origin(get_args(inner)[0] if get_origin(inner) is Annotated else inner) is tuple
     return tuple(map(_parts, _parts(value, ";"))) if holds_tuples else _parts(value)
 
 

@@ -1,4 +1,4 @@
-"""coding/outliers: its claims, and how outliers are counted."""
+"""coding/outliers: its claims, its arms, and how outliers are counted."""
 
 import warnings
 from dataclasses import replace
@@ -6,26 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import festina as fs
 from festina.claims import NotApplicable, Undecided
 from festina.errors import ArgumentError
-from festina.experiments.coding._outliers_measures import (
-    ANNEALED,
-    QUENCHED,
-    arms,
-    by_code,
-    codes,
-    condensed,
-    effective_by_code,
-    in_common,
-    late,
-    number,
-    serving,
-)
+from festina.experiments.coding import outliers
+from festina.experiments.coding._codes import served_by
 from festina.experiments.coding.outliers import Outliers
 from shared import quick
-
-pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +19,27 @@ def result():
     return quick("coding/outliers")
 
 
+def test_there_are_arms_for_widths_tasks_and_common_starts():
+    arms = Outliers().arms_at(Outliers().configure("full"))
+    assert [arm.model.width for arm in arms] == [75, 150, 150, 150, 150, 300, 150, 150]
+    assert [arm.model.origin for arm in arms] == ["prior"] * 6 + ["common"] * 2
+    assert [arm.model.hottest for arm in arms[-2:]] == [1.0, 0.1]
+    assert {arm.model.counts for arm in arms if arm.model.width != 150} == {(20, 10, 10)}
+
+
+def test_tasks_are_given_as_text_with_semicolons():
+    config = Outliers().configure("full", counts="20,10,10;12,12", width="40,60")
+    assert config.counts == ((20, 10, 10), (12, 12)) and outliers.middle(config) == 60
+    assert len(Outliers().arms_at(config)) == 5
+
+
+def test_settings_are_checked():
+    for name, value in (("width", (5, 100)), ("records", 7), ("counts", ((5, 5, 5, 5),))):
+        with pytest.raises(ArgumentError, match=name):
+            Outliers().configure("full", **{name: value})
+
+
+@pytest.mark.full
 def test_quick_claims_hold_where_they_are_meant_to(result):
     verdicts = {verdict.claim: verdict for verdict in result.verdicts}
     for claim in ("directions", "sum", "one-each", "fewer", "identity-kept"):
@@ -41,59 +48,64 @@ def test_quick_claims_hold_where_they_are_meant_to(result):
         assert verdicts[claim].outcome == "needs the full budget"
 
 
-def test_there_are_arms_for_widths_tasks_and_common_starts():
-    config = Outliers().configure("full")
-    listed = arms(config)
-    assert [arm.width for arm in listed] == [75, 150, 300, 150, 150, 150, 150, 150]
-    assert [arm.name for arm in listed if arm.common] == [ANNEALED, QUENCHED]
+@pytest.mark.full
+def test_claims_of_the_full_budget_are_measured_without_an_exception(result):
+    found = {claim.id: claim.judge(result, "full") for claim in result.experiment.claims}
+    assert not [verdict for verdict in found.values() if verdict.outcome in ("broken", "undecided", "not applicable")]
+    assert found["kernel"].holds
 
 
+@pytest.mark.full
 def test_runs_share_a_start_where_they_should(result):
-    start = result["size"].isel(time=0).transpose("arm", "run", "neuron").values
-    same = [bool(np.array_equal(one[0], one[1])) for one in start]
-    assert same == [arm.common for arm in arms(result.config)]
+    start = result["readout"].isel(time=0).transpose("arm", "run", ...).values
+    same = [bool(np.array_equal(one[0], one[1], equal_nan=True)) for one in start]
+    assert same == [False, False, False, True, True]
+    assert np.array_equal(start[3], start[4])
 
 
-def test_outliers_are_counted_once_and_only_among_existing_neurons(result):
-    last = late(result)
-    served = serving(last, result.config)
-    np.testing.assert_array_equal(served.any(axis=-1), served.sum(axis=-1) == 1)
-    assert not served[:, :, 0, result.config.widths[0] :].any()
-    np.testing.assert_allclose(served.sum(axis=(3, 4)).mean(axis=1) / codes(result.config)[None], by_code(result))
-    assert number(result)[:, 0].max() == 0 and codes(result.config).tolist() == [3, 3, 2, 3, 3]
+@pytest.mark.full
+def test_outliers_are_counted_once_and_only_among_existing_neurons_and_classes(result):
+    last = outliers.late(result)
+    standing_out = outliers.standing_out(result, last)
+    served = served_by(standing_out, last)
+    np.testing.assert_array_equal(served.sum("class"), standing_out)
+    assert not served.isel(arm=0, neuron=slice(result.config.width[0], None)).any()
+    assert not served.isel({"arm": 2, "class": 2}).any()
+    codes = outliers.codes(result)
+    np.testing.assert_allclose(served.sum(("neuron", "class")).mean("time") / codes, outliers.by_code(result))
+    first = outliers.standing_out(result, result.data.isel(time=0))
+    assert not first.any() and codes.values.tolist() == [3, 3, 2, 3, 3]
 
 
+@pytest.mark.full
 def test_effective_numbers_lie_between_one_and_the_count(result):
-    effective = effective_by_code(result)
-    assert effective.min() >= 1.0 and np.all(effective <= by_code(result) + 1e-9)
+    effective = outliers.effective_by_code(result)
+    assert effective.min() >= 1.0 and np.all(effective <= outliers.by_code(result) + 1e-9)
 
 
+@pytest.mark.full
 def test_common_outliers_of_a_made_up_pair(result):
     """Two of three and of two outliers are the same neurons: 2 · 2/5."""
     data = result.data.copy(deep=True)
-    sizes = data["size"].transpose("run", "time", "arm", "neuron").values.copy()
-    sizes[:] = 0.0
-    sizes[0, -1, -1, [3, 5, 8]] = sizes[1, -1, -1, [5, 8]] = 1.0
-    data["size"] = (("run", "time", "arm", "neuron"), sizes)
-    made_up = fs.experiment.Result(result.experiment, result.config, data)
-    np.testing.assert_allclose(in_common(made_up, QUENCHED), [0.8])
+    readout = data["readout"].transpose("run", "time", "arm", "neuron", "output")
+    made_up = np.zeros(readout.shape)
+    made_up[0, -1, -1, [3, 5, 8], 0] = made_up[1, -1, -1, [5, 8], 0] = 10.0
+    data["readout"] = readout.copy(data=made_up)
+    np.testing.assert_allclose(outliers.in_common(replace(result, data=data), cooling_down="quenched"), [0.8])
+    np.testing.assert_allclose(outliers.in_common(replace(result, data=data), cooling_down="annealed"), [0.0])
 
 
+@pytest.mark.full
 def test_what_cannot_be_told_is_not_judged(result):
     with pytest.raises(Undecided, match="needs --seeds 2"):
-        in_common(replace(result, data=result.data.isel(run=[0])), ANNEALED)
-    assert condensed(result) is result
-    warm = result.config.model_copy(update={"temperature": 0.5, "tasks": ((2, 2),)})
+        outliers.in_common(replace(result, data=result.data.isel(run=[0])), cooling_down="annealed")
+    assert outliers.condensed(result) is result
+    warm = result.experiment.configure("quick", temperature=0.5, counts=((2, 2),))
     with pytest.raises(NotApplicable, match="needs a lower --temperature: in theory there are no outliers with 2/2"):
-        condensed(replace(result, config=warm))
+        outliers.condensed(replace(result, config=warm))
 
 
-def test_settings_are_checked():
-    for name, value in (("widths", (200, 100)), ("hold", 605), ("tasks", ((5, 5, 5, 5),))):
-        with pytest.raises(ArgumentError, match=name):
-            Outliers().configure("full", **{name: value})
-
-
+@pytest.mark.full
 def test_the_figure_draws_without_a_warning(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

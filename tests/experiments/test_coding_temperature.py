@@ -1,4 +1,4 @@
-"""coding/temperature: its claims, and the numbers they rest on against plain counting."""
+"""coding/temperature: its claims, and what they refuse to judge."""
 
 import warnings
 from dataclasses import replace
@@ -6,19 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import festina as fs
 from festina.claims import NotApplicable, Undecided
-from festina.errors import ArgumentError
-from festina.experiments.coding._sampled import class_variance, code_name, code_numbers
-from festina.experiments.coding._temperature_measures import (
-    RECORDS,
+from festina.experiments.coding._comparison import network_of
+from festina.experiments.coding.temperature import (
+    SIGMOIDAL,
     as_in_reference,
-    by_rung,
-    code_shares,
-    freezing_temperature,
-    kernel_differences,
-    persistence,
-    theory_onset,
+    between,
+    freezing_temperatures,
+    kernel_difference,
+    onset_difference,
 )
 from shared import quick
 
@@ -37,68 +33,66 @@ def test_quick_claims_hold(result):
     assert all(outcomes[claim] == "reproduced" for claim in judged), result
 
 
-def test_rungs_are_in_the_order_of_temperature_for_every_arm(result):
-    heats = by_rung(result["temperature"])
-    assert heats.shape[1:] == (3, len(result.config.ladder), RECORDS)
-    np.testing.assert_allclose(heats, np.asarray(result.config.ladder)[None, None, :, None] + np.zeros_like(heats))
+def test_claims_of_the_full_budget_are_measured_without_an_exception(result):
+    outcomes = {claim.id: claim.judge(result, "full") for claim in result.experiment.claims}
+    assert not [verdict for verdict in outcomes.values() if verdict.outcome == "broken"]
+    assert outcomes["tracking"].note == "needs temperatures between 0.12 and 0.18"
+    assert outcomes["sample-size"].holds and outcomes["freezing"].measured == pytest.approx(0.16, abs=0.03)
 
 
 def test_a_frozen_network_is_told_from_one_in_equilibrium(result):
     """At the lowest temperature cooled networks are far from the theory, those that start from it are not."""
-    cooled, heated = kernel_differences(result)[:, :2, -1].mean(axis=0)
+    cooled, heated = kernel_difference(result).sel(chain=SIGMOIDAL).isel(temperature=-1).mean("run")
     assert cooled > 2 * heated
-    held = result["persistence"].transpose("run", "sigmoidal_arm", "rung").values
-    assert held[..., -1].min() > 0.9 and np.abs(held[..., 0]).max() < 0.2
+    held = result["persistence"].sel(chain=SIGMOIDAL)
+    assert held.isel(temperature=-1).min() > 0.9 and abs(held.isel(temperature=0)).max() < 0.2
+
+
+def test_chains_start_from_the_prior_and_from_the_theory(result):
+    """A heated chain has all its codes from the start, a cooled one none; both have the same ladder."""
+    assert result["heat"].isel(run=0, time=1).values.tolist() == [1.0, 0.05, 1.0]
+    np.testing.assert_array_equal(result["persistence"]["temperature"], result.config.ladder)
+    first = abs(result["readout"].isel(time=0, run=0)).max(("neuron", "output"))
+    assert first.sel(chain="heated") > 2 * first.sel(chain="cooled")
 
 
 def test_temperatures_are_compared_only_where_they_were_found(result):
-    as_in_reference(result.config)
+    assert as_in_reference(result) is result
     for other in ({"counts": (20, 20)}, {"counts": (10, 10, 10)}, {"amplitude": 2.0}):
         with pytest.raises(NotApplicable, match="2:1:1"):
-            as_in_reference(result.config.model_copy(update=other))
-    assert theory_onset(result.config, 1) == pytest.approx(0.74, abs=0.01)
-    assert theory_onset(result.config, 3) == pytest.approx(0.61, abs=0.01)
+            as_in_reference(replace(result, config=result.config.model_copy(update=other)))
+    onsets = network_of(result, chain="rectified").onsets()
+    np.testing.assert_allclose([onsets[0], onsets[2]], [0.74, 0.61], atol=0.01)
     with pytest.raises(NotApplicable, match="4 outliers"):
-        theory_onset(result.config, 4)
+        onset_difference(result, 4)
+
+
+def test_the_onset_of_outliers_is_the_first_rung_on_which_they_serve_enough_classes(result):
+    """In one run at .6 and in the other at .4, which is .5 in the mean."""
+    data = result.data.copy(deep=True)
+    served = data["rung_served"].sel(chain="rectified").transpose("run", "temperature")
+    served[:] = [[0, 3, 3, 3, 3, 3], [0, 2.4, 3, 3, 3, 3]]
+    data["rung_served"].loc[{"chain": "rectified"}] = served.transpose(*data["rung_served"].sel(chain="cooled").dims)
+    made_up = replace(result, data=data)
+    assert onset_difference(made_up, 3) == pytest.approx(0.5 - network_of(result, chain="rectified").onsets()[2])
+    data["rung_served"][:] = 0.0
+    with pytest.raises(Undecided, match="too few stand out"):
+        onset_difference(replace(result, data=data), 3)
 
 
 def test_ladders_that_stop_too_early_decide_nothing(result):
-    course = result.data.copy(deep=True)
+    course = result["persistence"].sel(chain="cooled").copy(deep=True)
     for values, said in ((0.0, "goes below 0.05"), (1.0, "begins above 1,")):
-        course["persistence"][:] = values
+        course[:] = values
         with pytest.raises(Undecided, match=said):
-            freezing_temperature(replace(result, data=course))
+            freezing_temperatures(course)
+    course[:] = np.array([0, 0, 0.6, 0.2, 0.8, 1])
+    np.testing.assert_allclose(freezing_temperatures(course), np.sqrt(0.2 * 0.1))  # half-way between logarithms
+    assert between(course, 0.1, 0.4)["temperature"].values.tolist() == [0.4, 0.2, 0.1]
 
 
 def test_shares_of_codes_add_up(result):
-    np.testing.assert_allclose(code_shares(result).sum(axis=-1), 1.0)
-
-
-def test_persistence_is_one_for_constant_and_zero_for_fresh_codes():
-    random = np.random.default_rng(0)
-    fresh = random.integers(0, 8, (RECORDS, 20_000))
-    assert persistence(fresh) == pytest.approx(0.0, abs=0.02)
-    assert persistence(np.broadcast_to(fresh[0], fresh.shape)) == 1.0
-
-
-def test_class_variance_is_that_of_class_means():
-    """Of features that depend on the class alone, it is their variance over examples."""
-    features, counts = np.random.default_rng(1).normal(size=(3, 5)), (4, 2, 2)
-    examples = np.repeat(features, counts, axis=0)
-    expected = np.sum(examples.var(axis=0))
-    assert class_variance(features @ features.T, counts) == pytest.approx(expected)
-
-
-def test_codes_have_numbers_and_names():
-    assert code_numbers(np.array([[True, False, True], [False, False, False]])).tolist() == [5, 0]
-    assert [code_name(number, 3) for number in (5, 0, 6)] == ["AC", "none", "BC"]
-
-
-def test_ladders_must_fall():
-    with pytest.raises(ArgumentError, match="ladder"):
-        fs.run("coding/temperature", ladder=(0.1, 0.2))
-    with pytest.raises(ArgumentError, match="stay"):
-        fs.run("coding/temperature", stay=33)
+    np.testing.assert_allclose(result["code_shares"].sum("code"), 1.0)
 
 
 def test_the_figure_draws_without_a_warning(result):

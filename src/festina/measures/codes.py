@@ -49,6 +49,27 @@ def class_kernel_distance(
     return np.sqrt(np.sum(pairs * (ours - theirs) ** 2, axis=(-1, -2)) / np.sum(pairs * theirs**2, axis=(-1, -2)))
 
 
+def sharpness(kernel: Float[np.ndarray, "examples examples"], members: Float[np.ndarray, "examples classes"]) -> float:
+    """η² = V/(V + Σ_c p_c D_c), the share of the variance of activity over examples that lies between classes.
+
+    V is the `class_variance` of the kernel between classes, and D_c what an example has in excess with itself.
+    """
+    between, counts = between_classes(kernel, members), members.sum(axis=0)
+    excess = members.T @ kernel.diagonal() / counts - between.diagonal()
+    variance = class_variance(between, counts.astype(int).tolist())
+    return float(variance / (variance + counts @ excess / counts.sum()))
+
+
+def grouping_cosine(
+    one: Float[np.ndarray, "classes classes"], other: Float[np.ndarray, "classes classes"], counts: Sequence[int]
+) -> float:
+    """The cosine of what tells classes apart in two kernels between classes: both are weighted by class and centred."""
+    portions = _portions(counts)
+    weight = np.sqrt(portions)[:, None] * (np.eye(len(portions)) - portions[None])
+    first, second = (weight @ each @ weight.T for each in (one, other))
+    return float(np.sum(first * second) / (np.linalg.norm(first) * np.linalg.norm(second)))
+
+
 def code_numbers(on: Bool[Any, "*batch classes"]) -> Int[Any, "*batch"]:
     """The set of classes a neuron is on for as one number, Σ_c 2^c."""
     return (np.asarray(on) * 2 ** np.arange(np.shape(on)[-1])).sum(axis=-1)
@@ -79,9 +100,31 @@ def persistence(
     return 1.0 - changed / np.maximum(by_chance, 1.0 / np.shape(before)[-1])
 
 
+def code_groups(counts: Sequence[int]) -> list[list[int]]:
+    """Codes, each with those that differ from it only by which of several equally large classes they name.
+
+    Example:
+        >>> code_groups((20, 10, 10))
+        [[0], [1], [2, 4], [3, 5], [6], [7]]
+    """
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for code in range(2 ** len(counts)):
+        sizes = sorted(count for each, count in enumerate(counts) if code >> each & 1)
+        groups.setdefault(tuple(sizes), []).append(code)
+    return list(groups.values())
+
+
 def outliers(readouts: Shaped[Any, "*batch outputs"], variance: Any) -> Bool[Any, "*batch"]:
     """Neurons with |a| > 8√s, far from what the prior with variance s allows."""
-    return np.linalg.norm(readouts, axis=-1) > OUTSIDE * np.sqrt(variance)
+    return (readouts**2).sum(axis=-1) > OUTSIDE**2 * variance
+
+
+def serving(
+    outliers: Bool[Any, "*batch neurons"], activity: Float[Any, "*batch neurons classes"]
+) -> Bool[Any, "*batch neurons classes"]:
+    """Outliers by the class that each of them serves, the one in which it is most active."""
+    classes = np.arange(activity.shape[-1]).reshape(*(1,) * (activity.ndim - 1), -1)
+    return (activity.argmax(axis=-1)[..., None] == classes) & outliers[..., None]
 
 
 def top_share(

@@ -3,6 +3,7 @@ from .chain import Chain as Chain
 from .composition import Composition as Composition
 from .connected_abstraction import ConnectedAbstraction as ConnectedAbstraction
 from .decision import Decision as Decision
+from .deep_bayesian import DeepBayesian as DeepBayesian
 from .gated_contexts import GatedContexts as GatedContexts
 from .gated_decision import GatedDecision as GatedDecision
 from .gated_margin import GatedMargin as GatedMargin
@@ -17,6 +18,7 @@ from .similar_tasks import SimilarTasks as SimilarTasks
 from .single_output import SingleOutput as SingleOutput
 from .task_abstraction import TaskAbstraction as TaskAbstraction
 from .task_sequence import TaskSequence as TaskSequence
+from .temperature_ladder import TemperatureLadder as TemperatureLadder
 from .tutor_executor import TutorExecutor as TutorExecutor
 from .two_layer import TwoLayer as TwoLayer
 from .views import Views as Views

@@ -170,6 +170,10 @@ class WideNetwork(Model):
         neurons = self.width if self.nonlinearity == "linear" else None  # others have no correction for N
         return _solved(self.nonlinearity, self.counts, float(self.amplitude), float(temperature), neurons)
 
+    def onsets(self) -> list[float]:
+        """Temperatures at which the outliers of rectified networks condense in theory, the highest first."""
+        return list(_onsets(self.counts, float(self.readout_variance)))
+
     def drawn_shares(self, temperature: float, neurons: int) -> Float[np.ndarray, " codes"]:
         """The share of each code among so many neurons drawn from the theory, on where their activity is above ½."""
         return _drawn_shares(self.nonlinearity, self.counts, float(self.amplitude), float(temperature), neurons)
@@ -281,6 +285,11 @@ def _solved(
         return theory.analog(np.eye(len(targets)), targets, temperature, variance, neurons or np.inf)
     solve = theory.redundant if kind == "sigmoidal" else theory.sparse
     return solve(counts, data.class_targets, temperature, variance)
+
+
+@lru_cache
+def _onsets(counts: tuple[int, ...], variance: float) -> tuple[float, ...]:
+    return tuple(fs.theory.coding.sparse_onsets(counts, toy_task(counts).class_targets, variance))
 
 
 @lru_cache(maxsize=1024)

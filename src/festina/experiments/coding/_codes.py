@@ -1,17 +1,15 @@
-"""Codes of sigmoidal neurons: which classes each is on for in the recordings of chains, and in theory."""
+"""Codes of sigmoidal neurons, on for some classes, and outliers among rectified ones: in recordings, and in theory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import festina as fs
-from festina._lazy import np
+from festina._lazy import np, xr
 from festina.claims import NotApplicable
 from festina.models._wide import ON
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from festina.models._wide import WideNetwork
     from festina.theory.coding import Codes, Prediction
 
@@ -50,3 +48,18 @@ def at_own_shares(late: xr.Dataset, network: WideNetwork, temperature: float) ->
     centres = np.stack([readout[codes == each].mean(axis=0) for each in held])
     settings = network.counts, network.world().class_targets, temperature, network.readout_variance
     return fs.theory.coding.frozen(*settings, centres, shares[held] / shares[held].sum())
+
+
+def outliers_of(data: xr.Dataset, variance: float | xr.DataArray) -> xr.DataArray:
+    """Which neurons stand out, with |a| > 8√s, in each recording; never those that a smaller arm does not have."""
+    readout = data["readout"].fillna(0.0)
+    return xr.apply_ufunc(fs.measures.outliers, readout, variance, input_core_dims=[["output"], []])
+
+
+def served_by(outliers: xr.DataArray, data: xr.Dataset) -> xr.DataArray:
+    """Outliers by the class that each serves, the one in which it is most active: with the dimension `class`."""
+    own, activity = ["neuron"], data["activity"].fillna(-np.inf)
+    by_class = [*own, "class"]
+    return xr.apply_ufunc(
+        fs.measures.serving, outliers, activity, input_core_dims=[own, by_class], output_core_dims=[by_class]
+    )

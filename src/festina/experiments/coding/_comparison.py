@@ -132,11 +132,13 @@ def sampling_checks(
 
 
 def _chains(result: Result, variable: str, **where: Any) -> np.ndarray:
-    """Recordings after warming up as (runs, recordings, …)."""
+    """Recordings after warming up as (runs, recordings, entries), of entries that some arm is large enough for."""
     late = picked(settled(result.data), **where)[variable].transpose("run", "time", ...).values
-    if not np.all(np.isfinite(late)):
+    entries = late.reshape(*late.shape[:2], -1)
+    entries = entries[..., ~np.isnan(entries).all(axis=(0, 1))]
+    if not np.all(np.isfinite(entries)) or not entries.size:
         raise Undecided("needs chains that stay finite")
-    return late
+    return entries
 
 
 def picked(data: Any, **where: Any) -> Any:

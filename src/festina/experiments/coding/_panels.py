@@ -92,6 +92,35 @@ def draw_numbers(axis: Axes, result: Result, numbers: xr.DataArray, expected: in
     axis.legend(loc="upper right")
 
 
+def draw_sizes(
+    axis: Axes, x: str, last: xr.Dataset, theory: np.ndarray, looks: Sequence[Mapping[str, Any]], number: int
+) -> None:
+    """|a|/√N of the strongest neurons of a run along a dimension, by the class that they serve in the end.
+
+    Args:
+        axis: to draw on.
+        x: the dimension.
+        last: readouts and activity of one run along it.
+        theory: |ā| of outliers that are alone in their direction, one a row; along the same dimension, or constant.
+        looks: of each class.
+        number: of neurons that are drawn.
+    """
+    sizes = (
+        np.linalg.norm(last["readout"].transpose(x, "neuron", "output").values, axis=-1) / last.sizes["neuron"] ** 0.5
+    )
+    serves = last["activity"].isel({x: -1}).transpose("neuron", "class").values.argmax(axis=1)
+    for neuron in np.argsort(-sizes.max(axis=0))[:number]:
+        axis.plot(last[x], sizes[:, neuron], **looks[serves[neuron]])
+    for number, look in enumerate(looks):
+        axis.plot([], [], label=f"class {chr(65 + number)}", **look)
+    for number, size in enumerate(theory):
+        axis.plot(last[x], np.broadcast_to(size, len(sizes)), label="one each" if number == 0 else None, **THEORY)
+    axis.set(
+        ylabel=r"size of a neuron $|a_i|/\sqrt{N}$", ylim=(0, 1.75 * max(sizes.max(), np.nanmax(theory, initial=0.0)))
+    )
+    axis.legend(loc="upper right", ncols=2, columnspacing=0.8, fontsize=7)
+
+
 def draw_shares(axis: Axes, shares: Mapping[str, np.ndarray], theory: np.ndarray) -> None:
     """Shares of all codes in chains, (run, 2^classes), with their standard error; and those of the theory."""
     classes, place = len(theory).bit_length() - 1, np.arange(len(theory))

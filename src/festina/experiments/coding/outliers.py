@@ -1,44 +1,45 @@
 """How many outliers rectified networks have, which neurons they are, and what both depend on."""
 
-from typing import Any
+from __future__ import annotations
 
-from pydantic import ValidationInfo, field_validator
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, cast
 
-import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np, xr
-from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, structural
-from festina.experiments._side_by_side import side_by_side
-from festina.experiments.coding._common import between_classes, membership
-from festina.experiments.coding._comparison import sampling_checks, worth_of
-from festina.experiments.coding._outliers_measures import (
-    ANNEALED,
-    QUENCHED,
-    Arm,
-    annealed,
-    arms,
-    by_code,
-    code_mismatch,
-    condensed,
-    in_common,
-    kept,
-    kernel_difference,
-    merged,
-    most_classes,
-    padded,
-    sum_difference,
-    theory_kernel,
-    width_effect,
-)
-from festina.experiments.coding._sampled import class_activity, posterior, stacked
-from festina.ranges import Hottest
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.claims import NotApplicable, Undecided
+from festina.experiment import Arms, Equation, Experiment, Panels, Preset, Result, named, use
+from festina.experiments.coding._codes import outliers_of, served_by
+from festina.experiments.coding._comparison import sampling_checks, theory_of
+from festina.experiments.coding._panels import draw_sizes
+from festina.figures.panels import Page, looks_of, marks_of, means
+from festina.figures.style import BLUE, THEORY, VERMILLION, draw_band
 from festina.sources import VAN_MEEGEN_2024
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from festina.models.wide_bayesian import WideBayesian
 
 FEW_RUNS = (
     "our budget, which is few runs with few outliers; after a quench the first weights may have a say; see the "
     "experiment's description"
 )
-COMMON_SEED = 2024  # of the network from which all runs of the last two arms start
+LATE = 0.25  # the last part of all recordings, over which the end is averaged
+STRONGEST = 8  # neurons shown of the first run
+RECTIFIED: dict[str, Any] = {"nonlinearity": "rectified", "layers": 1, "tests": 0, "noise": 0.0}
+
+
+def first_task(config: Any) -> tuple[int, ...]:
+    """That of all widths."""
+    return config.counts[0]
+
+
+def middle(config: Any) -> int:
+    """The width of all tasks."""
+    return sorted(config.width)[len(config.width) // 2]
 
 
 class Outliers(Experiment):
@@ -66,83 +67,22 @@ class Outliers(Experiment):
 
     name = "coding/outliers"
     sources = (VAN_MEEGEN_2024,)
-    time_unit = "draws"
-    variables = {
-        "temperature": Variable("temperature T", ("arm",)),
-        "acceptance": Variable("probability of accepting the last proposal", ("arm",)),
-        "kept": Variable("draws after warming up so far", ("arm",)),
-        "size": Variable("size |a|/√N of each neuron; 0 beyond the width", ("arm", "neuron")),
-        "serves": Variable("class in which each neuron is most active", ("arm", "neuron")),
-        "class_kernel": Variable(
-            "kernel of the hidden layer, mean over pairs of examples", ("arm", "class", "other_class")
+    arms = Panels(
+        own=Arms(
+            use(models.WideBayesian, origin="prior", **RECTIFIED),
+            width=(75, 150, 300),
+            counts=((20, 10, 10), (13, 13, 13), (28, 6, 6), (20, 20)),
+            only=lambda config, arm: arm["counts"] == first_task(config) or arm["width"] == middle(config),
         ),
-    }
+        common=Arms(
+            use(models.WideBayesian, origin="common", width=middle, counts=first_task, **RECTIFIED),
+            cooling_down=named(annealed={}, quenched={"hottest": lambda config: config.temperature}),
+        ),
+    )
+    base = {"cooling": 4 / 7, "warm_up": 350, "draws": 450, "records": 80}
     seeds = 4
-    quick = {
-        "seeds": 2,
-        "widths": (50, 100),
-        "tasks": ((20, 10, 10), (12, 12)),
-        "anneal": 40,
-        "hold": 120,
-    }
-
-    class Config(ExperimentConfig):
-        widths: tuple[int, ...] = structural((75, 150, 300), min_length=2, help="neurons N, rising")
-        tasks: tuple[tuple[int, ...], ...] = structural(
-            ((20, 10, 10), (13, 13, 13), (28, 6, 6), (20, 20)),
-            min_length=1,
-            help="examples of each class; the first task at all widths, the others at the middle one",
-        )
-        temperature: float = structural(0.1, ge=1e-3, le=0.5, scale="log", help="final temperature T")
-        hottest: Hottest = structural(1.0, scale="log", help="temperature from which networks are cooled")
-        anneal: int = structural(200, ge=10, le=100_000, help="draws while cooling, a multiple of 10")
-        hold: int = structural(600, ge=40, le=1_000_000, help="draws at the final temperature, a multiple of 10")
-
-        @field_validator("widths")
-        @classmethod
-        def _rising(cls, widths: tuple[int, ...]) -> tuple[int, ...]:
-            if min(widths) < 10 or max(widths) > 2000 or list(widths) != sorted(set(widths)):
-                raise ValueError("rise, from 10 to 2000 at most")
-            return widths
-
-        @field_validator("tasks")
-        @classmethod
-        def _classes(cls, tasks: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-            if any(not 2 <= len(each) <= 3 or min(each) < 2 for each in tasks) or len(set(tasks)) < len(tasks):
-                raise ValueError("differ, and have 2 or 3 classes of at least 2 examples")
-            return tasks
-
-        @field_validator("anneal", "hold")
-        @classmethod
-        def _tens(cls, draws: int, info: ValidationInfo) -> int:
-            if draws % 10:
-                raise ValueError("be a multiple of 10, the draws between recordings")
-            return draws
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        classes = list(range(most_classes(config)))
-        return {
-            "arm": [arm.name for arm in arms(config)],
-            "neuron": list(range(max(config.widths))),
-            "class": classes,
-            "other_class": classes,
-        }
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        chains = []
-        for number, arm in enumerate(arms(config)):
-            for_start, for_draws = fs.draws.split(fs.draws.fold_in(key, number), 2)
-            start = jax.random.key(COMMON_SEED) if arm.common else for_start
-            chains.append(_chain(config, arm, start, for_draws))
-        return side_by_side(chains, stacked)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        classes = most_classes(config)
-        course = np.stack([padded(theory_kernel(config, arm), (classes, classes)) for arm in arms(config)])
-        return lambda time: {"class_kernel": np.broadcast_to(course, (*np.shape(time), *course.shape))}
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        return worth_of(data, "class_kernel", "kernel")
+    quick = {"seeds": 2, "width": (50, 100), "counts": ((20, 10, 10), (12, 12)), "warm_up": 70, "draws": 90}
+    quick |= {"records": 16}
 
     equations = (
         Equation(
@@ -158,32 +98,34 @@ class Outliers(Experiment):
     )
 
     @claims.paper(VAN_MEEGEN_2024.at("permutation symmetry breaking"), claims.above(0.8))
-    def identity_kept(self, result: Any) -> Any:
+    def identity_kept(self, result: Result) -> xr.DataArray:
         """Permutation symmetry is broken: which neurons are outliers stays as it is (share of those at the end that
         were outliers half-way through holding; .8 is our threshold).
         """
-        return kept(condensed(result))[:, annealed(result)].mean()
+        return own(result, kept(condensed(result))).mean()
 
     @claims.theory(claims.near(0.0, 0.1))
-    def directions(self, result: Any) -> Any:
+    def directions(self, result: Result) -> xr.DataArray:
         """Every code of our theory has outliers in the end, and no other code has any (mean difference in the number of
         codes).
         """
-        return code_mismatch(result)
+        end = late(result)
+        served = served_by(standing_out(result, end), end).any("neuron").sum("class").mean("time")
+        return abs(served - codes(result)).mean("arm")
 
     @claims.theory(claims.below(0.05), budget="full")
-    def kernel(self, result: Any) -> Any:
+    def kernel(self, result: Result) -> xr.DataArray:
         """The kernel between classes of rectified networks is that of our theory, however many outliers there are
         (relative difference).
         """
-        return kernel_difference(result)
+        return kernel_difference(result).rename(arm="network")
 
     @claims.theory(claims.below(0.1))
-    def sum(self, result: Any) -> Any:
+    def sum(self, result: Result) -> xr.DataArray:
         """Outliers of a class together have the Σ|ā|² of our theory (relative difference, mean over classes and
         networks).
         """
-        return sum_difference(condensed(result)).mean(axis=1)
+        return sum_difference(condensed(result)).mean("arm")
 
     @claims.reference(
         "our own earlier long chains",
@@ -191,72 +133,239 @@ class Outliers(Experiment):
         loosely=claims.between(1.0, 3.0),
         reason="our budget: outliers of wide networks merge slowly; see the experiment's description",
     )
-    def one_each(self, result: Any) -> Any:
+    def one_each(self, result: Result) -> xr.DataArray:
         """One outlier is left for each code of rectified networks (mean number after annealing and holding)."""
-        return xr.DataArray(by_code(condensed(result))[:, annealed(result)], dims=("run", "network"))
+        return own(result, by_code(condensed(result))).rename(arm="network")
 
     @claims.theory(claims.above(0.0), reason="our budget: outliers merge slowly; see the experiment's description")
-    def fewer(self, result: Any) -> Any:
+    def fewer(self, result: Result) -> xr.DataArray:
         """Outliers become fewer at constant temperature, since theory lets them merge (number when cooling ends less
         that at the end, mean of all).
         """
-        return merged(condensed(result))[:, annealed(result)].mean()
+        number = own(result, standing_out(condensed(result), result.data).sum("neuron"))
+        return (number.sel(time=slice(cooled_at(result), None)).isel(time=0) - number.isel(time=-1)).mean()
 
     @claims.theory(
         claims.near(0.0, 0.5),
         budget="full",
         reason="our budget: outliers merge the more slowly the wider a network is; see the experiment's description",
     )
-    def width(self, result: Any) -> Any:
+    def width(self, result: Result) -> xr.DataArray:
         """The number of outliers does not grow with the width of a network (number per code at the largest width less
         that at the smallest).
         """
-        return width_effect(condensed(result))
+        number, widths = by_code(condensed(result)).mean("run"), result.config.width
+        if len(widths) < 2:
+            raise NotApplicable("needs --width with two values or more")
+        narrow, wide = (place(result, width=each(widths), counts=first_task(result.config)) for each in (min, max))
+        return number.isel(arm=wide) - number.isel(arm=narrow)
 
     @claims.theory(claims.near(0.0, 0.1), budget="full", reason=FEW_RUNS)
-    def identity_annealed(self, result: Any) -> Any:
+    def identity_annealed(self, result: Result) -> xr.DataArray:
         """Which neurons become outliers is left to chance by annealing, since neurons are alike: runs from one start
         have few of them in common (share, over pairs of runs).
         """
-        return in_common(condensed(result), ANNEALED)
+        return in_common(condensed(result), cooling_down="annealed")
 
     @claims.theory(claims.near(0.0, 0.1), budget="full", reason=FEW_RUNS)
-    def identity_quenched(self, result: Any) -> Any:
+    def identity_quenched(self, result: Result) -> xr.DataArray:
         """Which neurons become outliers is left to chance without annealing: runs from one start have few of them in
         common (share, over pairs of runs).
         """
-        return in_common(condensed(result), QUENCHED)
+        return in_common(condensed(result), cooling_down="quenched")
 
     checks = sampling_checks()
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.coding._outliers_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Outliers over time; sizes of one run; outliers per code against width and task; kernels; identity."""
+        widths, first, at = sorted(result.config.width), first_task(result.config), middle(result.config)
+        tasks = [first, *(task for task in result.config.counts if task != first)]
+        with Page(2, 3, height=4.7) as page:
+            _draw_time(page[0], result)
+            _draw_sizes(page[1], result)
+            _draw_counts(page[2], result, [place(result, width=width, counts=first) for width in widths], widths)
+            names = ["/".join(map(str, task)) for task in tasks]
+            _draw_counts(page[3], result, [place(result, width=at, counts=task) for task in tasks], names)
+            page[3].tick_params(axis="x", labelsize=5.5)
+            page[2].set_xlabel("neurons N")
+            page[3].set_xlabel(f"examples of each class (N = {at})")
+            _draw_kernel(page[4], result)
+            _draw_identity(page[5], result)
+        return page.figure
 
-        return draw(result)
+
+def place(result: Result, **labels: Any) -> int:
+    """The number of an arm."""
+    return next(number for number, arm in enumerate(result.arms) if labels.items() <= arm.labels.items())
 
 
-def _chain(config: Any, arm: Arm, start: Any, key: Any) -> Any:
-    """One chain, cooled and held, recorded every 10 draws."""
-    data = fs.worlds.orthogonal_classes(arm.counts)
-    sizes = (data.inputs.shape[1], arm.width, data.targets.shape[1])
-    network = fs.networks.Bayesian.init(start, sizes, fs.networks.RECTIFIED, readout_variance=arm.variance)
-    inputs, labels = jnp.asarray(data.inputs), jnp.asarray(membership(data))
-    heat = fs.learning.annealed(arm.hottest, config.temperature, config.anneal)
-    neurons, classes = max(config.widths), most_classes(config)
+def own(result: Result, values: xr.DataArray) -> xr.DataArray:
+    """Of the arms whose runs have starts of their own, all of them cooled."""
+    return values.isel(arm=np.flatnonzero(result["panel"].values == "own"))
 
-    def observe(own: Any, state: Any) -> dict[str, Any]:
-        activity = class_activity(own, inputs, labels)
-        size = jnp.linalg.norm(own.readouts, axis=1) / arm.width**0.5
-        kernel = between_classes(own.kernels(inputs)[-1], labels)
-        return {
-            "temperature": heat(state.step - 1),
-            "acceptance": state.memory.acceptance,
-            "kept": state.memory.kept,
-            "size": jnp.pad(size, (0, neurons - arm.width)),
-            "serves": jnp.pad(jnp.argmax(activity, axis=1).astype(float), (0, neurons - arm.width)),
-            "class_kernel": jnp.pad(kernel, (0, classes - len(arm.counts))),
-        }
 
-    together = config.anneal + config.hold
-    settings = {"records": together // 10, "draws_per_record": 10, "warm_up": config.anneal + config.hold // 4}
-    return posterior(network, data, key, heat, observe=observe, **settings)
+def of_arms(result: Result, number: Callable[[Any], float]) -> xr.DataArray:
+    """A number of every arm's network."""
+    return xr.DataArray([number(arm.model) for arm in result.arms], dims="arm")
+
+
+def name_of(network: WideBayesian) -> str:
+    return f"{'/'.join(map(str, network.counts))}, N = {network.width}"
+
+
+def cooled_at(result: Result) -> int:
+    """The draw at which networks have their final temperature."""
+    return round(result.config.cooling * result.config.warm_up)
+
+
+def late(result: Result) -> xr.Dataset:
+    """The last recordings."""
+    return result.data.isel(time=slice(-max(1, int(LATE * result.data.sizes["time"])), None))
+
+
+def standing_out(result: Result, data: xr.Dataset) -> xr.DataArray:
+    """Which neurons are outliers: (run, time, arm, neuron)."""
+    return outliers_of(data, of_arms(result, lambda network: network.readout_variance))
+
+
+def energies(result: Result, data: xr.Dataset) -> xr.DataArray:
+    """q = |a|²/N of outliers by the class they serve; 0 of all other neurons."""
+    square = (data["readout"] ** 2).sum("output") / of_arms(result, lambda network: network.width)
+    return square * served_by(standing_out(result, data), data)
+
+
+def codes(result: Result) -> xr.DataArray:
+    """Codes of the theory, of each arm."""
+    return of_arms(result, lambda network: len(theory_of(network, network.temperature).outliers))
+
+
+def condensed(result: Result) -> Result:
+    """The result itself, unless theory has no outliers in one of its networks."""
+    for arm, number in zip(result.arms, codes(result).values, strict=True):
+        if number == 0:
+            name = name_of(cast("WideBayesian", arm.model))
+            raise NotApplicable(f"needs a lower --temperature: in theory there are no outliers with {name}")
+    return result
+
+
+def by_code(result: Result) -> xr.DataArray:
+    """Outliers per code in the end: (run, arm)."""
+    return standing_out(result, late(result)).sum("neuron").mean("time") / codes(result)
+
+
+def effective_by_code(result: Result) -> xr.DataArray:
+    """(Σq)²/Σq² of the outliers of each class in the end, mean over classes that have any: (run, arm)."""
+    share = energies(result, late(result))
+    total, squares = share.sum("neuron"), (share**2).sum("neuron")
+    return (total**2 / squares.where(squares > 0)).mean(("time", "class")).fillna(0.0)
+
+
+def sum_difference(result: Result) -> xr.DataArray:
+    """|Σ|ā|² − theory|/theory of the outliers of each class, mean over classes: (run, arm)."""
+    ours = energies(result, late(result)).sum("neuron").mean("time")
+    theirs = np.zeros((len(result.arms), ours.sizes["class"]))
+    for row, arm in zip(theirs, result.arms, strict=True):
+        theory = theory_of(cast("WideBayesian", arm.model), result.config.temperature)
+        np.add.at(row, theory.codes.activities.argmax(axis=1), np.sum(theory.outliers**2, axis=1))
+    expected = xr.DataArray(theirs, dims=("arm", "class"))
+    return abs(ours / expected.where(expected > 0) - 1.0).mean("class")
+
+
+def kernel_difference(result: Result) -> xr.DataArray:
+    """‖κ − κ_theory‖/‖κ_theory‖ of the mean over late recordings: (run, arm)."""
+    theirs, pair = result.solved["class_kernel"].isel(time=-1), ("class", "other_class")
+    ours = late(result)["class_kernel"].mean("time")
+    return (((ours - theirs) ** 2).sum(pair) / (theirs**2).sum(pair)) ** 0.5
+
+
+def kept(result: Result) -> xr.DataArray:
+    """The share of the last outliers that were outliers half-way through holding: (run, arm)."""
+    half = (cooled_at(result) + result.config.warm_up + result.config.draws) / 2
+    held = standing_out(result, result.data.sel(time=slice(half, None)))
+    before, last = held.isel(time=0), held.isel(time=-1)
+    return (before & last).sum("neuron") / np.maximum(last.sum("neuron"), 1)
+
+
+def in_common(result: Result, **labels: Any) -> xr.DataArray:
+    """|A ∩ B| over the mean size of the sets A, B of outliers of two runs at the end, for all pairs of runs."""
+    ends = standing_out(result, result.data.isel(time=-1)).isel(arm=place(result, **labels))
+    pairs = list(combinations(ends.transpose("run", "neuron").values, 2))
+    if not pairs:
+        raise Undecided("needs --seeds 2 or more")
+    shares = [2.0 * (one & other).sum() / max(one.sum() + other.sum(), 1) for one, other in pairs]
+    return xr.DataArray(shares, dims=("pair",))
+
+
+def _shade_cooling(axis: Axes, result: Result) -> None:
+    axis.axvspan(0, cooled_at(result), color="0.92", lw=0, zorder=0)
+    look = {"rotation": 90, "va": "top", "color": "0.4", "fontsize": 7}
+    axis.annotate("cooling", (0, 1), (3, -3), "axes fraction", "offset points", **look)
+    axis.set(xlabel="draws", xlim=(0, result["time"].values[-1]))
+
+
+def _draw_time(axis: Axes, result: Result) -> None:
+    """The number of outliers of the first task, at each width."""
+    number = standing_out(result, result.data).sum("neuron").transpose("run", "time", "arm")
+    for width, look in looks_of(sorted(result.config.width)).items():
+        own = number.isel(arm=place(result, width=width, counts=first_task(result.config)))
+        draw_band(axis, result["time"].values, own.values, label=f"N = {width}", lw=1.0, **look)
+    axis.axhline(int(codes(result)[0]), label="codes of the theory", **THEORY)
+    _shade_cooling(axis, result)
+    axis.set(ylabel="outliers", ylim=(0, 1.55 * axis.get_ylim()[1]))
+    axis.legend(loc="upper right", fontsize=7)
+
+
+def _draw_sizes(axis: Axes, result: Result) -> None:
+    """|a|/√N of the strongest neurons of one run at the largest width, by the class they serve."""
+    number = place(result, width=max(result.config.width), counts=first_task(result.config))
+    network = result.arms[number].model
+    one = result.data[["readout", "activity"]].isel(run=0, arm=number).sel({"class": range(len(network.counts))})
+    theory = np.linalg.norm(theory_of(network, network.temperature).outliers, axis=1)
+    looks = [look | {"lw": 0.9} for look in looks_of(range(len(network.counts))).values()]
+    draw_sizes(axis, "time", one, np.unique(np.round(theory, 6)), looks, STRONGEST)
+    _shade_cooling(axis, result)
+
+
+def _draw_counts(axis: Axes, result: Result, arms: Sequence[int], names: Sequence[str]) -> None:
+    """Outliers per code of some arms, as they are counted and as effective numbers: of every run, and their mean."""
+    pairs = {
+        "counted": (by_code(result), BLUE, "o", -0.12),
+        "effective": (effective_by_code(result), VERMILLION, "^", 0.12),
+    }
+    for label, (values, color, mark, shift) in pairs.items():
+        x, shown = np.arange(len(arms)) + shift, values.isel(arm=list(arms)).transpose("run", "arm")
+        axis.plot(x, shown.values.T, ls="none", marker=mark, ms=2, color=color, alpha=0.4)
+        means(axis, x, shown, marker=mark, color=color, ms=4.5, mfc="none", label=label)
+    axis.axhline(1, **THEORY)
+    axis.set(ylabel="outliers per code", ylim=(0, 1.35 * max(float(by_code(result).isel(arm=list(arms)).max()), 1.5)))
+    axis.set_xticks(range(len(arms)), names)
+    axis.set_xlim(-0.6, len(arms) - 0.4)
+    axis.legend(loc="upper left", ncols=2, columnspacing=0.8, handletextpad=0.2)
+
+
+def _draw_kernel(axis: Axes, result: Result) -> None:
+    """The kernel does not know how many outliers there are."""
+    count, difference = own(result, by_code(result)), own(result, kernel_difference(result))
+    for number, look in marks_of(range(count.sizes["arm"])).items():
+        label = name_of(result.arms[number].model)
+        axis.plot(count.isel(arm=number), difference.isel(arm=number), ls="none", label=label, **look)
+    axis.set(xlabel="outliers per code", ylabel="relative difference\nof kernel from theory")
+    axis.set_ylim(0, 2.2 * float(difference.max()))
+    axis.legend(loc="upper right", fontsize=6, handletextpad=0.1, labelspacing=0.25)
+
+
+def _draw_identity(axis: Axes, result: Result) -> None:
+    """The share of outliers that pairs of runs have in common, and what chance would give."""
+    alone = {"width": middle(result.config), "counts": first_task(result.config)}
+    shown = {"own start,\nannealed": alone} | {
+        f"common,\n{kind}": {"cooling_down": kind} for kind in ("annealed", "quenched")
+    }
+    for at, (labels, look) in enumerate(zip(shown.values(), marks_of(shown, ms=4).values(), strict=True)):
+        if result.data.sizes["run"] > 1:
+            shares = in_common(result, **labels)
+            axis.plot(at + np.linspace(-0.2, 0.2, len(shares) + 2)[1:-1], shares, ls="none", **look)
+    ends = standing_out(result, result.data.isel(time=-1)).isel(arm=place(result, **alone))
+    axis.axhline(float(ends.sum("neuron").mean()) / alone["width"], label="by chance", **THEORY)
+    axis.set_xticks(range(len(shown)), list(shown), fontsize=6.5)
+    axis.set(ylabel="outliers in common,\neach pair of runs", ylim=(-0.05, 1.05), xlim=(-0.5, 2.5))
+    axis.legend(loc="upper left")

@@ -8,6 +8,7 @@ import festina as fs
 from festina import claims, models
 from festina._lazy import np, plt, xr
 from festina.experiment import Arms, Equation, Experiment, Preset, Result, use
+from festina.experiments.coding._codes import outliers_of
 from festina.experiments.coding._comparison import (
     answer_difference,
     kernel_difference,
@@ -196,19 +197,14 @@ def predicted_readouts(result: Result) -> np.ndarray:
 def condensed(network: WideBayesian, number: int = 1) -> None:
     """Refuse temperatures at which theory has fewer outliers."""
     if len(theory_of(network, network.temperature).outliers) < number:
-        targets = network.world().class_targets
-        onsets = fs.theory.coding.sparse_onsets(network.counts, targets, network.readout_variance)
+        onsets = network.onsets()
         below = f"below {onsets[number - 1]:.2g}" if len(onsets) >= number else "that is lower"
         raise claims.NotApplicable(f"needs a temperature {below}, for theory to have {number} outliers or more")
 
 
 def outliers(result: Result, data: xr.Dataset) -> xr.DataArray:
     """Which neurons are outliers, with |a| > 8√s, in some of the recordings: (run, time, neuron)."""
-    readout, variance = (
-        data["readout"].transpose("run", "time", "neuron", "output"),
-        network_of(result).readout_variance,
-    )
-    return readout.isel(output=0, drop=True).copy(data=fs.measures.outliers(readout.values, variance))
+    return outliers_of(data, network_of(result).readout_variance).transpose("run", "time", "neuron")
 
 
 def number_of_outliers(result: Result) -> xr.DataArray:

@@ -1,46 +1,42 @@
 """Codes against temperature: where they appear, where they freeze, where outliers condense."""
 
-from itertools import pairwise
-from typing import Any
+from __future__ import annotations
 
-from pydantic import ValidationInfo, field_validator
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
-from festina import claims
-from festina._lazy import jnp, np, xr
-from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, structural
-from festina.experiments._side_by_side import side_by_side
-from festina.experiments.coding._common import between_classes, membership, planted, readout_variance, world
-from festina.experiments.coding._sampled import class_activity, code_numbers, posterior, stacked
-from festina.experiments.coding._temperature_measures import (
-    RECORDS,
-    RESOLVED,
-    as_in_reference,
-    at_coldest,
-    by_rung,
-    chosen,
-    first_codes,
-    freezing_temperature,
-    kernel_differences,
-    onset_difference,
-    persistence,
-    predictions,
-    rung,
-    rung_sample_size,
-    share_difference,
-    sparse_difference,
-    tracking_temperature,
-    warm_difference,
-    warm_sample_size,
-)
-from festina.ranges import Amplitude, Hottest
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.claims import NotApplicable, Undecided
+from festina.experiment import Arms, Equation, Experiment, Preset, Result, named
+from festina.experiments.coding._comparison import network_of, theory_of
+from festina.experiments.coding._panels import draw_sizes
+from festina.figures.panels import MARKS, Page, marks_of, means
+from festina.figures.style import BLUE, PALETTE, THEORY, VERMILLION
+from festina.models.temperature_ladder import LATE, by_rung
 from festina.sources import VAN_MEEGEN_2024
 
-ARMS = ("sigmoidal, cooled", "sigmoidal, heated", "rectified, cooled")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SIGMOIDAL = ["cooled", "heated"]
+EQUILIBRIUM = 0.2  # above it neurons of our earlier chains changed their code
+TOLERATED = 0.05  # relative difference of kernels up to which a chain counts as in equilibrium
+RESOLVED = 0.1  # of temperature, within which an onset is to be found
+DRAWN = 20_000  # neurons drawn from the theory, to count their codes as those of samples are counted
+TICKS = (1.0, 0.5, 0.2, 0.1, 0.05)
+STRONGEST, FAINTEST = 10, 0.02  # neurons whose size is shown; share of a code that is worth a line of its own
 EARLIER = "our own earlier chains, cooled from the prior"
 COOLING = "our schedule of cooling: slower chains may follow further; see the experiment's description"
 SMALL = "our width: near their onset outliers may be too small to stand out; see the experiment's description"
-LADDER = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.17, 0.15, 0.12, 0.1, 0.07, 0.05)
+LOOKS: dict[str, dict[str, Any]] = {
+    "cooled": {"label": "cooled", "color": BLUE, "marker": "o"},
+    "heated": {"label": "heated", "color": VERMILLION, "marker": "^"},
+    "rectified": {"label": "cooled"},
+}
 
 
 class Temperature(Experiment):
@@ -69,84 +65,17 @@ class Temperature(Experiment):
 
     name = "coding/temperature"
     sources = (VAN_MEEGEN_2024,)
-    time_unit = "draws"
-    variables = {
-        "temperature": Variable("temperature T", ("arm",)),
-        "acceptance": Variable("probability of accepting the last proposal", ("arm",)),
-        "class_kernel": Variable(
-            "kernel of the hidden layer, mean over pairs of examples", ("arm", "class", "other_class")
+    arms = Arms(
+        models.TemperatureLadder,
+        chain=named(
+            cooled={"nonlinearity": "sigmoidal", "heated": False},
+            heated={"nonlinearity": "sigmoidal", "heated": True},
+            rectified={"nonlinearity": "rectified", "heated": False},
         ),
-        "readout": Variable("readout weights a", ("arm", "neuron", "output")),
-        "activity": Variable("mean activity in each class", ("arm", "neuron", "class")),
-    }
+    )
+    base = {"width": 400, "counts": (50, 25, 25)}
     seeds = 2
     quick = {"width": 100, "counts": (20, 10, 10), "ladder": (1.0, 0.6, 0.4, 0.2, 0.1, 0.05), "stay": 32}
-
-    class Config(ExperimentConfig):
-        width: int = structural(400, ge=10, le=5000, help="neurons N of the hidden layer")
-        counts: tuple[int, ...] = structural((50, 25, 25), min_length=2, max_length=3, help="examples of each class")
-        amplitude: Amplitude = structural(1.0, scale="log", help="size σ_a of readouts; their prior variance is σ_a²/P")
-        ladder: tuple[Hottest, ...] = structural(LADDER, min_length=2, help="temperatures T, falling")
-        stay: int = structural(40, ge=RECORDS, le=100_000, help=f"draws at each temperature, a multiple of {RECORDS}")
-
-        @field_validator("ladder")
-        @classmethod
-        def _falling(cls, ladder: tuple[float, ...]) -> tuple[float, ...]:
-            if any(after >= before for before, after in pairwise(ladder)):
-                raise ValueError("fall")
-            return ladder
-
-        @field_validator("stay")
-        @classmethod
-        def _whole(cls, stay: int, info: ValidationInfo) -> int:
-            if stay % RECORDS:
-                raise ValueError(f"be a multiple of {RECORDS}, the recordings at each temperature")
-            return stay
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        classes = list(range(len(config.counts)))
-        return {
-            "arm": list(ARMS),
-            "neuron": list(range(config.width)),
-            "class": classes,
-            "other_class": classes,
-            "output": classes,
-        }
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        data, variance = world(config), readout_variance(config)
-        sizes = (data.inputs.shape[1], config.width, data.targets.shape[1])
-        networks, bayesian = fs.networks, fs.networks.Bayesian
-        keys = fs.draws.split(key, 6)
-        coldest = predictions(config)[0][-1]
-        starts = (
-            bayesian.init(keys[0], sizes, networks.SIGMOIDAL, readout_variance=variance),
-            planted(config, keys[1], coldest, data, networks.SIGMOIDAL, variance),
-            bayesian.init(keys[2], sizes, networks.RECTIFIED, readout_variance=variance),
-        )
-        ladders = (config.ladder, config.ladder[::-1], config.ladder)
-        chains = [
-            _climb(config, network, data, own, ladder)
-            for network, own, ladder in zip(starts, keys[3:], ladders, strict=True)
-        ]
-        return side_by_side(chains, stacked)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        labels = membership(world(config))
-        sigmoidal, rectified = (
-            np.stack([between_classes(each.kernels[0], labels) for each in kind]) for kind in predictions(config)
-        )
-        course = np.stack([sigmoidal, sigmoidal[::-1], rectified], axis=1)
-        return lambda time: {"class_kernel": course[rung(config, np.asarray(time))]}
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        late = by_rung(data["class_kernel"])[:, :, :, RECORDS // 2 :].mean(axis=3)
-        on = by_rung(data["activity"])[:, :2] > 0.5
-        return {
-            "rung_kernel": xr.DataArray(late, dims=("run", "arm", "rung", "class", "other_class")),
-            "rung_sample_size": xr.DataArray(rung_sample_size(data["class_kernel"]), dims=("arm", "rung")),
-            "persistence": xr.DataArray(persistence(code_numbers(on)), dims=("run", "sigmoidal_arm", "rung")),
-        }
 
     equations = (
         Equation(
@@ -172,124 +101,245 @@ class Temperature(Experiment):
     )
 
     @claims.paper(VAN_MEEGEN_2024.at("permutation symmetry breaking"), claims.above(0.95), budget="full")
-    def frozen(self, result: Any) -> Any:
+    def frozen(self, result: Result) -> xr.DataArray:
         """Permutation symmetry is broken in cold sigmoidal networks: neurons keep their code at the lowest temperature
         (persistence of codes, 1 if frozen; .95 is our threshold).
         """
-        return at_coldest(result, result["persistence"].rename(sigmoidal_arm="arm"))
+        return coldest(result["persistence"].sel(chain=SIGMOIDAL))
 
     @claims.theory(claims.below(0.05))
-    def equilibrium(self, result: Any) -> Any:
+    def equilibrium(self, result: Result) -> xr.DataArray:
         """Sigmoidal networks at T ≥ .2 are in equilibrium with our theory, cooled or heated (relative difference of
         kernels between classes, mean over temperatures).
         """
-        return warm_difference(result)
+        return between(kernel_difference(result).sel(chain=SIGMOIDAL), EQUILIBRIUM, 1.0).mean("temperature")
 
     @claims.theory(claims.below(0.05))
-    def shares(self, result: Any) -> Any:
+    def shares(self, result: Result) -> xr.DataArray:
         """The share of sigmoidal neurons in each code at T ≥ .2 is that of our theory (largest difference, all runs
         together).
         """
-        return share_difference(result)
+        ours = result["code_shares"].sel(chain=SIGMOIDAL).mean(("run", "chain"))
+        return between(abs(ours - drawn_shares(result)), EQUILIBRIUM, 1.0).max()
 
     @claims.reference("our own earlier solution of the theory", claims.between(0.2, 0.25))
-    def codes_appear(self, result: Any) -> Any:
+    def codes_appear(self, result: Result) -> float:
         """Readouts of sigmoidal neurons fall into several groups, in our theory, below T ≈ .25 (highest such
         temperature of the ladder).
         """
-        as_in_reference(result.config)
-        chosen(result, 0.2, 0.25)
-        return first_codes(result.config)
+        between(as_in_reference(result)["persistence"], 0.2, 0.25)
+        network = network_of(result, chain="cooled")
+        several = [heat for heat in result.config.ladder if len(theory_of(network, heat).codes.weights) > 1]
+        if not several:
+            raise NotApplicable("needs a ladder that goes to lower temperatures, at which theory has codes")
+        return several[0]
 
     @claims.reference(EARLIER, claims.between(0.1, 0.2), budget="full", reason=COOLING)
-    def freezing(self, result: Any) -> Any:
+    def freezing(self, result: Result) -> np.ndarray:
         """Codes of sigmoidal neurons freeze near T ≈ .15 as a network is cooled (where persistence passes ½)."""
-        as_in_reference(result.config)
-        return freezing_temperature(result)
+        return freezing_temperatures(as_in_reference(result)["persistence"].sel(chain="cooled"))
 
     @claims.reference(EARLIER, claims.near(0.15, 0.03), budget="full", reason=COOLING)
-    def tracking(self, result: Any) -> Any:
+    def tracking(self, result: Result) -> np.ndarray:
         """Sigmoidal networks cooled from the prior follow equilibrium down to T ≈ .15 (last temperature before the
         kernel between classes is off by 5 %).
         """
-        as_in_reference(result.config)
-        chosen(result, 0.12, 0.18)
-        return tracking_temperature(result)
+        gaps = kernel_difference(as_in_reference(result)).sel(chain="cooled").transpose("run", "temperature")
+        between(gaps, 0.12, 0.18)
+        off = gaps.values > TOLERATED
+        if not np.all(off.any(axis=1)) or np.any(off[:, 0]):
+            raise Undecided("needs a ladder from a temperature of equilibrium down to one at which networks are frozen")
+        return gaps["temperature"].values[off.argmax(axis=1) - 1]
 
     @claims.reference(
         "our own earlier chain, which was .3 off", claims.between(0.1, 0.5), budget="full", reason=COOLING
     )
-    def trapped(self, result: Any) -> Any:
+    def trapped(self, result: Result) -> xr.DataArray:
         """Sigmoidal networks cooled into the frozen phase miss equilibrium (relative difference of kernels between
         classes at the lowest temperature).
         """
-        return at_coldest(result, kernel_differences(result)).isel(arm=0)
+        return coldest(kernel_difference(result).sel(chain="cooled"))
 
     @claims.theory(claims.below(0.05), budget="full")
-    def planted(self, result: Any) -> Any:
+    def planted(self, result: Result) -> xr.DataArray:
         """Sigmoidal networks that start from our theory at the lowest temperature stay in equilibrium there (relative
         difference of kernels between classes).
         """
-        return at_coldest(result, kernel_differences(result)).isel(arm=1)
+        return coldest(kernel_difference(result).sel(chain="heated"))
 
     @claims.theory(claims.near(0.0, RESOLVED), budget="full", reason=SMALL)
-    def first_outlier(self, result: Any) -> Any:
+    def first_outlier(self, result: Result) -> float:
         """Rectified outliers appear where our theory has them condense (highest temperature of the ladder with one,
         mean of runs, less the onset of the theory).
         """
         return onset_difference(result, 1)
 
     @claims.theory(claims.near(0.0, RESOLVED), budget="full", reason=SMALL)
-    def all_outliers(self, result: Any) -> Any:
+    def all_outliers(self, result: Result) -> float:
         """Every class has rectified outliers where our theory has them condense (highest temperature of the ladder,
         mean of runs, less the last onset of the theory).
         """
         return onset_difference(result, len(result.config.counts))
 
     @claims.theory(claims.below(0.1))
-    def sparse_kernel(self, result: Any) -> Any:
+    def sparse_kernel(self, result: Result) -> xr.DataArray:
         """The kernel between classes of rectified networks at T ≤ .5 is that of our theory (relative difference, mean
         over temperatures).
         """
-        return sparse_difference(result)
+        return between(kernel_difference(result).sel(chain="rectified"), 0.0, 0.5).mean("temperature")
 
     @claims.check(claims.above(2.0), budget="full")
-    def sample_size(self, result: Any) -> Any:
+    def sample_size(self, result: Result) -> xr.DataArray:
         """Recordings that are averaged at each T ≥ .2 differ (effective sample size of the kernel between classes per
         chain, smallest of its entries, mean of temperatures).
         """
-        return warm_sample_size(result)
+        late = between(
+            by_rung(result.data[["heat", "class_kernel"]])["class_kernel"].isel(recording=LATE), EQUILIBRIUM, 1.0
+        )
+        chains = late.transpose("run", "recording", "chain", "temperature", ...)
+        size = fs.measures.effective_sample_size(chains.values).min(axis=(-1, -2)).mean(axis=-1) / chains.sizes["run"]
+        return xr.DataArray(size, dims="arm")
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.coding._temperature_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Above sigmoidal networks: kernel, codes, persistence. Below rectified ones: kernel, outliers, their sizes."""
+        with Page(2, 3, height=4.6) as page:
+            for part, text in ((fs.measures.class_variance, "V"), (fs.measures.mean_kernel, "all pairs")):
+                _draw_kernels(page[0], result, SIGMOIDAL, part, text)
+            _draw_shares(page[1], result)
+            _draw_persistence(page[2], result)
+            _draw_kernels(page[3], result, ["rectified"], fs.measures.class_variance)
+            _draw_outliers(page[4], page[5], result)
+            page[0].set(ylabel="sigmoidal neurons\nkernel of the hidden layer", ylim=(-0.02, 0.55))
+            page[3].set(ylabel="rectified neurons\nclass variance of kernel V", ylim=(0, 1.35 * page[3].get_ylim()[1]))
+            for axis, onset in product((page[3], page[4]), network_of(result, chain="rectified").onsets()):
+                axis.axvline(onset, color="0.6", lw=0.8, ls=":")
+            for axis in page.axes.ravel():
+                ladder = result.config.ladder
+                axis.set(xlabel="temperature T (falling)", xscale="log", xlim=(ladder[0] * 1.08, ladder[-1] / 1.08))
+                shown = [tick for tick in TICKS if ladder[-1] <= tick <= ladder[0]]
+                axis.set_xticks(shown, [f"{tick:g}" for tick in shown])
+                axis.minorticks_off()
+        return page.figure
 
-        return draw(result)
+
+def between(values: xr.DataArray, lowest: float, highest: float) -> xr.DataArray:
+    """Values within a range of temperatures, of which the ladder must have one."""
+    found = values.sel(temperature=slice(highest, lowest))
+    if not found.sizes["temperature"]:
+        raise NotApplicable(f"needs temperatures between {lowest:.3g} and {highest:.3g}")
+    return found
 
 
-def _climb(config: Any, network: Any, data: Any, key: Any, ladder: tuple[float, ...]) -> Any:
-    """One chain along a ladder."""
-    inputs, labels, heats = jnp.asarray(data.inputs), jnp.asarray(membership(data)), jnp.asarray(ladder)
-    last = len(ladder) - 1
+def coldest(values: xr.DataArray) -> xr.DataArray:
+    """Values on the last rung; there must be one at T ≤ .1."""
+    return between(values, 0.0, 0.1).isel(temperature=-1)
 
-    def heat(draw: Any) -> Any:
-        return heats[jnp.clip(draw // config.stay, 0, last)]
 
-    def observe(own: Any, state: Any) -> dict[str, Any]:
-        return {
-            "temperature": heat(state.step - 1),
-            "acceptance": state.memory.acceptance,
-            "class_kernel": between_classes(own.kernels(inputs)[-1], labels),
-            "readout": own.readouts,
-            "activity": class_activity(own, inputs, labels),
-        }
+def as_in_reference(result: Result) -> Result:
+    """The result itself; refused are tasks and priors other than those for which temperatures were found before."""
+    counts = result.config.counts
+    if [4 * count / sum(counts) for count in counts] != [2, 1, 1] or result.config.amplitude != 1.0:
+        raise NotApplicable("needs three classes as 2:1:1, and an amplitude of 1")
+    return result
 
-    return posterior(
-        network,
-        data,
-        key,
-        heat,
-        records=RECORDS * len(ladder),
-        draws_per_record=config.stay // RECORDS,
-        warm_up=config.stay * len(ladder),
-        observe=observe,
+
+def theory_kernels(result: Result) -> xr.DataArray:
+    """κ of the theory on each rung."""
+    return by_rung(result.solved.assign(heat=result["heat"]))["class_kernel"].isel(recording=-1)
+
+
+def kernel_difference(result: Result) -> xr.DataArray:
+    """‖κ − κ_theory‖/‖κ_theory‖ of each run, chain and rung."""
+    theirs, pair = theory_kernels(result), ("class", "other_class")
+    return (((result["rung_class_kernel"] - theirs) ** 2).sum(pair) / (theirs**2).sum(pair)) ** 0.5
+
+
+def drawn_shares(result: Result) -> xr.DataArray:
+    """The share of neurons on for each set of classes, among neurons drawn from the theory: (temperature, code)."""
+    network, ladder = network_of(result, chain="cooled"), list(result.config.ladder)
+    shares = np.stack([network.drawn_shares(heat, DRAWN) for heat in ladder])
+    return xr.DataArray(shares, dims=("temperature", "code"), coords={"temperature": ladder})
+
+
+def freezing_temperatures(persistence: xr.DataArray) -> np.ndarray:
+    """Where the persistence of codes passes ½ for good on the way down, between rungs, by run."""
+    ladder, course = persistence["temperature"].values, persistence.transpose("run", "temperature").values
+    if np.any(course[:, -1] < 0.5):
+        raise Undecided(f"needs a ladder that goes below {ladder[-1]:g}, where codes still change")
+    if np.any(course[:, 0] >= 0.5):
+        raise Undecided(f"needs a ladder that begins above {ladder[0]:g}, where codes are frozen already")
+    return np.array([np.exp(-fs.measures.zero_crossings(-np.log(ladder), each - 0.5)[-1]) for each in course])
+
+
+def onset_difference(result: Result, classes: int) -> float:
+    """The highest temperature at which outliers serve so many classes, mean of runs, less that of the theory."""
+    onsets = network_of(result, chain="rectified").onsets()
+    if len(onsets) < classes:
+        raise NotApplicable(f"needs a task with {classes} outliers in theory")
+    number = result["rung_served"].sel(chain="rectified").transpose("run", "temperature")
+    between(number, onsets[classes - 1] - RESOLVED, onsets[classes - 1])
+    served, ladder = number.values > classes - 0.5, number["temperature"].values
+    if not np.all(served.any(axis=1)):
+        raise Undecided(f"needs a ladder that goes below {ladder[-1]:g}, or more neurons: too few stand out")
+    return float(ladder[served.argmax(axis=1)].mean() - onsets[classes - 1])
+
+
+def _means(axis: Axes, values: xr.DataArray, **look: Any) -> None:
+    means(axis, values["temperature"], values, **{"color": BLUE, "marker": "o", "ms": 3.5, "mfc": "none"} | look)
+
+
+def _draw_kernels(
+    axis: Axes, result: Result, chains: Sequence[str], part: Callable[..., np.ndarray], text: str = ""
+) -> None:
+    """A number of the kernel between classes: V, which freezing leaves alone, or its mean, which tells of it."""
+    settings = {"input_core_dims": [["class", "other_class"]], "kwargs": {"counts": result.config.counts}}
+    ours, theirs = (
+        xr.apply_ufunc(part, each, **settings) for each in (result["rung_class_kernel"], theory_kernels(result))
     )
+    expected, again = theirs.isel(run=0).sel(chain=chains[0]), {"label": None} if axis.lines else {}
+    axis.plot(expected["temperature"], expected, **{"label": "equilibrium theory"} | again, **THEORY)
+    for chain in chains:
+        _means(axis, ours.sel(chain=chain), **LOOKS[chain] | again)
+    axis.annotate(text, (result.config.ladder[0], expected[0]), (0, 6), textcoords="offset points", color="0.3")
+    axis.legend(loc="upper left")
+
+
+def _draw_shares(axis: Axes, result: Result) -> None:
+    """Codes that differ only by which of two equal classes they name are taken together, as are those that are rare."""
+    ours, theirs, classes = result["code_shares"].sel(chain="cooled"), drawn_shares(result), len(result.config.counts)
+    groups = sorted(fs.measures.code_groups(result.config.counts), key=lambda codes: -theirs[-1, codes].sum())
+    common = [codes for codes in groups if theirs[-1, codes].sum() > FAINTEST]
+    shown = {" or ".join(fs.measures.code_name(code, classes) for code in codes): codes for codes in common}
+    shown["all or none"] = [code for codes in groups if codes not in common for code in codes]
+    for number, (name, codes) in enumerate((name, codes) for name, codes in shown.items() if codes):
+        look = {"color": PALETTE[number % 7]}
+        axis.plot(theirs["temperature"], theirs[:, codes].sum("code"), ls=(0, (3, 2)), lw=0.9, **look)
+        _means(axis, ours.isel(code=codes).sum("code"), marker=MARKS[number % 6], label=name, **look)
+    axis.set(ylabel="share of neurons (cooled)", ylim=(0, 1.5), yticks=[0, 0.5, 1])
+    axis.legend(loc="upper left", ncols=2, columnspacing=0.8, handletextpad=0.2, title="on for classes")
+
+
+def _draw_persistence(axis: Axes, result: Result) -> None:
+    for chain, line in zip(SIGMOIDAL, ("-", (0, (4, 1.2))), strict=True):
+        _means(axis, result["persistence"].sel(chain=chain), ls=line, lw=0.8, **LOOKS[chain])
+    for level, text, place, shift in ((1, "frozen", 0, (3, -10)), (0, "drawn afresh", -1, (-3, 3))):
+        axis.axhline(level, color="0.7", lw=0.7)
+        at, side = (result.config.ladder[place], level), ("left", "right")[place]
+        axis.annotate(text, at, shift, textcoords="offset points", ha=side, color="0.4")
+    axis.set(ylabel=f"persistence of codes\n(over {result.config.stay // 2} draws)", ylim=(-0.15, 1.1))
+    axis.legend(loc="center left")
+
+
+def _draw_outliers(counts: Axes, sizes: Axes, result: Result) -> None:
+    """How many rectified neurons stand out; and how large the strongest ones of a run are, at the end of each rung."""
+    network, ladder = network_of(result, chain="rectified"), result.config.ladder
+    expected = [-np.sort(-np.linalg.norm(theory_of(network, heat).outliers, axis=1)) for heat in ladder]
+    number, most = result["rung_outliers"].sel(chain="rectified"), max(map(len, expected))
+    counts.plot(ladder, [len(each) for each in expected], label="theory: directions", **THEORY)
+    _means(counts, number, label="sampled: neurons")
+    counts.set(ylabel="outliers", ylim=(-0.3, 1.6 * max(float(number.mean("run").max()), most)))
+    counts.legend(loc="upper left")
+    theirs = np.stack([np.pad(each, (0, most - len(each)), constant_values=np.nan) for each in expected], axis=1)
+    last = by_rung(result.data[["heat", "readout", "activity"]].sel(chain="rectified")).isel(run=0, recording=-1)
+    looks = list(marks_of(range(len(network.counts)), ms=2.5, lw=0.8).values())
+    draw_sizes(sizes, "temperature", last, theirs, looks, STRONGEST)

@@ -1,0 +1,79 @@
+"""Codes and kernels class by class, against plain counting."""
+
+import numpy as np
+import pytest
+
+from festina.measures import (
+    class_variance,
+    code_groups,
+    code_name,
+    code_numbers,
+    grouping_cosine,
+    outliers,
+    persistence,
+    serving,
+    sharpness,
+)
+
+
+def test_class_variance_is_that_of_class_means():
+    """Of features that depend on the class alone, it is their variance over examples."""
+    features, counts = np.random.default_rng(1).normal(size=(3, 5)), (4, 2, 2)
+    expected = np.sum(np.repeat(features, counts, axis=0).var(axis=0))
+    assert class_variance(features @ features.T, counts) == pytest.approx(expected)
+
+
+def test_codes_have_numbers_and_names():
+    assert code_numbers(np.array([[True, False, True], [False, False, False]])).tolist() == [5, 0]
+    assert [code_name(number, 3) for number in (5, 0, 6)] == ["AC", "none", "BC"]
+
+
+def test_codes_are_grouped_by_the_sizes_of_their_classes():
+    assert code_groups((4, 4)) == [[0], [1, 2], [3]]
+    assert code_groups((4, 2)) == [[0], [1], [2], [3]]
+
+
+def test_persistence_is_one_for_constant_and_zero_for_fresh_codes():
+    before, after = np.random.default_rng(0).integers(0, 8, (2, 20_000))
+    shares = np.bincount(before, minlength=8) / len(before)
+    assert persistence(before, after, shares) == pytest.approx(0.0, abs=0.02)
+    assert persistence(before, before, shares) == 1.0
+
+
+def test_outliers_are_longer_than_eight_standard_deviations_and_serve_the_class_they_are_most_active_in():
+    readouts = np.array([[0.0, 7.9], [6.0, 6.0], [-9.0, 0.0]])
+    assert outliers(readouts, 1.0).tolist() == [False, True, True]
+    assert outliers(readouts, 1.3).tolist() == [False, False, False]
+    activity = np.array([[0.0, 1.0], [0.2, 0.1], [0.3, 0.4]])
+    assert serving(outliers(readouts, 1.0), activity).tolist() == [[False, False], [True, False], [False, True]]
+    batch = serving(np.ones((2, 3), bool), np.stack([activity, -activity]))
+    assert batch.sum(axis=(1, 2)).tolist() == [3, 3] and batch[1, 0].tolist() == [True, False]
+
+
+def test_sharpness_is_the_share_of_variance_between_classes():
+    """One-way analysis of variance on the activity of many neurons."""
+    random, counts = np.random.default_rng(0), (20, 10, 10)
+    labels = np.repeat(range(3), counts)
+    means = random.normal(size=(40_000, 3)) * np.array([1.0, 0.5, 2.0])
+    activity = means[:, labels] + 0.7 * random.normal(size=(40_000, 40))
+    between = np.mean(np.var(means[:, labels], axis=1))
+    found = sharpness(activity.T @ activity / len(activity), np.eye(3)[labels])
+    assert found == pytest.approx(between / (between + 0.49), rel=0.01)
+    alone = np.full((40, 40), 0.3) + 0.1 * np.eye(40)
+    assert sharpness(alone, np.eye(3)[labels]) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_kernels_that_tell_the_same_classes_apart_are_alike_whatever_their_size():
+    random, counts = np.random.default_rng(2), (2, 1, 1)
+    features = random.normal(size=(3, 4))
+    kernel = features @ features.T
+    assert grouping_cosine(kernel, 0.3 + 5.0 * kernel, counts) == pytest.approx(1.0)
+    # One tells 2 from 3, the other 2 and 3 from 1 as well: centred over four examples by hand.
+    first, second = np.array([[0, 0, 0], [0, 1.0, -1.0], [0, -1.0, 1.0]]), np.diag([0, 1.0, 1.0])
+    examples = [0, 0, 1, 2]
+    centred = [
+        each - each.mean(axis=0) - each.mean(axis=1, keepdims=True) + each.mean()
+        for each in (one[np.ix_(examples, examples)] for one in (first, second))
+    ]
+    expected = np.sum(centred[0] * centred[1]) / np.linalg.norm(centred[0]) / np.linalg.norm(centred[1])
+    assert grouping_cosine(first, second, counts) == pytest.approx(expected) and expected < 0.95
