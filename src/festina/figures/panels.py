@@ -195,8 +195,7 @@ def curves(
         text = "" if by is None else (label or (lambda value: label_of(str(by), value)))(entry)
         _curve(axis, data.sel(own), None if theory is None else theory.sel(own), looks[entry], text, run, every, log)
     axis.set_xlabel(f"time t / {result.data['time'].attrs.get('units', 'τ')}")
-    axis.set_ylabel(str(result[name].attrs.get("long_name", name.replace("_", " "))))
-    axis.set_ylabel(str(whole.attrs.get("long_name", name if isinstance(name, str) else "")))
+    axis.set_ylabel(str(whole.attrs.get("long_name", name.replace("_", " ") if isinstance(name, str) else "")))
     if log:
         axis.set_xscale("log")
 
