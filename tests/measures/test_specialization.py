@@ -8,6 +8,7 @@ from festina.measures import (
     at_block_ends,
     gate_separation,
     matched_paths,
+    recovery_times,
     selectivity,
     take_paths,
     times_in_blocks,
@@ -85,3 +86,13 @@ def test_separation_and_selectivity():
     np.testing.assert_allclose(selectivity(np.zeros((2, 2))), 0.0)
     with pytest.raises(ArgumentError, match="two"):
         gate_separation(np.ones((3, 1)))
+
+
+def test_recovery_is_timed_from_the_switch_to_the_value_before():
+    time, edges = np.linspace(0, 3, 31), np.arange(4.0)
+    accuracy = np.full((2, 31), 0.8)
+    accuracy[0, 10:13] = 0.2  # .3 after the first switch it is back
+    accuracy[0, 13:20] = 0.77  # 95 % of .8 is enough
+    accuracy[1, 20:] = 0.1  # never back after the second
+    found = recovery_times(time, accuracy, edges, 0.95)
+    np.testing.assert_allclose(found, [[0.3, 0.0], [0.0, np.nan]], atol=1e-12)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from festina.models.connected_abstraction import ConnectedAbstraction
     from festina.models.gated_contexts import GatedContexts
     from festina.models.gated_margin import GatedMargin
+    from festina.models.image_abstraction import ImageAbstraction
     from festina.models.margin import Margin
     from festina.models.rectified_contexts import RectifiedContexts
     from festina.models.reduced_abstraction import ReducedAbstraction
@@ -30,6 +31,7 @@ MODELS = {
     "ConnectedAbstraction": "festina.models.connected_abstraction",
     "GatedContexts": "festina.models.gated_contexts",
     "GatedMargin": "festina.models.gated_margin",
+    "ImageAbstraction": "festina.models.image_abstraction",
     "Margin": "festina.models.margin",
     "RectifiedContexts": "festina.models.rectified_contexts",
     "ReducedAbstraction": "festina.models.reduced_abstraction",
@@ -52,6 +54,7 @@ __all__ = [
     "ConnectedAbstraction",
     "GatedContexts",
     "GatedMargin",
+    "ImageAbstraction",
     "Margin",
     "RectifiedContexts",
     "ReducedAbstraction",
