@@ -10,6 +10,7 @@ from festina.measures import (
     late_difference,
     matched_paths,
     one_to_one,
+    recovery_times,
     selectivity,
     steepest_in_blocks,
     take_paths,
@@ -119,3 +120,13 @@ def test_the_steepest_slope_of_a_block_is_its_own():
     values = np.where(time < 1, 1 - time, np.maximum(9 - 3 * time, 0.0))
     np.testing.assert_allclose(steepest_in_blocks(time, np.stack([values, 2 * values]), edges)[:, :2], [[1, 3], [2, 6]])
     assert np.isnan(steepest_in_blocks(time, values, edges)[2])
+
+
+def test_recovery_is_timed_from_the_switch_to_the_value_before():
+    time, edges = np.linspace(0, 3, 31), np.arange(4.0)
+    accuracy = np.full((2, 31), 0.8)
+    accuracy[0, 10:13] = 0.2  # .3 after the first switch it is back
+    accuracy[0, 13:20] = 0.77  # 95 % of .8 is enough
+    accuracy[1, 20:] = 0.1  # never back after the second
+    found = recovery_times(time, accuracy, edges, 0.95)
+    np.testing.assert_allclose(found, [[0.3, 0.0], [0.0, np.nan]], atol=1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from festina.errors import ArgumentError, UnknownName
-from festina.worlds import images
+from festina.worlds import images, labellings
 
 SHAPES = ((6, 5, 4), (6,), (3, 5, 4), (3,))
 
@@ -108,3 +108,10 @@ def test_labels_of_the_second_task():
     np.testing.assert_array_equal(images.labels_in_order(images.UPPER_LOWER), images.parity_labels())
     with pytest.raises(ArgumentError, match="every class once"):
         images.labels_in_order((0, 1, 1))
+
+
+def test_the_two_orders_of_clothes_share_more_or_fewer_labels():
+    pairs = labellings.PAIRS
+    assert pairs["fashion_upper_lower"].kept == 0.2 and pairs["fashion_warm_cold"].kept == 0.5
+    assert pairs["mnist"].codes[1].tolist() == [0, 5, 1, 6, 2, 7, 3, 8, 4, 9]
+    assert np.array_equal(pairs["mnist"].codes, pairs["fashion_upper_lower"].codes)

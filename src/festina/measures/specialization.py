@@ -139,6 +139,30 @@ def steepest_in_blocks(
     return found
 
 
+def recovery_times(
+    time: Float[np.ndarray, " time"],
+    values: Float[np.ndarray, "*batch time"],
+    edges: Float[np.ndarray, " edges"],
+    share: float,
+) -> Float[np.ndarray, "*batch switches"]:
+    """How long into each block but the first until values are back at a share of their last before it; NaN if never.
+
+    Args:
+        time: of the recordings.
+        values: such as the accuracy in the task shown from that moment on.
+        edges: when blocks begin, rising, and at last when the last one ends.
+        share: of the last value before the switch.
+    """
+    before = at_block_ends(time, values, edges)
+    found = np.full((*values.shape[:-1], len(edges) - 2), np.nan)
+    for switch, (start, end) in enumerate(itertools.pairwise(edges[1:])):
+        inside = (time >= start - ROUNDING) & (time < end - ROUNDING)
+        back = values[..., inside] >= share * before[..., switch, None]
+        first = time[inside][back.argmax(axis=-1)] - start
+        found[..., switch] = np.where(back.any(axis=-1), first, np.nan)
+    return found
+
+
 def at_block_ends(
     time: Float[np.ndarray, " time"], values: Float[np.ndarray, "*batch time"], edges: Float[np.ndarray, " edges"]
 ) -> Float[np.ndarray, "*batch blocks"]:

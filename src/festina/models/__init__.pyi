@@ -7,6 +7,7 @@ from .deep_bayesian import DeepBayesian as DeepBayesian
 from .gated_contexts import GatedContexts as GatedContexts
 from .gated_decision import GatedDecision as GatedDecision
 from .gated_margin import GatedMargin as GatedMargin
+from .image_abstraction import ImageAbstraction as ImageAbstraction
 from .margin import Margin as Margin
 from .rectified_contexts import RectifiedContexts as RectifiedContexts
 from .reduced_abstraction import ReducedAbstraction as ReducedAbstraction

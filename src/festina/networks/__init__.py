@@ -1,6 +1,6 @@
 """What learns."""
 
-from festina.networks import bayesian, tutor
+from festina.networks import bayesian, convolutional, tutor
 from festina.networks.abstraction import Abstraction, FullyConnected, NeuronGated, PathGated, Regularizer
 from festina.networks.bayesian import LAZY, LINEAR, NON_LAZY, RECTIFIED, SIGMOIDAL, Bayesian, Nonlinearity, Scaling
 from festina.networks.convolutional import Convolutional
@@ -31,5 +31,6 @@ __all__ = [
     "Scaling",
     "TutorExecutor",
     "bayesian",
+    "convolutional",
     "tutor",
 ]

@@ -187,9 +187,9 @@ def late_ends(result: Result, name: str, last: int) -> xr.DataArray:
 
 
 def means_in_blocks(result: Result, values: xr.DataArray) -> xr.DataArray:
-    """The mean over the recordings of each block: `block` instead of time."""
+    """The mean over the recordings of each whole block, or of the one that is cut short: `block` instead of time."""
     edges = block_edges(result.config)
-    inside = values.isel(time=values["time"].values < edges[-1] - 1e-9)
+    inside = values.isel(time=values["time"].values < (edges[-1] or np.inf) - 1e-9)
     block = np.searchsorted(edges, inside["time"].values + 1e-9, side="right") - 1
     return inside.assign_coords(block=("time", block)).groupby("block").mean("time")
 
@@ -220,19 +220,27 @@ def early_in_blocks(result: Result, name: str, duration: float) -> xr.DataArray:
 
 def after_switches(result: Result, name: str, samples: int) -> xr.DataArray:
     """A variable after 0, 1, 2, … steps of each block, while it lasts: its last dimensions are block and sample."""
-    config, values = result.config, result[name].transpose(..., "time")
+    config = result.config
     if round(config.until / config.step_size) != config.records:
         raise NotApplicable("needs a recording of every step")
-    steps = round(config.block_length / config.step_size)
-    first = np.searchsorted(result["time"].values, block_edges(config)[:-1] - 1e-9)
-    found = values.values[..., first[:, None] + np.arange(min(samples, steps - 1) + 1)]
-    return _over_blocks(values, found, "sample")
+    return first_recordings(result, name, min(samples + 1, round(config.block_length / config.step_size)))
+
+
+def first_recordings(result: Result, name: str, count: int) -> xr.DataArray:
+    """A variable at the first recordings of each block: its last dimensions are block and sample."""
+    values, edges = result[name].transpose(..., "time"), block_edges(result.config)
+    first = np.searchsorted(result["time"].values, edges - 1e-9)
+    if (np.diff(first) < count).any():
+        raise NotApplicable(f"needs at least {count} recordings in every block")
+    return _over_blocks(values, values.values[..., first[:-1, None] + np.arange(count)], "sample")
 
 
 def _over_blocks(values: xr.DataArray, found: np.ndarray, *beyond: str) -> xr.DataArray:
     """An array that has blocks where another has time, with its labels, and perhaps further dimensions."""
     labels: dict[Any, Any] = {name: label for name, label in values.coords.items() if "time" not in label.dims}
-    labels["block"] = np.arange(found.shape[values.ndim - 1])
+    labels |= {
+        dim: np.arange(size) for dim, size in zip(("block", *beyond), found.shape[values.ndim - 1 :], strict=True)
+    }
     return xr.DataArray(found, labels, (*values.dims[:-1], "block", *beyond))
 
 

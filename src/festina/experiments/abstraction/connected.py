@@ -202,7 +202,7 @@ def gradients(result: Result) -> xr.DataArray:
 def _draw_layers(figure: Any, result: Result) -> np.ndarray:
     """The second layer at the ends of the last blocks of A and of B: mean of runs when sorted, one run when not."""
     ends = common.block_edges(result.config)[1:]
-    moments = xr.DataArray([ends[0::2][-1], ends[1::2][-1]], dims="task")
+    moments = xr.DataArray([max(ends[task::2], default=result.config.until) for task in (0, 1)], dims="task")
     both = result.data.sel(time=moments, method="nearest").stack(end=("arm", "task"))
     layers = both["sorted_second_layer"].mean("run"), both["second_layer"].isel(run=0)
     words = ("sorted,\nmean of runs", "units of A | units of B"), ("unsorted,\none run", "hidden unit")

@@ -7,7 +7,6 @@ import festina as fs
 from festina._lazy import jnp, np
 from festina.claims import Undecided
 from festina.errors import require
-from festina.experiments.abstraction._images_sets import PAIRS
 from festina.experiments.coding._common import between_classes, cooled, membership, readout_variance
 from festina.experiments.coding._comparison import share_called
 from festina.experiments.coding._sampled import class_variance
@@ -26,7 +25,7 @@ def task(config: Any) -> tuple[Any, Any]:
 
 @lru_cache
 def _task(images: str, digits: tuple[int, ...], counts: tuple[int, ...], tests: int) -> tuple[Any, Any]:
-    found = fs.worlds.load_images(PAIRS[images].images)
+    found = fs.worlds.load_images(fs.worlds.labellings.PAIRS[images].images)
     shown = _chosen(found.images, found.labels, digits, counts, "counts")
     others = _chosen(found.test_images, found.test_labels, digits, (tests,) * len(digits), "tests")
     middle = shown.mean(axis=0)

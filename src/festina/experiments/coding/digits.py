@@ -10,8 +10,8 @@ import festina as fs
 from festina import claims
 from festina._lazy import np
 from festina.experiment import Equation, Experiment, Preset, Variable, structural
+from festina.experiments._at_hand import at_hand
 from festina.experiments._side_by_side import side_by_side
-from festina.experiments.abstraction._images_sets import at_hand
 from festina.experiments.coding._common import (
     VARIABLES,
     CodingConfig,
