@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from festina.models.gated_contexts import GatedContexts
     from festina.models.gated_margin import GatedMargin
     from festina.models.margin import Margin
+    from festina.models.projected_abstraction import ProjectedAbstraction
     from festina.models.rectified_contexts import RectifiedContexts
     from festina.models.reduced_abstraction import ReducedAbstraction
     from festina.models.reversal import Reversal
@@ -29,6 +30,7 @@ MODELS = {
     "GatedContexts": "festina.models.gated_contexts",
     "GatedMargin": "festina.models.gated_margin",
     "Margin": "festina.models.margin",
+    "ProjectedAbstraction": "festina.models.projected_abstraction",
     "RectifiedContexts": "festina.models.rectified_contexts",
     "ReducedAbstraction": "festina.models.reduced_abstraction",
     "Reversal": "festina.models.reversal",
@@ -50,6 +52,7 @@ __all__ = [
     "GatedContexts",
     "GatedMargin",
     "Margin",
+    "ProjectedAbstraction",
     "RectifiedContexts",
     "ReducedAbstraction",
     "Reversal",

@@ -152,6 +152,10 @@ class TaskAbstraction(InBlocks):
     def draw_network(self, key: Key) -> PathGated:
         return fs.networks.PathGated.init(key, self.tasks, self.outputs, self.inputs, self.scale)
 
+    def watch(self, view: View) -> Observed:
+        """What is recorded of a network."""
+        return totals_of(view) if self.recorded == "totals" else courses_of(view)
+
     def process(self, start: Begin) -> Process:
         network, tasks = self._compressed(start)
         return fs.learning.joint_process(
@@ -163,7 +167,7 @@ class TaskAbstraction(InBlocks):
             step_size=self.step_size,
             records=self.records,
             steps_per_record=self.steps_per_record,
-            observe=totals_of if self.recorded == "totals" else courses_of,
+            observe=self.watch,
             statistics=self.statistics(),
             dtype=jnp.float32 if self.precision == "single" else jnp.float64,
         )
