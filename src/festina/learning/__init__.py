@@ -1,6 +1,13 @@
 """How a network learns: flow and descent, and the one loop that drives them."""
 
-from festina.learning.closure import closed_process, compressed, compressed_by_row
+from festina.learning.closure import (
+    closed_process,
+    compressed,
+    compressed_by_row,
+    spanned_by_mean,
+    spanned_by_row,
+    teacher_bases,
+)
 from festina.learning.descent import descent_process, scaled_by, stages_by_time
 from festina.learning.failure import Failure
 from festina.learning.flow import Tolerance, flow_process
@@ -46,6 +53,9 @@ __all__ = [
     "joint_process",
     "posterior_process",
     "scaled_by",
+    "spanned_by_mean",
+    "spanned_by_row",
     "stages_by_time",
     "stream_rule",
+    "teacher_bases",
 ]

@@ -20,6 +20,7 @@ from festina.learning.process import Process
 from festina.networks.abstraction import NeuronGated, PathGated
 from festina.precision import precise
 from festina.worlds.blocks import Blocks
+from festina.worlds.orthogonal import orthogonal_factor
 from festina.worlds.tasks import Tasks
 
 
@@ -39,6 +40,41 @@ def compressed_by_row(network: PathGated | NeuronGated, tasks: Tasks) -> tuple[A
     rows = jnp.swapaxes(jnp.stack([*network.students, *tasks.maps]), 0, 1)
     coordinates = jnp.swapaxes(jax.vmap(_coordinates)(rows), 0, 1)
     return network.rebuilt(tuple(coordinates[:paths]), network.gates), Tasks(coordinates[paths:], tasks.loss_share)
+
+
+@precise
+def teacher_bases(tasks: Tasks) -> Float[Array, "o i m"]:
+    """An orthonormal basis of the span of each row's teachers, the first vector along the first of them."""
+    count, _, inputs = tasks.maps.shape
+    require(count <= inputs, "tasks", f"be at most as many as inputs, {inputs}", count)
+    return jnp.asarray(jax.vmap(lambda rows: orthogonal_factor(rows.T))(jnp.swapaxes(tasks.maps, 0, 1)))
+
+
+@precise
+def spanned_by_row(network: PathGated, tasks: Tasks) -> tuple[PathGated, Tasks]:
+    """What the teachers of each row see of a problem: d_out × M matrices; exact while students stay in their span."""
+    bases = teacher_bases(tasks)
+
+    def along(maps: Float[Array, "n o i"]) -> Float[Array, "n o m"]:
+        return jnp.einsum("noi,oim->nom", maps, bases)
+
+    students = along(jnp.stack(network.students))
+    return network.rebuilt(tuple(students), network.gates), Tasks(along(tasks.maps), tasks.loss_share)
+
+
+@precise
+def spanned_by_mean(network: PathGated, tasks: Tasks) -> tuple[PathGated, Tasks]:
+    """The same with one row that stands for all, √d_out times their mean; exact if all rows are equal in it.
+
+    This is the reduced model of Sandbrink et al. 2024 (eqs 15 and 16), in units in which teachers have the length that
+    they have in the full one: timescales and bounds are those of the full model, and so are loss and overlaps.
+    """
+    by_row, goals = spanned_by_row(network, tasks)
+
+    def mean(maps: Float[Array, "*n o m"]) -> Float[Array, "*n 1 m"]:
+        return maps.shape[-2] ** 0.5 * jnp.mean(maps, axis=-2, keepdims=True)
+
+    return by_row.rebuilt(tuple(map(mean, by_row.students)), by_row.gates), Tasks(mean(goals.maps), goals.loss_share)
 
 
 def closed_process(
