@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import pi
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -15,7 +15,7 @@ from festina.models.reduced_abstraction import REDUCED
 from festina.models.task_abstraction import Begin, TaskAbstraction
 
 if TYPE_CHECKING:
-    from festina.models._types import Array, Float, Key, Observed, PathGated, Tasks, View
+    from festina.models._types import Array, Float, Key, NeuronGated, Observed, PathGated, Tasks, View
 
 Angle = Annotated[float, Field(ge=-100.0, le=100.0)]
 
@@ -92,11 +92,11 @@ class ProjectedAbstraction(TaskAbstraction):
             along = jnp.broadcast_to(pair[:, None], along.shape)
         return jnp.einsum("pom,oim->poi", along, bases)
 
-    def _compressed(self, start: Begin) -> tuple[PathGated, Tasks]:
+    def _compressed(self, start: Begin) -> tuple[PathGated | NeuronGated, Tasks]:
         if self.described == "whole":
             return super()._compressed(start)
         spanned = fs.learning.spanned_by_row if self.described == "rows" else fs.learning.spanned_by_mean
-        return spanned(start.network, start.tasks)
+        return spanned(cast("PathGated", start.network), start.tasks)
 
     def watch(self, view: View) -> Observed:
         """Besides what is recorded of any network, what has the same size in all descriptions."""
