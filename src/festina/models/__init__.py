@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from festina.models.gated_decision import GatedDecision
     from festina.models.gated_margin import GatedMargin
     from festina.models.margin import Margin
+    from festina.models.random_routing import RandomRouting
     from festina.models.rectified_contexts import RectifiedContexts
     from festina.models.reduced_abstraction import ReducedAbstraction
     from festina.models.reversal import Reversal
@@ -34,6 +35,7 @@ MODELS = {
     "GatedDecision": "festina.models.gated_decision",
     "GatedMargin": "festina.models.gated_margin",
     "Margin": "festina.models.margin",
+    "RandomRouting": "festina.models.random_routing",
     "RectifiedContexts": "festina.models.rectified_contexts",
     "ReducedAbstraction": "festina.models.reduced_abstraction",
     "Reversal": "festina.models.reversal",
@@ -58,6 +60,7 @@ __all__ = [
     "GatedDecision",
     "GatedMargin",
     "Margin",
+    "RandomRouting",
     "RectifiedContexts",
     "ReducedAbstraction",
     "Reversal",
