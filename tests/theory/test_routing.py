@@ -50,6 +50,14 @@ def test_the_quadrature_tells_when(start):
     assert theory.time_to_reach(0.5, 6.4, (1.6, 1.6, 1.6), 4, 2) == 0.0
 
 
+def test_the_start_is_found_that_reaches_a_level_in_time():
+    for start in (1e-3, 0.05, 0.9):
+        time = theory.time_to_reach(0.5, 6.4, (start,) * 3, 4, 2)
+        np.testing.assert_allclose(theory.equal_start(time, 0.5, 6.4, 4, 2), start, rtol=1e-9)
+    assert theory.equal_start(1e9, 0.5, 6.4, 4, 2) == 0.0
+    assert theory.equal_start(1e-9, 0.5, 6.4, 4, 2) == np.inf
+
+
 @pytest.mark.parametrize("start", [(0.3, 0.5, 0.2), (0.1, 2.0, 0.100001), (1e-3, 0.8, 1e-2)])
 def test_a_negative_strength_is_reached_where_one_layer_changes_its_sign(start):
     def rate(_, b):

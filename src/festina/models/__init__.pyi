@@ -10,6 +10,7 @@ from .gated_margin import GatedMargin as GatedMargin
 from .image_abstraction import ImageAbstraction as ImageAbstraction
 from .margin import Margin as Margin
 from .projected_abstraction import ProjectedAbstraction as ProjectedAbstraction
+from .random_routing import RandomRouting as RandomRouting
 from .rectified_contexts import RectifiedContexts as RectifiedContexts
 from .reduced_abstraction import ReducedAbstraction as ReducedAbstraction
 from .redundant_paths import RedundantPaths as RedundantPaths

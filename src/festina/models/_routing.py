@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     Layers = tuple[Array, Array, Array]
 
 Count = Annotated[int, Field(ge=1, le=50)]
-Size = Annotated[float, Field(ge=0.0, le=20.0)]
-PositiveSize = Annotated[float, Field(ge=0.1, le=20.0)]
+Size = Annotated[float, Field(ge=0.0, le=10.0)]
+PositiveSize = Annotated[float, Field(ge=0.1, le=10.0)]
 MODES = 4  # of the answers
 
 

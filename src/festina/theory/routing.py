@@ -26,6 +26,8 @@ from festina.errors import require
 from festina.precision import is_traced
 from festina.theory.chain import Chain, chain
 
+LEAST_LOG_START = -9.0  # logarithm of the smallest equal layers that are tried
+
 Starts = tuple[Any, Any, Any]
 """b1, b2 and b3 at t = 0, each one number or one for every mode."""
 
@@ -130,6 +132,23 @@ def time_to_reach(
         return second / (rate * outer(second) * (strength - second * outer(second)))
 
     return quad(pace, np.log(begin[1]), last, epsabs=0.0, epsrel=1e-12, limit=500)[0]
+
+
+def equal_start(
+    time: float, level: float, strength: float, domains: int, trained: int, *, pair_weight: float | None = None
+) -> float:
+    """b0 of three equal layers from which b1 b2 b3 = level · s at a given time: the inverse of `time_to_reach`.
+
+    0 if that needs a start below e⁻⁹, and infinite if it needs one above 1.
+    """
+
+    def late(log_start: float) -> float:
+        start = float(np.exp(log_start))
+        return time_to_reach(level, strength, (start, start, start), domains, trained, pair_weight=pair_weight) - time
+
+    if late(LEAST_LOG_START) < 0:
+        return 0.0
+    return float("inf") if late(0.0) > 0 else float(np.exp(cast(float, brentq(late, LEAST_LOG_START, 0.0))))
 
 
 def _time_through_zero(level: float, strength: float, begin: Starts, rate: float, domains: int) -> float:
