@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from festina.errors import ArgumentError
 from festina.measures import (
     at_block_ends,
     gate_separation,
+    joint_turn,
     matched_paths,
+    preference,
     selectivity,
     take_paths,
     times_in_blocks,
@@ -85,3 +88,27 @@ def test_separation_and_selectivity():
     np.testing.assert_allclose(selectivity(np.zeros((2, 2))), 0.0)
     with pytest.raises(ArgumentError, match="two"):
         gate_separation(np.ones((3, 1)))
+
+
+def turned(degrees):
+    """Unit students in the basis of three teachers, one in each column, turned about the teachers' sum."""
+    return Rotation.from_rotvec(np.radians(degrees) * np.ones(3) / np.sqrt(3)).as_matrix()
+
+
+def test_a_joint_turn_goes_on_beyond_half_a_circle():
+    degrees = np.linspace(-100.0, 250.0, 36)
+    found = joint_turn(np.stack([turned(angle) for angle in degrees])[None])[0]
+    np.testing.assert_allclose(np.diff(found), 10.0)
+    np.testing.assert_allclose(np.cos(np.radians(found - degrees)), 1.0)
+    assert np.abs(found[-1]) < 180
+
+
+def test_students_that_are_their_teachers_or_each_the_next_one():
+    same, following = np.eye(4), np.roll(np.eye(4), 1, axis=0)
+    np.testing.assert_allclose(joint_turn(np.stack([same, following])), [0.0, 90.0], atol=1e-12)
+
+
+def test_students_at_means_of_teachers_prefer_these():
+    pairs = ((0, 1), (1, 2), (2, 0))
+    found = preference(np.stack([turned(angle) for angle in (0, 60)]), pairs)
+    np.testing.assert_allclose(found, [1 - np.sqrt(0.5), 2 / 3 - np.sqrt(8) / 3], rtol=1e-9)
