@@ -8,7 +8,7 @@ import xarray as xr
 from scipy.spatial.transform import Rotation
 
 from festina.experiments.abstraction._latent import PAIRS, gates_of_pairs
-from festina.experiments.abstraction.mixtures import Mixtures, preference, turn, turning
+from festina.experiments.abstraction.mixtures import Mixtures, turn, turning
 from shared import quick
 
 
@@ -57,11 +57,6 @@ def test_turns_are_measured_in_degrees_and_per_block():
     np.testing.assert_allclose(turning(Turned(degrees)), 20.0)
 
 
-def test_students_at_tasks_prefer_tasks():
-    at = {angle: preference(Turned([angle]))[0] for angle in (0, 60)}
-    np.testing.assert_allclose([at[0], at[60]], [1 - np.sqrt(0.5), 2 / 3 - np.sqrt(8) / 3], rtol=1e-9)
-
-
 def test_gates_of_pairs():
     ends = np.array([[[0.6, 0.1], [0.4, 0.5], [0.0, 0.5]]])
     on, off, ratio = gates_of_pairs(ends, [(0, 1), (1, 2)])
@@ -69,8 +64,29 @@ def test_gates_of_pairs():
 
 
 @pytest.mark.full
-def test_the_figure_has_six_panels(result, recwarn):
+def test_students_follow_their_limit_of_many_inputs(result):
+    """Quick runs see all inputs: tasks in turn, and the teachers that students are compared with, are the theory's."""
+    np.testing.assert_array_less(result.errors("loss", "gates", "components", "norms"), 1e-8)
+
+
+def test_blocks_show_the_pairs_in_turn():
+    """Teachers are 0, 1 and 2, and what they make 3, 4 and 5."""
+    experiment = Mixtures()
+    assert {arm.model.shown() for arm in experiment.arms_at(experiment.configure())} == {(3, 4, 5)}
+
+
+@pytest.mark.full
+def test_teachers_are_never_shown(result):
+    """At the start students are small, and every task is half as large in square as a teacher."""
+    begin = result["loss"].isel(time=0).values
+    np.testing.assert_allclose(begin, 0.25, rtol=0.02)
+
+
+@pytest.mark.full
+def test_the_figure_has_six_panels_with_letters(result, recwarn):
     figure = result.figure()
     figure.canvas.draw()
-    assert len(figure.axes) == 6
+    assert ["abcdef"[place] in {text.get_text() for text in axis.texts} for place, axis in enumerate(figure.axes)] == [
+        True
+    ] * 6
     assert not recwarn.list

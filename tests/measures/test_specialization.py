@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from festina.errors import ArgumentError
 from festina.measures import (
     at_block_ends,
     gate_separation,
+    joint_turn,
     late_difference,
     matched_paths,
     one_to_one,
+    preference,
     recovery_times,
     selectivity,
     steepest_in_blocks,
@@ -130,3 +133,27 @@ def test_recovery_is_timed_from_the_switch_to_the_value_before():
     accuracy[1, 20:] = 0.1  # never back after the second
     found = recovery_times(time, accuracy, edges, 0.95)
     np.testing.assert_allclose(found, [[0.3, 0.0], [0.0, np.nan]], atol=1e-12)
+
+
+def turned(degrees):
+    """Unit students in the basis of three teachers, one in each column, turned about the teachers' sum."""
+    return Rotation.from_rotvec(np.radians(degrees) * np.ones(3) / np.sqrt(3)).as_matrix()
+
+
+def test_a_joint_turn_goes_on_beyond_half_a_circle():
+    degrees = np.linspace(-100.0, 250.0, 36)
+    found = joint_turn(np.stack([turned(angle) for angle in degrees])[None])[0]
+    np.testing.assert_allclose(np.diff(found), 10.0)
+    np.testing.assert_allclose(np.cos(np.radians(found - degrees)), 1.0)
+    assert np.abs(found[-1]) < 180
+
+
+def test_students_that_are_their_teachers_or_each_the_next_one():
+    same, following = np.eye(4), np.roll(np.eye(4), 1, axis=0)
+    np.testing.assert_allclose(joint_turn(np.stack([same, following])), [0.0, 90.0], atol=1e-12)
+
+
+def test_students_at_means_of_teachers_prefer_these():
+    pairs = ((0, 1), (1, 2), (2, 0))
+    found = preference(np.stack([turned(angle) for angle in (0, 60)]), pairs)
+    np.testing.assert_allclose(found, [1 - np.sqrt(0.5), 2 / 3 - np.sqrt(8) / 3], rtol=1e-9)

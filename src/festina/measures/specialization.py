@@ -198,3 +198,35 @@ def selectivity(activity: Float[np.ndarray, "*batch m p"]) -> Float[np.ndarray, 
     size = np.abs(best) + np.abs(rest)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(size > 0, (best - rest) / size, 0.0)
+
+
+def joint_turn(alignment: Float[np.ndarray, "*batch time m m"]) -> Float[np.ndarray, "*batch time"]:
+    """How far students have turned from their teachers towards the next ones, all together, in degrees.
+
+    Students in the order of their teachers may turn about the direction of the teachers' sum. With the mean cosine d_k
+    of students with the k-th teacher after their own, the angle is that of Σ_k d_k exp(2πik/M): 0 where students are
+    their teachers, 360/M where each is the next one. It goes on beyond 180 degrees, counted from the end, where it is
+    well defined.
+
+    Args:
+        alignment: cosines of every teacher with every student over time.
+    """
+    teachers = alignment.shape[-1]
+    after = (np.arange(teachers)[:, None] - np.arange(teachers)[None, :]) % teachers
+    around = (alignment * np.exp(2j * np.pi * after / teachers)).sum(axis=(-2, -1))
+    return np.degrees(np.unwrap(np.angle(around[..., ::-1]), axis=-1)[..., ::-1])
+
+
+def preference(
+    alignment: Float[np.ndarray, "*batch m m"], groups: tuple[tuple[int, ...], ...]
+) -> Float[np.ndarray, "*batch"]:
+    """How much better students agree with their own teachers than with any mean of a group of them; mean of all.
+
+    Teachers are orthogonal and of one norm, so that the cosine with (A + B)/2 is the sum of those with A and B over √2.
+
+    Args:
+        alignment: cosines of every teacher with every student, students in the order of their teachers.
+        groups: teachers of which each mean is made, as ((0, 1), (1, 2), (2, 0)).
+    """
+    means = [alignment[..., list(group), :].sum(axis=-2) / len(group) ** 0.5 for group in groups]
+    return np.asarray((np.einsum("...mm->...m", alignment) - np.max(means, axis=0)).mean(axis=-1))

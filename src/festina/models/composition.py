@@ -64,7 +64,7 @@ class Composition(TaskAbstraction):
     normalization: Coefficient = continuous(1.25, help="coefficient λ₂ of (‖c‖ − 1)², for a strength of 1")
     until: Duration = structural(30.0, unit="t", help="when to stop")
     records: int = structural(3000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
-    training_blocks: int = structural(23, ge=1, le=1000, help="blocks of single teachers before new tasks begin")
+    training_blocks: int = structural(23, ge=0, le=1000, help="blocks of single teachers before new tasks begin")
     novel_blocks: int = structural(7, ge=1, le=1000, help="blocks of new tasks")
     composed: Literal["tasks", "subtasks"] = structural(
         "tasks", help="a new task is the mean of two `tasks`, or has rows of two in turn (`subtasks`)"

@@ -1,19 +1,12 @@
-"""Tasks made of teachers: how students compare with teachers that are not the task shown."""
+"""Tasks made of teachers, two each: what gates make of them."""
 
 from typing import Any
 
-import festina as fs
 from festina._lazy import np
 
 TEACHERS = 3
 PAIRS = ((0, 1), (1, 2), (2, 0))
 """AB, BC and CA: the teachers of each task that is made of two."""
-
-
-def seen_with(view: Any, teachers: int = TEACHERS) -> Any:
-    """The same view with the first few tasks, the teachers, as all there is to compare students with."""
-    latent = fs.worlds.Tasks(view.tasks.maps[:teachers], view.tasks.loss_share)
-    return fs.learning.View(view.network, view.rule, latent, view.target)
 
 
 def gates_of_pairs(ends: Any, pairs: Any) -> tuple[Any, Any, Any]:
