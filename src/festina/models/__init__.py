@@ -8,6 +8,7 @@ from festina._lazy import attributes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from festina.models.bottleneck import Bottleneck
+    from festina.models.bounded_gates import BoundedGates
     from festina.models.chain import Chain
     from festina.models.composition import Composition
     from festina.models.gated_contexts import GatedContexts
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 MODELS = {
     "Bottleneck": "festina.models.bottleneck",
+    "BoundedGates": "festina.models.bounded_gates",
     "Chain": "festina.models.chain",
     "Composition": "festina.models.composition",
     "GatedContexts": "festina.models.gated_contexts",
@@ -50,6 +52,7 @@ __getattr__ = attributes("festina.models", MODELS)
 
 __all__ = [
     "Bottleneck",
+    "BoundedGates",
     "Chain",
     "Composition",
     "GatedContexts",
