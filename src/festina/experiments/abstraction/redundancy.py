@@ -30,11 +30,16 @@ SLOW_DECAY = (
     "the experiment's description"
 )
 FREE = {"column_cost": 0.0, "square_cost": 0.0}
-
-
-def weak(config: Any) -> dict[str, Any]:
-    """The bounds of arms that have a cost of weights."""
-    return {"nonnegativity": config.weak_nonnegativity, "normalization": config.weak_normalization}
+WEAK = {  # bounds of arms that have a cost of weights
+    "nonnegativity": lambda config: config.weak_nonnegativity,
+    "normalization": lambda config: config.weak_normalization,
+}
+ARMS = {
+    "no cost": FREE,
+    "cost of columns": WEAK | {"square_cost": 0.0},
+    "cost of squares": WEAK | {"column_cost": 0.0},
+    "no cost, weak bounds": WEAK | FREE,
+}
 
 
 class Redundancy(Experiment):
@@ -58,26 +63,15 @@ class Redundancy(Experiment):
     silent at the ends of blocks may be heard after a switch. If they must be closed throughout the last four blocks,
     two are so in two runs of three with the cost of columns, and in less than one of five in each of the other arms.)
 
-    The two costs are not the same thing. A path that is not used loses weight at a constant rate under the cost of
-    columns, its columns' norms by .194/(P d_in τ_w) = .0019 per unit of time, and so is gone after a while (after
-    20 blocks the lightest path has less than a twentieth of a teacher's norm in all but 2 of 40 runs). Under the
-    cost of squares it decays exponentially, with the time P d_in τ_w/λ_W = 135: in 20 blocks hardly anything
-    happens, and the outcome is nearly that without a cost.
+    The two costs are not the same thing. Under that of columns the norms of an unused path's columns fall by
+    .194/(P d_in τ_w) = .0019 per unit of time, and it is gone after a while (after 20 blocks the lightest path has less
+    than a twentieth of a teacher's norm in all but 2 of 40 runs). Under that of squares it decays with the time
+    P d_in τ_w/λ_W = 135: in 20 blocks hardly anything happens, and the outcome is nearly that without a cost.
     """
 
     name = "abstraction/redundancy"
     sources = (SANDBRINK_2024,)
-    arms = Arms(
-        use(models.RedundantPaths, tasks=TASKS, recorded="courses"),
-        arm=named(
-            **{
-                "no cost": FREE,
-                "cost of columns": lambda config: weak(config) | {"square_cost": 0.0},
-                "cost of squares": lambda config: weak(config) | {"column_cost": 0.0},
-                "no cost, weak bounds": lambda config: weak(config) | FREE,
-            }
-        ),
-    )
+    arms = Arms(use(models.RedundantPaths, tasks=TASKS, recorded="courses"), arm=named(**ARMS))
     base = {"nonnegativity": 6 / 11, "normalization": 30 / 11, "records": 1000}
     base |= {"column_cost": 6 / 31, "square_cost": 0.77}
     seeds = 40
@@ -88,20 +82,9 @@ class Redundancy(Experiment):
         weak_normalization: Coefficient = continuous(30 / 31, help="coefficient λ₂ in all arms but the first")
 
     presets = (
-        Preset(
-            "Figure A.3",
-            "A cost of columns silences two of four paths in most runs; one of squares does little in 20 blocks.",
-        ),
-        Preset(
-            "dear columns",
-            "At three times the cost redundant paths are gone, and some of those in use fade as well.",
-            {"column_cost": 0.6},
-        ),
-        Preset(
-            "dear squares",
-            "A cost of squares that is ten times higher makes unused paths decay as well.",
-            {"square_cost": 7.7},
-        ),
+        Preset("Figure A.3", "A cost of columns silences two of four paths in most runs; one of squares does little."),
+        Preset("dear columns", "At three times the cost some paths in use fade as well.", {"column_cost": 0.6}),
+        Preset("dear squares", "At ten times the cost of squares unused paths decay as well.", {"square_cost": 7.7}),
     )
 
     @claims.code(NOTEBOOK, claims.near(1.0, 0.1), budget="full", reason=ONE_RUN)
@@ -162,7 +145,12 @@ class Redundancy(Experiment):
                 _draw_gates(axis, result, arm)
             page[0].legend(loc="upper center", ncols=4, fontsize=6.5, columnspacing=0.9, handletextpad=0.4)
             _draw_contributions(page[3], result, looks)
-            _draw_lightest(page[4], result, looks)
+            norms = relative_norms(result).min("path").transpose("arm", "run", "time")
+            for arm, look in looks.items():
+                draw_band(page[4], result["time"].values, norms.sel(arm=arm).values, lw=1.1, label=arm, **look)
+            page[4].set(xlabel="time t", ylabel="lightest path |W| / |W*|", xlim=(0, result.config.until))
+            page[4].set_ylim(0, 1.75 * page[4].get_ylim()[1])
+            page[4].legend(loc="upper left", fontsize=6.5)
             _draw_counts(page[5], result)
         return page.figure
 
@@ -232,15 +220,6 @@ def _draw_contributions(axis: Axes, result: Result, looks: dict[str, dict[str, A
         axis.plot(shifted, values.mean(axis=0), marker=mark, lw=0.9, ms=3.5, **look)
     axis.axhline(SILENCE, color="0.5", lw=0.7, ls=":")
     axis.set(xlabel="path, by its use", ylabel="contribution |c| |W| / |W*|", xticks=rank, ylim=(-0.04, 1.15))
-
-
-def _draw_lightest(axis: Axes, result: Result, looks: dict[str, dict[str, Any]]) -> None:
-    norms = relative_norms(result).min("path").transpose("arm", "run", "time")
-    for arm, look in looks.items():
-        draw_band(axis, result["time"].values, norms.sel(arm=arm).values, lw=1.1, label=arm, **look)
-    axis.set(xlabel="time t", ylabel="lightest path |W| / |W*|", xlim=(0, result.config.until))
-    axis.set_ylim(0, 1.75 * axis.get_ylim()[1])
-    axis.legend(loc="upper left", fontsize=6.5)
 
 
 def _draw_counts(axis: Axes, result: Result) -> None:

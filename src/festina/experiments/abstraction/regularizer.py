@@ -20,16 +20,14 @@ NONNEGATIVE = -0.01  # a gate above this counts as not negative: the rounding of
 FINE = 1e-3  # length of a step by which gates may tremble at zero
 FOLDS = 15  # times by which a distance falls by 1/e until it counts as gone
 LOWEST = -1.05  # shown of either gate
+EVERYWHERE, POSITIVE = (  # twelve gates at the start, evenly spaced
+    tuple(low + (1.4 - low) * place / 11 for place in range(12)) for low in (-0.6, 0.05)
+)
 EVERY = 2  # of the starts along each side, one in so many is drawn
 LEFT_BEHIND = (
     "likely the source: for k = 1 gates that all start negative are held at local minima, see the experiment's "
     "description"
 )
-
-
-def line(lowest: float, highest: float, count: int = 12) -> tuple[float, ...]:
-    """Gates at the start, evenly spaced."""
-    return tuple(lowest + (highest - lowest) * place / (count - 1) for place in range(count))
 
 
 class RegularizerFlow(Experiment):
@@ -51,22 +49,13 @@ class RegularizerFlow(Experiment):
 
     name = "abstraction/regularizer"
     sources = (SANDBRINK_2024,)
-    arms = Arms(
-        models.BoundedGates,
-        norm=named(L1={"order": 1}, L2={"order": 2}),
-        first=line(-0.6, 1.4),
-        second=line(-0.6, 1.4),
-    )
+    arms = Arms(models.BoundedGates, norm=named(L1={"order": 1}, L2={"order": 2}), first=EVERYWHERE, second=EVERYWHERE)
     quick = {"records": 200}
     presets = (
-        Preset(
-            "Figure B.1", "Most gates come to the positive segment or arc; some that start negative are left behind."
-        ),
+        Preset("Figure B.1", "Most gates come to the positive segment or arc; some negative ones are left behind."),
         Preset("firm bounds", "With λ₁ above 2λ₂ no start is left among the negative gates.", {"nonnegativity": 1.0}),
         Preset(
-            "positive starts",
-            "Gates that start positive follow the closed forms.",
-            {"first": line(0.05, 1.4), "second": line(0.05, 1.4)},
+            "positive starts", "Gates that start positive follow the closed forms.", dict.fromkeys(STARTS, POSITIVE)
         ),
     )
 
@@ -85,7 +74,7 @@ class RegularizerFlow(Experiment):
         """The regulariser can be satisfied without residue (largest R at the end from starts that are not all
         negative).
         """
-        some = settled(result, ~_negative(result), "starts that are not all negative", climbing=True)
+        some = settled(result, ~_negative(result), "starts that are not all negative", climb=climbing(result))
         return last(result, "penalty").where(some).max(STARTS)
 
     @claims.paper(SANDBRINK_2024.at("app. B.3, fig. B.1"), claims.below(1e-6))
@@ -172,27 +161,25 @@ def _reach(result: Result) -> float:
     return 1.0 - result.config.nonnegativity / (2.0 * result.config.normalization)
 
 
-def need_end(result: Result, climbing: bool = False, escape: float = 0.0) -> None:
-    """Leave undecided what is claimed of the end of a flow that is not over: the norm relaxes at the rate 2λ₂.
-
-    Where a gate has to climb to zero first, it does so at about λ₁/2; ``escape`` is what else takes time.
-    """
-    config, lowest = result.config, min(*result.config.first, *result.config.second)
-    needed = FOLDS / (2 * config.normalization) + escape
-    if climbing and lowest < 0 < config.nonnegativity:
-        needed += 2 * abs(lowest) / config.nonnegativity
-    if config.until < needed:
-        raise claims.Undecided(f"the end of the flow needs --until {np.ceil(needed):g}")
-
-
 def settled(
-    result: Result, starts: xr.DataArray, needs: str = "positive starts", count: int = 1, climbing: bool = False
+    result: Result, starts: xr.DataArray, needs: str = "positive starts", count: int = 1, climb: float = 0.0
 ) -> xr.DataArray:
-    """The same starts, if there are as many as are needed, and if the flow is over."""
+    """The same starts, if there are as many as are needed and if the flow is over: the norm relaxes at the rate 2λ₂.
+
+    ``climb`` is the time that a gate takes until it is above zero.
+    """
     if starts.sum() < count:
         raise claims.NotApplicable(f"needs {needs}")
-    need_end(result, climbing)
+    needed = FOLDS / (2 * result.config.normalization) + climb
+    if result.config.until < needed:
+        raise claims.Undecided(f"the end of the flow needs --until {np.ceil(needed):g}")
     return starts
+
+
+def climbing(result: Result) -> float:
+    """The time that the lowest gate takes to zero, at the rate of about λ₁/2."""
+    lowest, cost = min(*result.config.first, *result.config.second), result.config.nonnegativity
+    return 2 * abs(lowest) / cost if lowest < 0 < cost else 0.0
 
 
 def share_nonnegative(result: Result, norm: str) -> xr.DataArray:
@@ -200,11 +187,11 @@ def share_nonnegative(result: Result, norm: str) -> xr.DataArray:
 
     For k = 2 a gate leaves the saddle at (−q, 0) from a distance of about one step, at the rate λ₁/q.
     """
-    if (cost := result.config.nonnegativity) == 0:
-        raise claims.NotApplicable("needs a cost of negative gates, λ₁ > 0")
-    steps = max(np.log(result.config.steps / result.config.until), 0.0)
-    need_end(result, climbing=True, escape=2 * max(_reach(result), 0.0) / cost * steps if norm == "L2" else 0.0)
-    return (last(result, "gates").sel(norm=norm).min("gate") > NONNEGATIVE).mean()
+    config, climb = result.config, climbing(result)
+    if norm == "L2" and config.nonnegativity > 0:
+        climb += 2 * max(_reach(result), 0.0) / config.nonnegativity * max(np.log(config.steps / config.until), 0.0)
+    known = settled(result, xr.DataArray(config.nonnegativity > 0), "a cost of negative gates, λ₁ > 0", climb=climb)
+    return (last(result, "gates").sel(norm=norm).min("gate") > NONNEGATIVE).where(known).mean()
 
 
 def _draw_landscape(axis: Axes, result: Result, order: int) -> None:
@@ -231,25 +218,23 @@ def _draw_traps(axis: Axes, result: Result, order: int) -> None:
     """Where gates that are all negative end: a segment of minima for k = 1, saddles for k = 2."""
     if (reach := _reach(result)) <= 0:
         return
-    minima = {"color": PURPLE, "lw": 2.0, "ls": (0, (2, 1))}
-    if order == 1:
-        axis.plot([-reach, 0], [0, -reach], **minima)
-        return
-    middle = (1.0 - result.config.nonnegativity / (2.0**0.5 * result.config.normalization)) / 2.0**0.5
-    axis.plot([], [], label="other minima", **minima)
-    places = [-reach, 0.0, -middle], [0.0, -reach, -middle]
-    axis.plot(*places, "D", color=PURPLE, mec="white", ms=5, label="saddle")
+    segment = ([-reach, 0], [0, -reach]) if order == 1 else ([], [])
+    axis.plot(*segment, color=PURPLE, lw=2.0, ls=(0, (2, 1)), label="other minima")
+    if order == 2:
+        middle = (1.0 - result.config.nonnegativity / (2.0**0.5 * result.config.normalization)) / 2.0**0.5
+        places = [-reach, 0.0, -middle], [0.0, -reach, -middle]
+        axis.plot(*places, "D", color=PURPLE, mec="white", ms=5, label="saddle")
 
 
 def _draw_ways(axis: Axes, result: Result, norm: str) -> None:
     gates = result["gates"].isel(run=0).sel(norm=norm).transpose("first", "second", "gate", "time").values
     negative, chosen = _negative(result).values, np.zeros(gates.shape[:2], bool)
     chosen[::EVERY, ::EVERY] = chosen[1::EVERY, 1::EVERY] = True
-    for way, below in zip(gates[chosen], negative[chosen], strict=True):
-        color = PURPLE if below else "0.35"
-        axis.plot(*way, color=color, lw=0.6)
-        axis.plot(*way[:, :1], ".", color=color, ms=2)
-        axis.plot(*way[:, -1:], "s", color=color, ms=2)
+    for part, color in ((chosen & ~negative, "0.35"), (chosen & negative, PURPLE)):
+        first, second = np.moveaxis(gates[part], 1, 0)
+        axis.plot(first.T, second.T, color=color, lw=0.6)
+        axis.plot(first[:, 0], second[:, 0], ".", color=color, ms=2)
+        axis.plot(first[:, -1], second[:, -1], "s", color=color, ms=2)
 
 
 def _draw_differences(axis: Axes, result: Result) -> None:
