@@ -62,7 +62,7 @@ class RegularizerFlow(Experiment):
     @claims.theory(claims.below(2e-3))
     def exact(self, result: Result) -> xr.DataArray:
         """Gates that start positive follow the closed form (largest error of any of them at any time)."""
-        if not _positive(result).any():
+        if not starts_of(result)["positive"].any():
             raise claims.NotApplicable("needs positive starts")
         if result.config.until / result.config.steps > FINE * (1 + 1e-9):
             steps = int(np.ceil(result.config.until / FINE))
@@ -74,34 +74,33 @@ class RegularizerFlow(Experiment):
         """The regulariser can be satisfied without residue (largest R at the end from starts that are not all
         negative).
         """
-        some = settled(result, ~_negative(result), "starts that are not all negative", climb=climbing(result))
-        return last(result, "penalty").where(some).max(STARTS)
+        some = ~starts_of(result)["negative"]
+        return settled(result, some, "starts that are not all negative", climb=climbing(result))["penalty"].max(STARTS)
 
     @claims.paper(SANDBRINK_2024.at("app. B.3, fig. B.1"), claims.below(1e-6))
     def unspecialised_solution(self, result: Result) -> xr.DataArray:
         """Equal gates are a solution (largest regulariser R at the end from starts that are positive and equal; our
         threshold).
         """
-        equal = settled(result, _positive(result) & (abs(result["first"] - result["second"]) < 1e-12))
-        return last(result, "penalty").where(equal).max(STARTS)
+        starts = starts_of(result)
+        return settled(result, starts["positive"] & (abs(starts["apart"]) < 1e-12))["penalty"].max(STARTS)
 
     @claims.paper(SANDBRINK_2024.at("app. B.3, fig. B.1"), claims.below(1e-3))
     def not_forced(self, result: Result) -> xr.DataArray:
         """Unequal gates are not forced to specialise: positive starts with |c₁ − c₂| < 1 keep that difference for k = 1
         (largest change; our threshold).
         """
-        begin = result["first"] - result["second"]
-        inside = settled(result, _positive(result) & (abs(begin) < 1.0))
-        return abs(differences(result.data).sel(norm="L1") - begin).where(inside).max()
+        starts = starts_of(result)
+        end = settled(result, starts["positive"] & (abs(starts["apart"]) < 1.0))["apart"]
+        return abs(end.sel(norm="L1") - starts["apart"]).max()
 
     @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.below(-0.9))
     def competition(self, result: Result) -> xr.DataArray:
         """Among solutions a more open gate means a less open other one (correlation of the two gates at the end; our
         threshold).
         """
-        known = settled(result, _positive(result), count=3)
-        first, second = (last(result, "gates").sel(gate=gate).where(known) for gate in (0, 1))
-        return xr.corr(first, second, STARTS)
+        gates = settled(result, starts_of(result)["positive"], count=3)["gates"]
+        return xr.corr(gates.sel(gate=0), gates.sel(gate=1), STARTS)
 
     @claims.paper(SANDBRINK_2024.at("app. B.3"), claims.near(1.0, 0.05), reason=LEFT_BEHIND)
     def nonnegative_l1(self, result: Result) -> xr.DataArray:
@@ -120,9 +119,9 @@ class RegularizerFlow(Experiment):
     @claims.theory(claims.below(1e-3))
     def negative_minima(self, result: Result) -> xr.DataArray:
         """For k = 1 gates that are all negative end at ‖c‖₁ = 1 − λ₁/2λ₂ (largest deviation)."""
-        reach = _reach(result)
-        negative = settled(result, _negative(result) & (reach > 0), "negative starts, and λ₁ < 2λ₂")
-        return abs(abs(last(result, "gates").sel(norm="L1")).sum("gate") - reach).where(negative).max()
+        trapped = starts_of(result)["negative"] & (reach_of(result) > 0)
+        gates = settled(result, trapped, "negative starts, and λ₁ < 2λ₂")["gates"].sel(norm="L1")
+        return abs(abs(gates).sum("gate", skipna=False) - reach_of(result)).max()
 
     def figure(self, result: Result) -> Figure:
         """R over both gates with the ways down, for each norm; and how far apart gates are in the end."""
@@ -135,36 +134,28 @@ class RegularizerFlow(Experiment):
         return page.figure
 
 
-def last(result: Result, name: str) -> xr.DataArray:
-    """A variable of the only run at the end."""
-    return result[name].isel(run=0, time=-1)
+def ends(data: xr.Dataset) -> xr.Dataset:
+    """The end of the only run, and how far apart its gates are."""
+    end = data.isel(run=0, time=-1)
+    return end.assign(apart=end["gates"].isel(gate=0, drop=True) - end["gates"].isel(gate=1, drop=True))
 
 
-def differences(data: xr.Dataset) -> xr.DataArray:
-    """c₁ − c₂ at the end: (norm, first, second)."""
-    end = data["gates"].isel(run=0, time=-1)
-    return end.isel(gate=0, drop=True) - end.isel(gate=1, drop=True)
+def starts_of(result: Result) -> xr.Dataset:
+    """Which starts have no gate below zero, or none above it, and how far apart their gates are: (first, second)."""
+    first, second = result["first"], result["second"]
+    lower, upper = np.minimum(first, second), np.maximum(first, second)
+    return xr.Dataset({"positive": lower >= 0, "negative": upper <= 0, "apart": first - second})
 
 
-def _negative(result: Result) -> xr.DataArray:
-    """Which starts have no gate above zero."""
-    return (result["first"] <= 0) & (result["second"] <= 0)
-
-
-def _positive(result: Result) -> xr.DataArray:
-    """Which starts have no gate below zero."""
-    return (result["first"] >= 0) & (result["second"] >= 0)
-
-
-def _reach(result: Result) -> float:
+def reach_of(result: Result) -> float:
     """q, the norm of gates that are all negative, where they are held (k = 1), and of the saddles on axes (k = 2)."""
     return 1.0 - result.config.nonnegativity / (2.0 * result.config.normalization)
 
 
 def settled(
     result: Result, starts: xr.DataArray, needs: str = "positive starts", count: int = 1, climb: float = 0.0
-) -> xr.DataArray:
-    """The same starts, if there are as many as are needed and if the flow is over: the norm relaxes at the rate 2λ₂.
+) -> xr.Dataset:
+    """The end from some starts, if there are as many as are needed, and if it is one: the norm relaxes at the rate 2λ₂.
 
     ``climb`` is the time that a gate takes until it is above zero.
     """
@@ -173,25 +164,24 @@ def settled(
     needed = FOLDS / (2 * result.config.normalization) + climb
     if result.config.until < needed:
         raise claims.Undecided(f"the end of the flow needs --until {np.ceil(needed):g}")
-    return starts
+    return ends(result.data).where(starts)
 
 
-def climbing(result: Result) -> float:
-    """The time that the lowest gate takes to zero, at the rate of about λ₁/2."""
-    lowest, cost = min(*result.config.first, *result.config.second), result.config.nonnegativity
-    return 2 * abs(lowest) / cost if lowest < 0 < cost else 0.0
+def climbing(result: Result, norm: str = "L1") -> float:
+    """The time that gates take to be above zero: the lowest one climbs at about λ₁/2.
+
+    For k = 2 it leaves the saddle at (−q, 0) from a distance of about one step, at the rate λ₁/q.
+    """
+    config, lowest = result.config, min(*result.config.first, *result.config.second)
+    away = max(reach_of(result), 0.0) * max(np.log(config.steps / config.until), 0.0) if norm == "L2" else 0.0
+    return 2 * (max(-lowest, 0.0) + away) / config.nonnegativity if config.nonnegativity > 0 else 0.0
 
 
 def share_nonnegative(result: Result, norm: str) -> xr.DataArray:
-    """The share of starts that end without a negative gate.
-
-    For k = 2 a gate leaves the saddle at (−q, 0) from a distance of about one step, at the rate λ₁/q.
-    """
-    config, climb = result.config, climbing(result)
-    if norm == "L2" and config.nonnegativity > 0:
-        climb += 2 * max(_reach(result), 0.0) / config.nonnegativity * max(np.log(config.steps / config.until), 0.0)
-    known = settled(result, xr.DataArray(config.nonnegativity > 0), "a cost of negative gates, λ₁ > 0", climb=climb)
-    return (last(result, "gates").sel(norm=norm).min("gate") > NONNEGATIVE).where(known).mean()
+    """The share of starts that end without a negative gate."""
+    costly = xr.DataArray(result.config.nonnegativity > 0)
+    end = settled(result, costly, "a cost of negative gates, λ₁ > 0", climb=climbing(result, norm))
+    return (end["gates"].sel(norm=norm).min("gate") > NONNEGATIVE).mean()
 
 
 def _draw_landscape(axis: Axes, result: Result, order: int) -> None:
@@ -216,7 +206,7 @@ def _draw_landscape(axis: Axes, result: Result, order: int) -> None:
 
 def _draw_traps(axis: Axes, result: Result, order: int) -> None:
     """Where gates that are all negative end: a segment of minima for k = 1, saddles for k = 2."""
-    if (reach := _reach(result)) <= 0:
+    if (reach := reach_of(result)) <= 0:
         return
     segment = ([-reach, 0], [0, -reach]) if order == 1 else ([], [])
     axis.plot(*segment, color=PURPLE, lw=2.0, ls=(0, (2, 1)), label="other minima")
@@ -228,7 +218,7 @@ def _draw_traps(axis: Axes, result: Result, order: int) -> None:
 
 def _draw_ways(axis: Axes, result: Result, norm: str) -> None:
     gates = result["gates"].isel(run=0).sel(norm=norm).transpose("first", "second", "gate", "time").values
-    negative, chosen = _negative(result).values, np.zeros(gates.shape[:2], bool)
+    negative, chosen = starts_of(result)["negative"].values, np.zeros(gates.shape[:2], bool)
     chosen[::EVERY, ::EVERY] = chosen[1::EVERY, 1::EVERY] = True
     for part, color in ((chosen & ~negative, "0.35"), (chosen & negative, PURPLE)):
         first, second = np.moveaxis(gates[part], 1, 0)
@@ -239,17 +229,14 @@ def _draw_ways(axis: Axes, result: Result, norm: str) -> None:
 
 def _draw_differences(axis: Axes, result: Result) -> None:
     """c₁ − c₂ at the end over that at the start, for starts without a negative gate."""
-    positive = _positive(result).values
-    begin = (result["first"] - result["second"]).values[positive]
-    looks = {
-        "L2": {"color": ORANGE, "marker": "s", "ms": 3},
-        "L1": {"color": BLUE, "marker": "o", "ms": 5, "mfc": "none"},
-    }
-    for norm, look in looks.items():
-        ends = differences(result.data).sel(norm=norm).values[positive]
-        axis.plot(begin, ends, ls="none", label=f"$\\|c\\|_{norm[1]}$", **look)
+    starts = starts_of(result)
+    positive, begin = starts["positive"].values, starts["apart"].values
+    marks = {"L2": {"color": ORANGE, "marker": "s", "ms": 3}, "L1": {"color": BLUE, "marker": "o", "mfc": "none"}}
+    for norm, look in marks.items():
+        end = ends(result.data)["apart"].sel(norm=norm).values
+        axis.plot(begin[positive], end[positive], **{"ms": 5, "ls": "none", "label": f"$\\|c\\|_{norm[1]}$"} | look)
         if result.theory is not None:
-            exact = differences(result.theory).sel(norm=norm).values[positive]
-            axis.plot(begin, exact, "+", color="black", ms=4, mew=0.5, label="theory" if norm == "L1" else "")
+            end, name = ends(result.theory)["apart"].sel(norm=norm).values, "theory" if norm == "L1" else ""
+            axis.plot(begin[positive], end[positive], "+", color="black", ms=4, mew=0.5, label=name)
     axis.set(xlabel="$c_1 - c_2$ at the start", ylabel="$c_1 - c_2$ at the end")
     axis.legend(loc="upper left")
