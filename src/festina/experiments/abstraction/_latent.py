@@ -1,12 +1,9 @@
 """Tasks made of teachers: how students compare with teachers that are not the task shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import festina as fs
-from festina._lazy import np, xr
-from festina.claims import NotApplicable
+from festina._lazy import np
 
 TEACHERS = 3
 PAIRS = ((0, 1), (1, 2), (2, 0))
@@ -31,12 +28,3 @@ def gates_of_pairs(ends: Any, pairs: Any) -> tuple[Any, Any, Any]:
     on = np.stack([ends[:, list(pair), block] for block, pair in enumerate(pairs)], axis=-1)
     off = ends.sum(axis=1) - on.sum(axis=1)
     return on.mean(axis=(1, 2)), off.mean(axis=1), (on.min(axis=1) / on.max(axis=1)).mean(axis=1)
-
-
-def pair_gates(ends: xr.DataArray, which: str) -> xr.DataArray:
-    """One of the numbers of `gates_of_pairs`, `on`, `off` or `ratio`, by run; ends as in `ends_of_blocks`."""
-    if not np.isfinite(ends).all():
-        raise NotApplicable("needs several recordings in each block")
-    pairs = [PAIRS[block % len(PAIRS)] for block in ends["block"].values]
-    found = gates_of_pairs(ends.transpose("run", "student", "block").values, pairs)
-    return xr.DataArray(found[("on", "off", "ratio").index(which)], dims="run")

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from festina import claims, models
-from festina._lazy import xr
+from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named, structural, use
 from festina.experiments.abstraction._common import SEPARATE, block_edges, ends_of_blocks, need_blocks, times_in_blocks
-from festina.experiments.abstraction._latent import PAIRS, TEACHERS, pair_gates
+from festina.experiments.abstraction._latent import PAIRS, TEACHERS, gates_of_pairs
 from festina.experiments.abstraction._panels import draw_arms, draw_gates, shade_mixtures
 from festina.figures.panels import Page
 from festina.figures.style import ORANGE
@@ -225,9 +225,13 @@ def adaptation(result: Result, setting: str, arm: str, level: float) -> xr.DataA
 
 
 def gates(result: Result, setting: str, which: str, convention: str = "") -> xr.DataArray:
-    """`pair_gates` of the flexible network at the ends of new blocks, of every run."""
+    """One of the three numbers of `gates_of_pairs`, of the flexible network at the ends of new blocks, by run."""
     ends = ends_of_blocks(result, "sorted_gates").sel(setting=setting, arm="flexible")
-    return pair_gates(of_new(result, ends, convention), which)
+    ends = of_new(result, ends, convention).transpose("run", "student", "block")
+    if not np.isfinite(ends).all():
+        raise claims.NotApplicable("needs several recordings in each block")
+    found = gates_of_pairs(ends.values, [PAIRS[block % TEACHERS] for block in ends["block"].values])
+    return xr.DataArray(found[("on", "off", "ratio").index(which)], dims="run")
 
 
 def _draw_column(axes: Sequence[Axes], result: Result) -> None:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TASKS = 2
-BLOCKS = 20  # that the source shows
-LAST = 4  # blocks at the end over which the settled state is judged
+BLOCKS, LAST = 20, 4  # that the source shows, and at the end over which the settled state is judged
 SILENCE = 0.1  # of a gate, and of a path's contribution |c| |W| in units of the teachers' norm
 NOTEBOOK = SANDBRINK_2024.at("repository aproca/neural_task_abstraction, figA3_representational_cost.ipynb")
 ONE_RUN = "the scope of the source: it shows one run, and runs differ, see the experiment's description"
