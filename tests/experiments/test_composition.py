@@ -7,7 +7,7 @@ import pytest
 import festina as fs
 from festina.compiling import quick_jit
 from festina.errors import ArgumentError
-from festina.experiments.abstraction.composition import Composition, pair_gates
+from festina.experiments.abstraction.composition import Composition, gates
 from shared import quick
 
 pytestmark = pytest.mark.full
@@ -62,10 +62,10 @@ def test_settings_differ_in_what_they_say_they_do(result):
 
 def test_gates_of_pairs_are_those_of_the_task_shown(result):
     """New blocks of the quick budget show CA, AB, BC, CA."""
-    gates = result["sorted_gates"].sel(setting="task-unit", arm="flexible").isel(run=0)
-    ends = np.stack([gates.sel(time=15.0 + block - 0.01, method="nearest").values for block in range(4)])
+    course = result["sorted_gates"].sel(setting="task-unit", arm="flexible").isel(run=0)
+    ends = np.stack([course.sel(time=15.0 + block - 0.01, method="nearest").values for block in range(4)])
     on = np.mean([ends[0, [0, 2]], ends[1, [0, 1]], ends[2, [1, 2]], ends[3, [0, 2]]])
-    found = [float(pair_gates(result, "task-unit", which)[0]) for which in ("on", "off")]
+    found = [float(gates(result, "task-unit", which)[0]) for which in ("on", "off")]
     np.testing.assert_allclose(found, [on, np.mean(ends[[0, 1, 2, 3], [1, 2, 0, 1]])], rtol=1e-12)
 
 

@@ -9,10 +9,8 @@ import xarray as xr
 
 import festina as fs
 from festina.experiment import Result
-from festina.experiments.abstraction.redundancy import Redundancy, silent_paths
+from festina.experiments.abstraction.redundancy import ARMS, Redundancy, silent_paths
 from shared import outcomes, quick
-
-ARMS = ("no cost", "cost of columns", "cost of squares", "no cost, weak bounds")
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +71,7 @@ def test_a_path_is_silent_if_neither_its_gate_nor_its_contribution_is_heard():
 
 def test_only_columns_and_squares_have_a_cost():
     arms = {arm.labels["arm"]: arm.model for arm in Redundancy().arms_at(Redundancy().configure(column_cost=3.0))}
-    assert tuple(arms) == ARMS
+    assert tuple(arms) == ("no cost", "cost of columns", "cost of squares", "no cost, weak bounds")
     assert [arms[arm].column_cost for arm in ARMS] == [0.0, 3.0, 0.0, 0.0]
     assert [arms[arm].square_cost for arm in ARMS] == [0.0, 0.0, 0.77, 0.0]
     assert [arms[arm].normalization for arm in ARMS] == [30 / 11, *[30 / 31] * 3]

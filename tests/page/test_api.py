@@ -228,7 +228,10 @@ def test_too_much_memory_is_refused_with_the_numbers(client):
 @pytest.mark.parametrize(
     ("experiment", "fields"),
     [
-        ("abstraction/regularizer", {"steps": 10_000_000, "records": 1, "side": 199}),
+        (
+            "abstraction/regularizer",
+            {"steps": 10_000_000, "records": 1, "first": ",".join(f"{n / 10}" for n in range(1, 61))},
+        ),
         ("abstraction/reduction", {"until": 1000.0, "step_size": 1e-4, "records": 2}),
         ("abstraction/specialization", {"inputs": 1000, "batch": 1_000_000, "data": "sampled"}),
         ("linear/chain", {"until": 1e5}),

@@ -1,4 +1,5 @@
 from .bottleneck import Bottleneck as Bottleneck
+from .bounded_gates import BoundedGates as BoundedGates
 from .chain import Chain as Chain
 from .composition import Composition as Composition
 from .connected_abstraction import ConnectedAbstraction as ConnectedAbstraction

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named, structural, use
-from festina.experiments.abstraction._common import (
-    SEPARATE,
-    block_edges,
-    ends_of_blocks,
-    need_blocks,
-    times_in_blocks,
-)
+from festina.experiments.abstraction._common import SEPARATE, block_edges, ends_of_blocks, need_blocks, times_in_blocks
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS, gates_of_pairs
 from festina.experiments.abstraction._panels import draw_arms, draw_gates, shade_mixtures
 from festina.figures.panels import Page
@@ -29,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLES = {"task": "task composition", "task-unit": "the same, unit teachers", "subtask": "subtask composition"}
+LABELS = ("loss on the task", "gates (flexible)", "total alignment")
 TRAINED = 14  # blocks of single teachers after which students can be expected to know them
 SOON = 0.1  # time into a block at which the loss of fig. 3 is read
 BEFORE, AFTER = 3, 4  # blocks around the first new task that are shown
@@ -53,14 +48,13 @@ class Composition(Experiment):
     of two teachers and a gate for each path in *task composition*, rows of two teachers and a gate for every row in
     *subtask composition*. The *forgetful* arm differs in nothing but its gates, which are not bounded.
 
-    The source shows task composition twice, and by all signs under two conventions of scale (`worlds.tasks`): the loss
-    of fig. 3 as the published code has it (`sum`), gates and alignments of fig. A.12 with unit teachers and a mean over
-    outputs (`mean`). Both run here: `task` with the field `convention`, `task-unit` always with `mean`. It matters.
-    Under `mean` all but a few runs specialise (37 of 40 with a total alignment above .99, nine of the first ten). Under
-    `sum` the loss falls just as fast, but students specialise only in part (.53 to .97 in 40 runs, median .76) and the
-    gate of the absent teacher stays open at .2: the claims `specialised-sum` and `gate-off-sum` are not reproduced.
-    Rows of the forgetful network agree a little more with teachers (.45) than the reference value has it (.35 to .41).
-    (The paper prints no numbers; reference values are those of a separate simulation of its settings.)
+    The source shows task composition twice, by all signs under two conventions of scale (`worlds.tasks`): the loss of
+    fig. 3 as the published code has it (`sum`), gates and alignments of fig. A.12 with unit teachers and a mean over
+    outputs (`mean`). Here `task` has the field `convention`, and `task-unit` always `mean`, under which all but a few
+    runs specialise (37 of 40 with a total alignment above .99). Under `sum` the loss falls just as fast, but students
+    specialise only in part (.53 to .97 in 40 runs, median .76) and the gate of the absent teacher stays open at .2:
+    `specialised-sum` and `gate-off-sum` are not reproduced. Rows of the forgetful network agree a little more with
+    teachers (.45) than the reference value has it (.35 to .41). (The paper prints no numbers.)
 
     "A+B" of the source is (A + B)/2 in its code. There, 30 blocks are followed by a stub, and new tasks begin with the
     24th; here there are 30 whole blocks, and `training_blocks` of them (23) come first. The source sorts each row to
@@ -78,20 +72,14 @@ class Composition(Experiment):
     quick = {"seeds": 3, "training_blocks": 14, "novel_blocks": 4, "until": 18.0, "records": 1800}
 
     class Config(ExperimentConfig):
-        subtask_gate_timescale: Timescale = continuous(
-            0.005, scale="log", unit="t", help="timescale τ_c of the gates, subtask composition"
-        )
+        subtask_gate_timescale: Timescale = continuous(0.005, scale="log", unit="t", help="τ_c, subtask composition")
         subtask_nonnegativity: Coefficient = continuous(1 / 44, help="coefficient of Σ max(0, −c), subtask composition")
         subtask_normalization: Coefficient = continuous(1 / 88, help="coefficient of (‖c‖₂ − 1)², subtask composition")
         subtask_step_size: StepSize = structural(0.01, unit="t", help="length dt of steps, subtask composition")
 
     presets = (
         Preset("Figures 3 and A.12", "Bounded gates solve new combinations of known tasks almost at once."),
-        Preset(
-            "slow gates",
-            "With gates as slow as the students new tasks take the flexible network long as well.",
-            {"gate_timescale": 0.2},
-        ),
+        Preset("slow gates", "With gates as slow as students new tasks take long.", {"gate_timescale": 0.2}),
     )
 
     @claims.reference(SEPARATE, claims.near(0.0013, 0.001), loosely=claims.below(0.01), budget="full")
@@ -116,52 +104,52 @@ class Composition(Experiment):
         """In task composition every student agrees with one teacher (total alignment at the end, `mean`; our
         threshold).
         """
-        return new_tasks(result)["total_alignment"].sel(setting="task-unit", arm="flexible").isel(time=-1)
+        return alignment(result, "task-unit", "flexible").isel(time=-1)
 
     @claims.code(NOTEBOOK, claims.above(0.99), budget="full", reason=OTHER_SCALE)
     def specialised_sum(self, result: Result) -> xr.DataArray:
         """In task composition every student agrees with one teacher at the scale of the published code, too (total
         alignment at the end, `sum`; our threshold).
         """
-        return new_tasks(result, "sum")["total_alignment"].sel(setting="task", arm="flexible").isel(time=-1)
+        return alignment(result, "task", "flexible", "sum").isel(time=-1)
 
     @claims.theory(claims.below(0.65))
     def unspecialised(self, result: Result) -> xr.DataArray:
         """Without bounds students share the teachers (total alignment at the end, at most 1/√3 = .58 for equal
         students; our threshold).
         """
-        return new_tasks(result)["total_alignment"].sel(setting="task-unit", arm="forgetful").isel(time=-1)
+        return alignment(result, "task-unit", "forgetful").isel(time=-1)
 
     @claims.theory(claims.near(0.5, 0.05), source=SANDBRINK_2024.at("app. A.8"))
     def gates_on(self, result: Result) -> xr.DataArray:
         """A mean of two teachers opens both their gates by one half in the flexible network (`mean`)."""
-        return pair_gates(result, "task-unit", "on")
+        return gates(result, "task-unit", "on")
 
     @claims.paper(SANDBRINK_2024.at("app. A.8, fig. A.12E"), claims.near(0.0, 0.05))
     def gate_off(self, result: Result) -> xr.DataArray:
         """A mean of two teachers turns off the gate of the third in the flexible network (`mean`; our tolerance)."""
-        return pair_gates(result, "task-unit", "off")
+        return gates(result, "task-unit", "off")
 
     @claims.code(NOTEBOOK, claims.near(0.0, 0.05), budget="full", reason=OTHER_SCALE)
     def gate_off_sum(self, result: Result) -> xr.DataArray:
         """A mean of two teachers turns off the gate of the third at the scale of the published code, too (`sum`; our
         tolerance).
         """
-        return pair_gates(result, "task", "off", "sum")
+        return gates(result, "task", "off", "sum")
 
     @claims.paper(SANDBRINK_2024.at("app. A.8, fig. A.12H"), claims.above(0.95))
     def subtask_specialised(self, result: Result) -> xr.DataArray:
         """In subtask composition rows keep to their teachers throughout the new tasks (mean total alignment; our
         threshold).
         """
-        return new_tasks(result, "sum")["total_alignment"].sel(setting="subtask", arm="flexible").mean("time")
+        return alignment(result, "subtask", "flexible", "sum").mean("time")
 
     @claims.reference(SEPARATE, claims.between(0.35, 0.41), loosely=claims.below(0.65), budget="full")
     def subtask_unspecialised(self, result: Result) -> xr.DataArray:
         """In subtask composition rows of the forgetful network keep to no teacher (mean total alignment during new
         tasks).
         """
-        return new_tasks(result, "sum")["total_alignment"].sel(setting="subtask", arm="forgetful").mean("time")
+        return alignment(result, "subtask", "forgetful", "sum").mean("time")
 
     @claims.reference(SEPARATE, claims.near(0.01, 0.005), budget="full")
     def subtask_soon(self, result: Result) -> xr.DataArray:
@@ -180,14 +168,14 @@ class Composition(Experiment):
         """The two teachers of a new subtask have equal gates (smaller over larger, averaged over rows; our
         tolerance).
         """
-        return pair_gates(result, "subtask", "ratio")
+        return gates(result, "subtask", "ratio")
 
     @claims.paper(SANDBRINK_2024.at("app. A.8"), claims.near(0.0, 0.02))
     def kept(self, result: Result) -> xr.DataArray:
         """New tasks leave specialisation as it was (change of total alignment in the flexible networks of both
         settings; our tolerance).
         """
-        total = new_tasks(result)["total_alignment"].sel(setting=["task-unit", "subtask"], arm="flexible")
+        total = alignment(result, ["task-unit", "subtask"], "flexible")
         return (total.isel(time=-1) - total.isel(time=0)).transpose("setting", "run")
 
     def figure(self, result: Result) -> Figure:
@@ -196,10 +184,8 @@ class Composition(Experiment):
             for column, (setting, title) in zip(page.axes.T, TITLES.items(), strict=True):
                 _draw_column(column, replace(result, data=result.data.sel(setting=setting)))
                 column[0].set_title(title, pad=16)
-            labels = ("loss on the task", "gates (flexible)", "total alignment")
-            for axis, label in zip(page.axes[:, 0], labels, strict=True):
+            for axis, label in zip(page.axes[:, 0], LABELS, strict=True):
                 axis.set_ylabel(label)
-            page[8].text(0.6 * result.config.until, 0.6, r"$1/\sqrt{3}$", fontsize=6.5, color=ORANGE)
             page[0].legend(loc="upper right", borderaxespad=0.1)
             clear = {"frameon": True, "framealpha": 1.0, "edgecolor": "none", "borderpad": 0.1, "fontsize": 6.5}
             names = [f"of {chr(65 + teacher)}" for teacher in range(TEACHERS)]
@@ -207,43 +193,44 @@ class Composition(Experiment):
         return page.figure
 
 
-def new_blocks(result: Result, convention: str = "") -> slice:
-    """Which blocks show new tasks, if there are enough of old and new ones, under the convention that is asked for."""
+def of_new(result: Result, values: xr.DataArray, convention: str = "") -> xr.DataArray:
+    """Values over time, or at blocks, while new tasks are shown; of runs that are long enough, under the convention."""
     first, last = result.config.training_blocks, result.config.training_blocks + result.config.novel_blocks
     need_blocks(result, last, "learning of old and new tasks")
     if first < TRAINED:
         raise claims.Undecided(f"what old tasks are good for needs --training-blocks {TRAINED}")
     if convention and result.config.convention != convention:
         raise claims.NotApplicable(f"needs the convention `{convention}`")
-    return slice(first, last)
+    if "block" in values.dims:
+        return values.isel(block=slice(first, last))
+    start, end = block_edges(result.config)[[first, last]]
+    return values.sel(time=slice(start - 1e-9, end + 1e-9))
 
 
-def new_tasks(result: Result, convention: str = "") -> xr.Dataset:
-    """The time of new tasks, from the beginning of the first to the end of the last."""
-    blocks, edges = new_blocks(result, convention), block_edges(result.config)
-    return result.data.sel(time=slice(edges[blocks.start] - 1e-9, edges[blocks.stop] + 1e-9))
+def alignment(result: Result, setting: Any, arm: str, convention: str = "") -> xr.DataArray:
+    """The total alignment while new tasks are shown."""
+    return of_new(result, result["total_alignment"].sel(setting=setting, arm=arm), convention)
 
 
 def loss_soon(result: Result, arm: str) -> xr.DataArray:
     """The loss of task composition soon after the first new task begins, averaged over runs."""
-    loss = new_tasks(result, "sum")["loss"].sel(setting="task", arm=arm)
+    loss = of_new(result, result["loss"].sel(setting="task", arm=arm), "sum")
     return loss.interp(time=loss["time"][0] + SOON).mean()
 
 
 def adaptation(result: Result, setting: str, arm: str, level: float) -> xr.DataArray:
     """The mean time that the loss takes to a level in new blocks, of every run."""
     times = times_in_blocks(result, level).sel(setting=setting, arm=arm)
-    return times.isel(block=new_blocks(result, "sum")).mean("block", skipna=False)
+    return of_new(result, times, "sum").mean("block", skipna=False)
 
 
-def pair_gates(result: Result, setting: str, which: str, convention: str = "") -> xr.DataArray:
+def gates(result: Result, setting: str, which: str, convention: str = "") -> xr.DataArray:
     """One of the three numbers of `gates_of_pairs`, of the flexible network at the ends of new blocks, by run."""
-    blocks = new_blocks(result, convention)
-    ends = ends_of_blocks(result, "sorted_gates").sel(setting=setting, arm="flexible").isel(block=blocks)
+    ends = ends_of_blocks(result, "sorted_gates").sel(setting=setting, arm="flexible")
+    ends = of_new(result, ends, convention).transpose("run", "student", "block")
     if not np.isfinite(ends).all():
         raise claims.NotApplicable("needs several recordings in each block")
-    pairs = [PAIRS[block % TEACHERS] for block in range(blocks.start, blocks.stop)]
-    found = gates_of_pairs(ends.transpose("run", "student", "block").values, pairs)
+    found = gates_of_pairs(ends.values, [PAIRS[block % TEACHERS] for block in ends["block"].values])
     return xr.DataArray(found[("on", "off", "ratio").index(which)], dims="run")
 
 
@@ -264,7 +251,7 @@ def _draw_column(axes: Sequence[Axes], result: Result) -> None:
     axes[1].set_ylim(-0.08, max(1.1, 1.1 * float(part["sorted_gates"].sel(arm="flexible").max())))
     axes[2].set(xlabel="time t", xlim=(0, result.config.until), ylim=(-0.05, 1.08), yticks=[0, 0.5, 1])
     axes[2].axhline(TEACHERS**-0.5, color=ORANGE, lw=0.8, ls=(0, (1, 1)), zorder=0)
-    place = axes[2].get_xaxis_transform()
-    axes[2].text(onset, 1.02, "new tasks", transform=place, ha="center", fontsize=6.5, color="0.3")
+    axes[2].text(0.6 * result.config.until, 0.6, r"$1/\sqrt{3}$", fontsize=6.5, color=ORANGE)
+    axes[2].text(onset, 1.1, "new tasks", ha="center", fontsize=6.5, color="0.3")
     for axis in axes:
         axis.axvline(onset, color="0.35", lw=0.8, ls=(0, (2, 1.5)), zorder=0)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TASKS = 2
-BLOCKS = 20  # that the source shows
-LAST = 4  # blocks at the end over which the settled state is judged
+BLOCKS, LAST = 20, 4  # that the source shows, and at the end over which the settled state is judged
 SILENCE = 0.1  # of a gate, and of a path's contribution |c| |W| in units of the teachers' norm
 NOTEBOOK = SANDBRINK_2024.at("repository aproca/neural_task_abstraction, figA3_representational_cost.ipynb")
 ONE_RUN = "the scope of the source: it shows one run, and runs differ, see the experiment's description"
@@ -30,54 +29,44 @@ SLOW_DECAY = (
     "the experiment's description"
 )
 FREE = {"column_cost": 0.0, "square_cost": 0.0}
-
-
-def weak(config: Any) -> dict[str, Any]:
-    """The bounds of arms that have a cost of weights."""
-    return {"nonnegativity": config.weak_nonnegativity, "normalization": config.weak_normalization}
+WEAK = {  # bounds of arms that have a cost of weights
+    "nonnegativity": lambda config: config.weak_nonnegativity,
+    "normalization": lambda config: config.weak_normalization,
+}
+ARMS = {
+    "no cost": FREE,
+    "cost of columns": WEAK | {"square_cost": 0.0},
+    "cost of squares": WEAK | {"column_cost": 0.0},
+    "no cost, weak bounds": WEAK | FREE,
+}
 
 
 class Redundancy(Experiment):
     """With more paths than tasks, a cost of weights makes the redundant paths fall silent in most runs, but not in all.
 
-    A network y = Σ_p c^p W^p x with P = 4 paths learns M = 2 tasks in unannounced blocks, as in
-    `abstraction/specialization`, in four arms:
+    P = 4 paths learn M = 2 tasks in unannounced blocks, as in `abstraction/specialization`, in four arms:
 
     - *no cost*: bounds on the gates, .545 Σ max(0, −c) + 2.727 (‖c‖₁ − 1)², and no cost of weights;
-    - *cost of columns*: weaker bounds, .194 and .968, and .194 times the mean norm ‖W^p[:, j]‖ of a column. This is
-      what the published code computes;
+    - *cost of columns*: weaker bounds, .194 and .968, and .194 times the mean norm of a column, as the published code;
     - *cost of squares*: the same bounds, and λ_W/(2 P d_in) Σ (W^p_ij)² with λ_W = .77, which is what the text says;
-    - *no cost, weak bounds*: the same bounds and no cost, a control that the paper lacks: its comparison changes the
-      bounds together with the cost.
+    - *no cost, weak bounds*: a control that the paper lacks: it changes the bounds together with the cost.
 
     A path is *silent* if at the ends of all of the last four blocks both its gate |c| and its contribution |c| |W|, in
-    units of the teachers' norm, are below a tenth. The paper shows one run of each arm; a separate run of ten seeds
-    had two silent paths in ten cases with the cost and in two without. Ten are too few to tell, so there are forty
-    here. The contrast is there, but it is not one of all or nothing: the cost of columns leaves a redundant path in
-    use in about one run of ten, and without any cost about half of the runs have two silent paths too. (Paths that are
-    silent at the ends of blocks may be heard after a switch. If they must be closed throughout the last four blocks,
-    two are so in two runs of three with the cost of columns, and in less than one of five in each of the other arms.)
+    units of the teachers' norm, are below a tenth. The paper shows one run of each arm, and a separate run of ten seeds
+    is too few to tell: here are forty. The contrast is there, but not one of all or nothing: the cost of columns leaves
+    a redundant path in use in about one run of ten, and without any cost about half of the runs have two silent paths
+    too. (If paths must be closed throughout the last four blocks, and not only at their ends, two are so in two runs of
+    three with the cost of columns, and in less than one of five in each of the other arms.)
 
-    The two costs are not the same thing. A path that is not used loses weight at a constant rate under the cost of
-    columns, its columns' norms by .194/(P d_in τ_w) = .0019 per unit of time, and so is gone after a while (after
-    20 blocks the lightest path has less than a twentieth of a teacher's norm in all but 2 of 40 runs). Under the
-    cost of squares it decays exponentially, with the time P d_in τ_w/λ_W = 135: in 20 blocks hardly anything
-    happens, and the outcome is nearly that without a cost.
+    The two costs are not the same thing. Under that of columns the norms of an unused path's columns fall by
+    .194/(P d_in τ_w) = .0019 per unit of time, and it is gone after a while (after 20 blocks the lightest path has less
+    than a twentieth of a teacher's norm in all but 2 of 40 runs). Under that of squares it decays with the time
+    P d_in τ_w/λ_W = 135: in 20 blocks hardly anything happens, and the outcome is nearly that without a cost.
     """
 
     name = "abstraction/redundancy"
     sources = (SANDBRINK_2024,)
-    arms = Arms(
-        use(models.RedundantPaths, tasks=TASKS, recorded="courses"),
-        arm=named(
-            **{
-                "no cost": FREE,
-                "cost of columns": lambda config: weak(config) | {"square_cost": 0.0},
-                "cost of squares": lambda config: weak(config) | {"column_cost": 0.0},
-                "no cost, weak bounds": lambda config: weak(config) | FREE,
-            }
-        ),
-    )
+    arms = Arms(use(models.RedundantPaths, tasks=TASKS, recorded="courses"), arm=named(**ARMS))
     base = {"nonnegativity": 6 / 11, "normalization": 30 / 11, "records": 1000}
     base |= {"column_cost": 6 / 31, "square_cost": 0.77}
     seeds = 40
@@ -88,20 +77,9 @@ class Redundancy(Experiment):
         weak_normalization: Coefficient = continuous(30 / 31, help="coefficient λ₂ in all arms but the first")
 
     presets = (
-        Preset(
-            "Figure A.3",
-            "A cost of columns silences two of four paths in most runs; one of squares does little in 20 blocks.",
-        ),
-        Preset(
-            "dear columns",
-            "At three times the cost redundant paths are gone, and some of those in use fade as well.",
-            {"column_cost": 0.6},
-        ),
-        Preset(
-            "dear squares",
-            "A cost of squares that is ten times higher makes unused paths decay as well.",
-            {"square_cost": 7.7},
-        ),
+        Preset("Figure A.3", "A cost of columns silences two of four paths in most runs; one of squares does little."),
+        Preset("dear columns", "At three times the cost some paths in use fade as well.", {"column_cost": 0.6}),
+        Preset("dear squares", "At ten times the cost of squares unused paths decay as well.", {"square_cost": 7.7}),
     )
 
     @claims.code(NOTEBOOK, claims.near(1.0, 0.1), budget="full", reason=ONE_RUN)
@@ -109,42 +87,42 @@ class Redundancy(Experiment):
         """With the cost of weights of the published code all redundant paths fall silent (share of runs; our
         tolerance).
         """
-        return _all_silent(result, "cost of columns")
+        return all_silent(settled(result)).sel(arm="cost of columns")
 
     @claims.paper(SANDBRINK_2024.at("app. A.3"), claims.near(1.0, 0.1), budget="full", reason=SLOW_DECAY)
     def silent_text(self, result: Result) -> xr.DataArray:
         """With the cost of weights that the text gives all redundant paths fall silent (share of runs; our
         tolerance).
         """
-        return _all_silent(result, "cost of squares")
+        return all_silent(settled(result)).sel(arm="cost of squares")
 
     @claims.paper(SANDBRINK_2024.at("app. A.3, fig. A.3B"), claims.between(0.0, 0.5), budget="full", reason=ONE_RUN)
     def split(self, result: Result) -> xr.DataArray:
         """Without a cost of weights paths are in general split over the tasks (share of runs in which all redundant
         ones are silent; our threshold).
         """
-        return _all_silent(result, "no cost")
+        return all_silent(settled(result)).sel(arm="no cost")
 
     @claims.theory(claims.between(0.0, 0.5), budget="full", reason=ONE_RUN)
     def not_by_weak_bounds(self, result: Result) -> xr.DataArray:
         """Weaker bounds alone, which come with the cost, do not silence paths (share of runs in which all redundant
         ones are silent; our threshold).
         """
-        return _all_silent(result, "no cost, weak bounds")
+        return all_silent(settled(result)).sel(arm="no cost, weak bounds")
 
     @claims.code(NOTEBOOK, claims.below(0.05), reason=ONE_RUN)
     def decayed(self, result: Result) -> xr.DataArray:
         """Under the published code's cost an unused path decays (norm of the weakest path at the end, in units of the
         teachers' norm; our threshold).
         """
-        return _weakest(result, "cost of columns")
+        return relative_norms(settled(result)).isel(time=-1).min("path").sel(arm="cost of columns")
 
     @claims.paper(SANDBRINK_2024.at("app. A.3"), claims.below(0.05), reason=SLOW_DECAY)
     def decayed_text(self, result: Result) -> xr.DataArray:
         """Under the cost of weights that the text gives an unused path decays (norm of the weakest path at the end, in
         units of the teachers' norm; our threshold).
         """
-        return _weakest(result, "cost of squares")
+        return relative_norms(settled(result)).isel(time=-1).min("path").sel(arm="cost of squares")
 
     @claims.paper(SANDBRINK_2024.at("fig. A.3A"), claims.above(0.95), reason=ONE_RUN)
     def specialised(self, result: Result) -> xr.DataArray:
@@ -162,7 +140,12 @@ class Redundancy(Experiment):
                 _draw_gates(axis, result, arm)
             page[0].legend(loc="upper center", ncols=4, fontsize=6.5, columnspacing=0.9, handletextpad=0.4)
             _draw_contributions(page[3], result, looks)
-            _draw_lightest(page[4], result, looks)
+            norms = relative_norms(result).min("path").transpose("arm", "run", "time")
+            for arm, look in looks.items():
+                draw_band(page[4], result["time"].values, norms.sel(arm=arm).values, lw=1.1, label=arm, **look)
+            page[4].set(xlabel="time t", ylabel="lightest path |W| / |W*|", xlim=(0, result.config.until))
+            page[4].set_ylim(0, 1.75 * page[4].get_ylim()[1])
+            page[4].legend(loc="upper left", fontsize=6.5)
             _draw_counts(page[5], result)
         return page.figure
 
@@ -186,39 +169,28 @@ def silent_paths(result: Result) -> xr.DataArray:
     return late_activity(result).max(["of", "block"], skipna=False) < SILENCE
 
 
-def _redundant(result: Result) -> int:
-    """The number of paths that are not needed, once a run is as long as the source's."""
+def settled(result: Result) -> Result:
+    """The same result, if there are paths that are not needed, and if it is as long as the source's."""
     if result.config.paths == TASKS:
         raise claims.NotApplicable("needs more paths than tasks")
     need_blocks(result, BLOCKS, "the settled state")
-    return result.config.paths - TASKS
+    return result
 
 
-def _all_silent(result: Result, arm: str) -> xr.DataArray:
-    """1 for each run in which as many paths are silent as are redundant, 0 for each other."""
-    redundant = _redundant(result)
-    return (silent_paths(result).sel(arm=arm).sum("path") == redundant).astype(float)
-
-
-def _weakest(result: Result, arm: str) -> xr.DataArray:
-    _redundant(result)
-    return relative_norms(result).sel(arm=arm).isel(time=-1).min("path")
-
-
-def _telling_run(result: Result) -> int:
-    """The first run in which the cost of columns makes the difference; if there is none, the first."""
-    silent = silent_paths(result).sum("path")
-    costly, free = silent.sel(arm="cost of columns"), silent.sel(arm="no cost")
-    return int(((costly > free) & (costly == result.config.paths - TASKS)).argmax("run"))
+def all_silent(result: Result) -> xr.DataArray:
+    """1 for each run and arm in which as many paths are silent as are redundant, 0 for each other."""
+    return (silent_paths(result).sum("path") == result.config.paths - TASKS).astype(float)
 
 
 def _draw_gates(axis: Axes, result: Result, arm: str) -> None:
-    run = _telling_run(result)
+    """Of the first run in which the cost of columns makes the difference; if there is none, of the first."""
+    silent = all_silent(result)
+    run = int((silent.sel(arm="cost of columns") > silent.sel(arm="no cost")).argmax("run"))
     for path, gate in enumerate(result["gates"].isel(run=run).sel(arm=arm).transpose("path", "time").values):
         axis.plot(result["time"].values, gate, lw=1.0, label=f"{path + 1}", **task_look(path))
     shade_blocks(axis, block_edges(result.config), range(TASKS))
-    axis.set(xlabel="time t", ylabel=f"gates of paths, run {run}", xlim=(0, result.config.until), ylim=(-0.05, 1.35))
-    axis.set_yticks([0, 0.5, 1])
+    axis.set(xlabel="time t", ylabel=f"gates of paths, run {run}", xlim=(0, result.config.until))
+    axis.set(ylim=(-0.05, 1.35), yticks=[0, 0.5, 1])
     axis.set_title(arm, fontsize=8, pad=14)
 
 
@@ -234,22 +206,13 @@ def _draw_contributions(axis: Axes, result: Result, looks: dict[str, dict[str, A
     axis.set(xlabel="path, by its use", ylabel="contribution |c| |W| / |W*|", xticks=rank, ylim=(-0.04, 1.15))
 
 
-def _draw_lightest(axis: Axes, result: Result, looks: dict[str, dict[str, Any]]) -> None:
-    norms = relative_norms(result).min("path").transpose("arm", "run", "time")
-    for arm, look in looks.items():
-        draw_band(axis, result["time"].values, norms.sel(arm=arm).values, lw=1.1, label=arm, **look)
-    axis.set(xlabel="time t", ylabel="lightest path |W| / |W*|", xlim=(0, result.config.until))
-    axis.set_ylim(0, 1.75 * axis.get_ylim()[1])
-    axis.legend(loc="upper left", fontsize=6.5)
-
-
 def _draw_counts(axis: Axes, result: Result) -> None:
     """The share of runs with any number of silent paths, stacked, from as many as are redundant at the bottom."""
     silent = silent_paths(result).sum("path").transpose("arm", "run").values
     bottom, blues = np.zeros(len(silent)), ("#08306b", "#6baed6", "#deebf7", "#ffffff")
     for place, count in enumerate(range(result.config.paths - TASKS, -1, -1)):
-        share, look = (silent == count).mean(axis=1), {"edgecolor": "0.2", "lw": 0.6}
-        axis.bar(range(len(silent)), share, 0.7, bottom, color=blues[place % 4], label=f"{count}", **look)
+        share = (silent == count).mean(axis=1)
+        axis.bar(range(len(silent)), share, 0.7, bottom, color=blues[place % 4], ec="0.2", lw=0.6, label=f"{count}")
         bottom += share
     axis.set(ylabel="share of runs", ylim=(0, 1.3), yticks=[0, 0.5, 1])
     names = ["no\ncost", "cost of\ncolumns", "cost of\nsquares", "weak\nbounds"]
