@@ -69,6 +69,7 @@ def test_outliers_are_counted_once_and_only_among_existing_neurons_and_classes(r
     standing_out = outliers.standing_out(result, last)
     served = served_by(standing_out, last)
     np.testing.assert_array_equal(served.sum("class"), standing_out)
+    assert standing_out.isel(time=-1).any("neuron").all(), "an arm of fewer classes has outliers, too"
     assert not served.isel(arm=0, neuron=slice(result.config.width[0], None)).any()
     assert not served.isel({"arm": 2, "class": 2}).any()
     codes = outliers.codes(result)

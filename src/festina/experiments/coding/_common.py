@@ -222,27 +222,3 @@ def constant_in_time(**values: Any) -> Any:
     return lambda time: {
         name: np.broadcast_to(np.asarray(value), (*np.shape(time), *np.shape(value))) for name, value in values.items()
     }
-
-
-def planted(config: Any, key: Any, prediction: Any, data: Any, nonlinearity: Any, variance: float) -> Any:
-    """A network of neurons drawn from the theory; the drawing is NumPy's work, done outside the compiled program."""
-
-    def draw(words: Any) -> Any:
-        with fs.double():
-            own = jax.random.wrap_key_data(jnp.asarray(words))
-            (weights,), readout = fs.theory.coding.planted(
-                own, prediction, np.asarray(data.inputs), config.width, variance
-            )
-        return _as_words(weights), _as_words(readout)
-
-    shapes = ((config.width, np.shape(data.inputs)[1]), (np.shape(data.targets)[1], config.width))
-    words = tuple(jax.ShapeDtypeStruct((*shape, 2), np.uint32) for shape in shapes)
-    drawn = jax.pure_callback(draw, words, jax.random.key_data(key), vmap_method="sequential")
-    weights, readout = (jax.lax.bitcast_convert_type(part, np.float64) for part in drawn)
-    return fs.networks.Bayesian((weights,), readout, variance, nonlinearity, fs.networks.NON_LAZY)
-
-
-def _as_words(values: Any) -> Any:
-    """Float64 as pairs of 32-bit words: JAX would demote what comes back from a thread whose flag says float32."""
-    doubles = np.ascontiguousarray(values, np.float64)
-    return doubles.view(np.uint32).reshape(*doubles.shape, 2)

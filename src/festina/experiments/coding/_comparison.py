@@ -202,6 +202,12 @@ def kernel_difference(result: Result, **where: Any) -> np.ndarray:
     return np.linalg.norm(ours - theirs, axis=(1, 2)) / np.linalg.norm(theirs, axis=(1, 2))
 
 
+def class_kernel_difference(ours: xr.DataArray, theirs: xr.DataArray) -> xr.DataArray:
+    """‖κ − κ_theory‖/‖κ_theory‖ of kernels between classes; classes that an arm does not have do not count."""
+    pair = ("class", "other_class")
+    return (((ours - theirs) ** 2).sum(pair) / (theirs**2).sum(pair)) ** 0.5
+
+
 def answer_difference(result: Result, **where: Any) -> np.ndarray:
     """The largest |⟨f⟩ − ⟨f⟩_theory| over examples and outputs of each run, ⟨f⟩ being the mean over draws."""
     ours, theirs = both(result, "answer", **where)

@@ -1,12 +1,10 @@
-"""Chains that are recorded in their own way, and the neurons that stand out in them."""
+"""Chains that are recorded in their own way."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import festina as fs
 from festina._lazy import jnp, np
-
-OUTSIDE = 8.0  # a readout longer than this many prior standard deviations √s is that of an outlier
 
 
 def posterior(
@@ -60,21 +58,6 @@ def stacked(seen: list[dict[str, Any]]) -> dict[str, Any]:
 def class_activity(network: Any, inputs: Any, labels: Any) -> Any:
     """The mean activity of each neuron in each class, ``labels`` being 1 for members: (neurons, classes)."""
     return network.hidden(inputs)[-1].T @ labels / labels.sum(axis=0)[None]
-
-
-def outliers(readouts: Any, variance: Any) -> Any:
-    """Neurons with |a| > 8√s, far from what the prior allows; the last dimension of ``readouts`` is the output."""
-    return np.linalg.norm(readouts, axis=-1) > OUTSIDE * np.sqrt(variance)
-
-
-def code_numbers(on: Any) -> Any:
-    """The set of classes a neuron is on for as one number, Σ_c 2^c; the last dimension of ``on`` is the class."""
-    return (np.asarray(on) * 2 ** np.arange(np.shape(on)[-1])).sum(axis=-1)
-
-
-def code_name(number: int, classes: int) -> str:
-    """Its classes in letters, as AC; 0 is the silent code."""
-    return "".join(chr(65 + each) for each in range(classes) if number >> each & 1) or "none"
 
 
 def class_variance(kernel: Any, counts: Sequence[int]) -> Any:

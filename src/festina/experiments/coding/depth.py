@@ -1,51 +1,52 @@
 """Two hidden layers: codes sharpen with depth."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
 
 import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np
-from festina.experiment import Equation, Experiment, Preset, Variable, structural
-from festina.experiments._side_by_side import side_by_side
-from festina.experiments.coding._common import (
-    VARIABLES,
-    CodingConfig,
-    between_classes,
-    constant_in_time,
-    cooled,
-    coordinates,
-    in_turn,
-    membership,
-    readout_variance,
-    world,
+from festina import claims, models
+from festina._lazy import np, plt
+from festina.claims import NotApplicable, Undecided
+from festina.experiment import Arms, Equation, Experiment, ExperimentConfig, Preset, Result, continuous, named, use
+from festina.experiments.coding._comparison import (
+    long_enough,
+    network_of,
+    of_three_classes,
+    sampling_checks,
+    share_called,
 )
-from festina.experiments.coding._comparison import long_enough, of_three_classes, sampling_checks, worth
-from festina.experiments.coding._depth_measures import (
-    ARMS,
-    COLD,
-    COLDEST,
-    EQUILIBRIUM,
-    LAYERS,
-    given_first_difference,
-    kernel_difference,
-    layers_alike,
-    lowest_asked_for,
-    lowest_solved,
-    predicted_kernels,
-    scheme_share,
-    sharpness,
-)
+from festina.experiments.coding._panels import MARKERS, class_color
+from festina.figures.style import ORANGE, TWO_COLUMNS, letter, style
 from festina.ranges import Temperature
 from festina.sources import VAN_MEEGEN_2024
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from festina.measures import Coding
+    from festina.models.deep_bayesian import DeepBayesian
+    from festina.theory.coding import Blocks
+
 SOURCE = VAN_MEEGEN_2024.at("two hidden layers")
-HEATS = ("warm", "mild", "cold")  # of sigmoidal arms
+HEATS = ("warm", "mild", "cold")  # of sigmoidal networks
+SIGMOIDAL = {f"sigmoidal {heat}": heat for heat in HEATS}
+COLD = "sigmoidal cold"
+COLDEST = {"linear": "linear", "sigmoidal": COLD, "rectified": "rectified"}  # networks in which codes are clear
+SCRATCH = ("sigmoidal warm", "sigmoidal mild")  # of which theory is solved from scratch
+EQUILIBRIUM = ("linear", *SCRATCH)  # those that are compared with theory in equilibrium
+LAYERS = (1, 2)
 EARLIER = "our own earlier chains of two sigmoidal layers"
 FROZEN = (
     "our theory's scope: it is that of equilibrium, and cold sigmoidal chains are frozen, each with its own shares of "
     "codes; see the experiment's description"
 )
 SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
+LINES = ("-", "--", "-.", ":", "-")
+STRONGEST = 30  # rectified neurons whose activity is shown
 
 
 class Depth(Experiment):
@@ -85,76 +86,33 @@ class Depth(Experiment):
 
     name = "coding/depth"
     sources = (VAN_MEEGEN_2024,)
-    time_unit = "draws"
-    variables = {
-        **{
-            name: Variable(VARIABLES[name].label, ("arm", *VARIABLES[name].dims))
-            for name in ("temperature", "loss", "acceptance", "gradients", "kept", "readout")
-        },
-        "class_kernel": Variable(
-            "kernel of each layer, mean over pairs of examples", ("arm", "layer", "class", "other_class")
+    arms = Arms(
+        use(models.DeepBayesian, layers=2, origin="prior", tests=0, noise=0.0),
+        network=named(
+            linear={"nonlinearity": "linear"},
+            **{
+                name: {"nonlinearity": "sigmoidal", "temperature": lambda config, heat=heat: getattr(config, heat)}
+                for name, heat in SIGMOIDAL.items()
+            },
+            rectified={"nonlinearity": "rectified"},
         ),
-        "kernel": Variable("kernel of each layer, mean over draws", ("arm", "layer", "example", "other"), final=True),
-        "answer": Variable("answer f, mean over draws", ("arm", "example", "output"), final=True),
-        "hidden": Variable("activity at the end", ("arm", "layer", "example", "neuron"), final=True),
-    }
+    )
+    base = {"width": 200, "temperature": 0.03, "warm_up": 500, "draws": 500, "records": 200}
     seeds = 3
-    quick = {
-        "seeds": 2,
-        "width": 60,
-        "temperature": 0.1,
-        "warm": 1.0,
-        "mild": 0.8,
-        "lowest": 1.0,
-        "lowest_given": 1.0,
-        "warm_up": 120,
-        "draws": 120,
-        "records": 40,
-    }
+    quick = {"seeds": 2, "width": 60, "temperature": 0.1, "warm": 1.0, "mild": 0.8, "lowest": 1.0, "lowest_given": 1.0}
+    quick |= {"warm_up": 120, "draws": 120, "records": 40}
 
-    class Config(CodingConfig):
-        width: int = structural(200, ge=20, le=2000, help="neurons N of each hidden layer")
-        counts: tuple[int, ...] = structural((20, 10, 10), min_length=2, max_length=3, help="examples of each class")
-        temperature: Temperature = structural(0.03, scale="log", help="temperature T of linear and rectified chains")
-        warm: Temperature = structural(0.5, scale="log", help="temperature of the warm sigmoidal chains")
-        mild: Temperature = structural(
+    class Config(ExperimentConfig):
+        warm: Temperature = continuous(0.5, scale="log", help="temperature of the warm sigmoidal chains")
+        mild: Temperature = continuous(
             0.4, scale="log", help="temperature of the mild sigmoidal chains, below the warm ones'"
         )
-        cold: Temperature = structural(0.1, scale="log", help="temperature of the cold sigmoidal chains")
-        lowest: float = structural(
-            0.35, ge=0.1, le=1, scale="log", help="temperature down to which theory is solved from scratch"
-        )
-        lowest_given: Temperature = structural(
+        cold: Temperature = continuous(0.1, scale="log", help="temperature of the cold sigmoidal chains")
+        lowest_given: Temperature = continuous(
             0.1,
             scale="log",
             help="temperature down to which the second layer is solved for on top of the measured first",
         )
-        warm_up: int = structural(500, ge=1, le=100_000, help="draws to warm up")
-        draws: int = structural(500, ge=8, le=1_000_000, help="draws after warming up")
-        records: int = structural(200, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"arm": list(ARMS), "layer": list(LAYERS)} | coordinates(config)
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        heats = {
-            "linear": (config.temperature,),
-            "sigmoidal": (config.warm, config.mild, config.cold),
-            "rectified": (config.temperature,),
-        }
-        chains = []
-        for number, (kind, temperatures) in enumerate(heats.items()):
-            keys = fs.draws.split(fs.draws.fold_in(key, number), len(temperatures))
-            cases = {"key": jnp.stack(list(keys)), "temperature": jnp.array(temperatures)}
-            nonlinearity = fs.networks.bayesian.NONLINEARITIES[kind]
-            chains.append(in_turn(lambda case, own=nonlinearity: _chain(config, case, own), cases))
-        return side_by_side(chains, lambda seen: {name: jnp.concatenate([s[name] for s in seen]) for name in seen[0]})
-
-    def theory(self, config: Any, key: Any) -> Any:
-        return constant_in_time(kernel=predicted_kernels(config))
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        return worth(data)
 
     equations = (
         Equation(
@@ -172,109 +130,255 @@ class Depth(Experiment):
     )
 
     @claims.paper(SOURCE, claims.above(0.0), each={"kind": COLDEST})
-    def sharper(self, result: Any, kind: str) -> Any:
+    def sharper(self, result: Result, kind: str) -> np.ndarray:
         """The code of {kind} neurons is sharper in the second hidden layer than in the first (difference of η², the
         share of variance between classes).
         """
-        return np.diff(sharpness(long_enough(result), COLDEST[kind]), axis=1)[:, 0]
+        return np.diff(sharpness(result, COLDEST[kind]), axis=1)[:, 0]
 
     @claims.reference(EARLIER, claims.near(0.57, 0.1), loosely=claims.between(0.3, 0.85))
-    def noisy_first(self, result: Any) -> Any:
+    def noisy_first(self, result: Result) -> np.ndarray:
         """Much of the variance in the first layer of cold sigmoidal networks is noise (η², the share of variance
         between classes).
         """
-        return sharpness(long_enough(result), COLD)[:, 0]
+        return sharpness(result, COLD)[:, 0]
 
     @claims.reference(EARLIER, claims.near(0.99, 0.02), loosely=claims.above(0.9))
-    def clean_second(self, result: Any) -> Any:
+    def clean_second(self, result: Result) -> np.ndarray:
         """Next to nothing of the variance in the second layer of cold sigmoidal networks is noise (η², the share of
         variance between classes).
         """
-        return sharpness(long_enough(result), COLD)[:, 1]
+        return sharpness(result, COLD)[:, 1]
 
     @claims.theory(claims.above(0.9), each={"kind": COLDEST})
-    def alike(self, result: Any, kind: str) -> Any:
+    def alike(self, result: Result, kind: str) -> np.ndarray:
         """Both layers of {kind} networks group classes alike (cosine of what tells them apart in the kernels; .9 is our
         threshold).
         """
-        return layers_alike(long_enough(result), COLDEST[kind])
+        pairs = zip(*(blocks_of(result, COLDEST[kind], layer) for layer in LAYERS), strict=True)
+        counts = result.config.counts
+        return np.array([fs.measures.grouping_cosine(one.between, other.between, counts) for one, other in pairs])
 
     @claims.paper(  # at the full budget only, for the analyser needs many neurons
         SOURCE, claims.near(1.0, 0.0), loosely=claims.above(0.5), budget="full", each={"kind": SCHEMES, "layer": LAYERS}
     )
-    def scheme(self, result: Any, kind: str, layer: int) -> Any:
+    def scheme(self, result: Result, kind: str, layer: int) -> float:
         """The coding scheme of {kind} neurons in layer {layer} of two is that of a single layer (share of chains named
         so by the analyser).
         """
-        return of_three_classes(result, scheme_share(result, COLDEST[kind], layer, SCHEMES[kind]))
+        found = [analysed(result, COLDEST[kind], layer, run).scheme for run in range(result.data.sizes["run"])]
+        return of_three_classes(result, share_called(found, SCHEMES[kind]))
 
     @claims.theory(claims.below(0.02), loosely=claims.below(0.05), budget="full", each={"layer": LAYERS})
-    def linear_kernel(self, result: Any, layer: int) -> Any:
+    def linear_kernel(self, result: Result, layer: int) -> np.ndarray:
         """The kernel of layer {layer} of linear networks is that of our closed form for T → 0 (relative difference)."""
-        return kernel_difference(long_enough(result), "linear", layer)
+        return kernel_difference(result, "linear", layer)
 
     @claims.theory(claims.below(0.04), reason=FROZEN, each={"heat": HEATS})
-    def given_first(self, result: Any, heat: str) -> Any:
+    def given_first(self, result: Result, heat: str) -> np.ndarray:
         """The second layer of {heat} sigmoidal networks has the kernel that our theory gives it on top of the measured
         kernel of the first (relative difference).
         """
-        return given_first_difference(long_enough(result), f"sigmoidal {heat}")
+        return given_first_difference(result, f"sigmoidal {heat}")
 
     @claims.theory(claims.below(0.02), loosely=claims.below(0.05), each={"heat": HEATS[:-1], "layer": LAYERS})
-    def scratch(self, result: Any, heat: str, layer: int) -> Any:
+    def scratch(self, result: Result, heat: str, layer: int) -> np.ndarray:
         """The kernel of layer {layer} of {heat} sigmoidal networks is that of our theory solved from scratch (relative
         difference).
         """
-        return kernel_difference(long_enough(result), f"sigmoidal {heat}", layer)
+        return kernel_difference(result, f"sigmoidal {heat}", layer)
 
     @claims.check(
         claims.near(0.0, 0.0),
         budget="full",
         reason="our solver: it fails just below the onset of the second code; see the experiment's description",
     )
-    def lowest(self, result: Any) -> Any:
+    def lowest(self, result: Result) -> float:
         """Equations of two sigmoidal layers are solved down to the temperature asked for (lowest one with a mismatch
         below .1 %, less that asked for).
         """
-        return lowest_solved(result.config) - lowest_asked_for(result.config)
+        networks = [deep(result, name) for name in SCRATCH]
+        solved = [heat for each in networks for heat in each.solved()]
+        return min(solved, default=np.inf) - min(heat for each in networks for heat in each.from_scratch())
 
     checks = tuple(
         check
-        for arm in EQUILIBRIUM
-        for check in sampling_checks(f"-{arm.split()[-1]}", what=f"both kernels of {arm} networks", arm=arm)
+        for name in EQUILIBRIUM
+        for check in sampling_checks(
+            f"-{name.split()[-1]}", "class_kernels", f"both kernels of {name} networks", network=name
+        )
     )
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.coding._depth_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Activity of both layers for each nonlinearity; sharpness by layer and against T; kernels and theory."""
+        with style():
+            figure = plt.figure(figsize=(TWO_COLUMNS, 4.9))
+            halves: Any = figure.subfigures(2, 1, height_ratios=(1.1, 1.0))
+            firsts = []
+            for part, (kind, name) in zip(halves[0].subfigures(1, len(COLDEST)), COLDEST.items(), strict=True):
+                axes = part.subplots(1, len(LAYERS), sharey=True)
+                hidden = result["hidden"].isel(run=0).sel(network=name).transpose("layer", "neuron", "example").values
+                shown = [each[_order(result, kind, layer)] for each, layer in zip(hidden, LAYERS, strict=True)]
+                _draw_layers(axes, shown, kind, result.config.counts)
+                firsts.append(axes[0])
+            axes = halves[1].subplots(1, 3, width_ratios=(0.8, 1.0, 1.2))
+            _draw_sharpness(axes[0], result)
+            _draw_agreement(axes[1], result)
+            _draw_temperatures(axes[2], result)
+            letter(*firsts, *axes)
+        return figure
 
-        return draw(result)
+
+def deep(result: Result, name: str) -> DeepBayesian:
+    return cast("DeepBayesian", network_of(result, network=name))
 
 
-def _chain(config: Any, case: dict[str, Any], nonlinearity: Any) -> Any:
-    """One chain of a network with two hidden layers, from its prior."""
-    data = world(config)
-    inputs, labels = jnp.asarray(data.inputs), jnp.asarray(membership(data))
-    for_network, for_draws = fs.draws.split(case["key"], 2)
-    sizes = (inputs.shape[1], config.width, config.width, data.targets.shape[1])
-    variance = readout_variance(config, len(LAYERS))
-    network = fs.networks.Bayesian.init(for_network, sizes, nonlinearity, readout_variance=variance)
+def labels_of(result: Result) -> np.ndarray:
+    return deep(result, "linear").world().labels
 
-    def averaged(own: Any) -> dict[str, Any]:
-        return {"kernel": jnp.stack(own.kernels(inputs)), "answer": own(inputs)}
 
-    def observe(own: Any) -> dict[str, Any]:
-        kernels = jnp.stack(own.kernels(inputs))
-        return {
-            "class_kernel": jax.vmap(lambda kernel: between_classes(kernel, labels))(kernels),
-            "readout": own.readouts,
-        }
+def kernels_of(result: Result, name: str) -> np.ndarray:
+    """Mean kernels over draws, of chains that are long enough: (run, layer, example, other)."""
+    return long_enough(result)["kernels"].sel(network=name).transpose("run", "layer", "example", "other").values
 
-    return cooled(
-        config.model_copy(update={"temperature": case["temperature"]}),
-        for_draws,
-        network,
-        data,
-        observe,
-        averaged,
-        lambda own: {"hidden": jnp.stack(own.hidden(inputs))},
+
+def blocks_of(result: Result, name: str, layer: int) -> list[Blocks]:
+    """The mean kernel of a layer, class by class, run by run."""
+    return [fs.theory.coding.blocks(each, labels_of(result)) for each in kernels_of(result, name)[:, layer - 1]]
+
+
+def sharpness(result: Result, name: str) -> np.ndarray:
+    """η² of each layer: (run, layer)."""
+    members = deep(result, name).world().membership
+    return np.array([[fs.measures.sharpness(each, members) for each in run] for run in kernels_of(result, name)])
+
+
+def analysed(result: Result, name: str, layer: int, run: int) -> Coding:
+    """What the analyser makes of a layer at the end of a chain, with its readout if it is the last."""
+    own = result.data.isel(run=run).sel(network=name)
+    readout = own["readout"].isel(time=-1).transpose("output", "neuron").values if layer == LAYERS[-1] else None
+    hidden = own["hidden"].sel(layer=layer).transpose("example", "neuron").values
+    return fs.measures.coding(hidden, labels_of(result), readout, resamples=0, shuffles=0)
+
+
+def distances(result: Result, ours: list[Blocks], theirs: list[Blocks]) -> np.ndarray:
+    """‖K − K_theory‖/‖K_theory‖, class by class, of each run."""
+    counts = np.asarray(result.config.counts, float)
+    return np.array([one.distance(other, counts) for one, other in zip(ours, theirs, strict=True)])
+
+
+def given_first_difference(result: Result, name: str) -> np.ndarray:
+    """Of the second layer from that which theory puts on the measured first one."""
+    network, labels = deep(result, name), labels_of(result)
+    if network.temperature < result.config.lowest_given:
+        raise NotApplicable(f"needs --lowest-given {network.temperature:g}")
+    first, second = (blocks_of(result, name, layer) for layer in LAYERS)
+    found = [network.second_layer(each).kernels[-1] for each in first]
+    return distances(result, second, [fs.theory.coding.blocks(each, labels) for each in found])
+
+
+def kernel_difference(result: Result, name: str, layer: int) -> np.ndarray:
+    """Of a layer from the theory of both."""
+    theirs = result.solved["kernels"].sel(network=name, layer=layer).transpose("run", "example", "other").values
+    if not np.all(np.isfinite(theirs)):
+        heat = deep(result, name).temperature
+        if heat < result.config.lowest:
+            raise NotApplicable(f"needs --lowest {heat:g}, down to which theory is then solved")
+        raise Undecided(f"needs a solution of the equations at T = {heat:g}, which our solver does not find")
+    expected = [fs.theory.coding.blocks(each, labels_of(result)) for each in theirs]
+    return distances(result, blocks_of(result, name, layer), expected)
+
+
+def _order(result: Result, kind: str, layer: int) -> np.ndarray:
+    """Neurons by the angle of their class means (linear), by their code, or the strongest ones by what they carry."""
+    found = analysed(result, COLDEST[kind], layer, 0)
+    if kind == "rectified":
+        return np.argsort(-found.contributions)[:STRONGEST]
+    if kind == "linear":
+        apart = found.means - found.means.mean(axis=0, keepdims=True)
+        _, _, directions = np.linalg.svd(apart, full_matrices=False)
+        return np.argsort(np.arctan2(*(apart @ directions[:2].T).T))
+    middle = found.means.mean(axis=1, keepdims=True)
+    return np.lexsort((found.means[:, 0], -fs.measures.code_numbers(found.means > middle)))
+
+
+def _draw_layers(axes: Sequence[Axes], shown: Sequence[np.ndarray], kind: str, counts: Sequence[int]) -> None:
+    """The activity of neurons (rows) at every example, layer by layer, on one scale of colours."""
+    # A few extreme values would wash out all others.
+    span = 1.0 if kind == "sigmoidal" else max(np.quantile(np.abs(each), 0.99) for each in shown)
+    look = {"vmin": -span, "cmap": "RdBu_r"} if kind == "linear" else {"vmin": 0.0, "cmap": "Greys"}
+    edges, image = np.cumsum(counts), cast("Any", None)
+    for axis, layer, activity in zip(axes, LAYERS, shown, strict=True):
+        image = axis.imshow(activity, aspect="auto", interpolation="none", vmax=span, **look)
+        for edge in edges[:-1]:
+            axis.axvline(edge - 0.5, color=ORANGE, lw=0.8, ls=(0, (3, 1.5)))
+        axis.set_xticks(edges - 0.5 * np.asarray(counts) - 0.5, [str(each + 1) for each in range(len(counts))])
+        axis.set(xlabel="class", yticks=[])
+        axis.set_title(f"layer {layer}", fontsize=8)
+        axis.tick_params(length=0)
+        axis.spines[["top", "right"]].set_visible(True)
+    axes[0].set_ylabel(f"{kind} neuron, " + ("by strength" if kind == "rectified" else "sorted"))
+    bar = axes[0].figure.colorbar(image, ax=list(axes), fraction=0.06, pad=0.03, aspect=25)
+    bar.set_label("activity", labelpad=2)
+    bar.outline.set_linewidth(0.5)
+
+
+def _by_layer(result: Result, kernels: Iterable[np.ndarray]) -> list[float]:
+    """η² of predicted kernels."""
+    members = deep(result, "linear").world().membership
+    return [fs.measures.sharpness(each, members) for each in kernels]
+
+
+def _draw_sharpness(axis: Axes, result: Result) -> None:
+    """η² of the first and of the second layer, a line for each chain."""
+    for number, name in enumerate(result["network"].values):
+        look: dict[str, Any] = {"color": class_color(number), "marker": MARKERS[number], "ls": LINES[number]}
+        lines = axis.plot(LAYERS, sharpness(result, name).T, ms=3.5, lw=0.9, mew=0, **look)
+        lines[0].set_label(f"{name.split()[0]},\nT = {deep(result, name).temperature:g}")
+    theirs = _by_layer(result, result.solved["kernels"].isel(run=0).sel(network="linear").values)
+    axis.plot(LAYERS, theirs, "k_", ms=11, mew=1.0, label="closed form")
+    axis.set(
+        xlabel="hidden layer", ylabel="sharpness of the code η²", xticks=LAYERS, xlim=(0.8, 2.2), ylim=(-0.03, 1.05)
     )
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=6.5, labelspacing=0.4)
+
+
+def _draw_agreement(axis: Axes, result: Result) -> None:
+    """How far sampled kernels are from those of each theory, one dot a chain."""
+    shown: dict[str, tuple[int, np.ndarray]] = {}
+    for name in EQUILIBRIUM:
+        title = "linear" if name == "linear" else f"T = {deep(result, name).temperature:g}"
+        with suppress(NotApplicable, Undecided):
+            for layer in LAYERS:
+                shown[f"{title}, layer {layer}"] = (int(name != "linear"), kernel_difference(result, name, layer))
+    for name in SIGMOIDAL:
+        with suppress(NotApplicable):
+            found = given_first_difference(result, name)
+            shown[f"T = {deep(result, name).temperature:g}, 2 given 1"] = (2, found)
+    for number, (kind, values) in enumerate(shown.values()):
+        look = {"color": class_color(kind), "marker": MARKERS[kind], "ls": "", "ms": 4, "mew": 0, "alpha": 0.8}
+        axis.semilogx(values, np.full(len(values), number), **look)
+    axis.set(xlabel="relative difference of kernels,\nsamples and theory", ylim=(len(shown) - 0.5, -0.5))
+    axis.set_xlim(min(8e-4, axis.get_xlim()[0]), max(0.12, axis.get_xlim()[1]))  # decades, so that ticks have room
+    axis.set_yticks(range(len(shown)), list(shown))
+    axis.tick_params(axis="y", labelsize=6.5, length=0)
+
+
+def _draw_temperatures(axis: Axes, result: Result) -> None:
+    """η² of sigmoidal layers against temperature: samples, and theory from scratch where it is solved."""
+    found = {
+        heat: _by_layer(result, each.kernels) for name in SCRATCH for heat, each in deep(result, name).solved().items()
+    }
+    heats = sorted(found, reverse=True)
+    for number, layer in enumerate(LAYERS):
+        theirs, line = [found[heat][number] for heat in heats], ("-", "--")[number]
+        axis.plot(heats, theirs, color="k", marker="+", ms=5, mew=0.7, lw=0.9, ls=line)
+        for name in SIGMOIDAL:
+            ours = sharpness(result, name)[:, number]
+            look = {"color": class_color(number), "marker": MARKERS[number], "ls": "", "ms": 4, "mew": 0}
+            label = f"layer {layer}" if name == COLD else None
+            axis.plot(np.full(len(ours), deep(result, name).temperature), ours, label=label, **look)
+    axis.plot([], [], "k+-", ms=5, mew=0.7, lw=0.9, label="theory")
+    axis.axvspan(0, min(found, default=1.0), color="0.93", lw=0, zorder=0, label="not solved")
+    axis.set(xlabel="temperature T", ylabel="sharpness of the code η²", ylim=(-0.03, 1.05), xlim=(0, None))
+    axis.legend(loc="upper right")

@@ -11,7 +11,7 @@ from festina._lazy import np, xr
 from festina.claims import NotApplicable, Undecided
 from festina.experiment import Arms, Equation, Experiment, Panels, Preset, Result, named, use
 from festina.experiments.coding._codes import outliers_of, served_by
-from festina.experiments.coding._comparison import sampling_checks, theory_of
+from festina.experiments.coding._comparison import class_kernel_difference, network_of, sampling_checks, theory_of
 from festina.experiments.coding._panels import draw_sizes
 from festina.figures.panels import Page, looks_of, marks_of, means
 from festina.figures.style import BLUE, THEORY, VERMILLION, draw_band
@@ -209,7 +209,7 @@ def of_arms(result: Result, number: Callable[[Any], float]) -> xr.DataArray:
     return xr.DataArray([number(arm.model) for arm in result.arms], dims="arm")
 
 
-def name_of(network: WideBayesian) -> str:
+def name_of(network: Any) -> str:
     return f"{'/'.join(map(str, network.counts))}, N = {network.width}"
 
 
@@ -243,14 +243,14 @@ def condensed(result: Result) -> Result:
     """The result itself, unless theory has no outliers in one of its networks."""
     for arm, number in zip(result.arms, codes(result).values, strict=True):
         if number == 0:
-            name = name_of(cast("WideBayesian", arm.model))
+            name = name_of(arm.model)
             raise NotApplicable(f"needs a lower --temperature: in theory there are no outliers with {name}")
     return result
 
 
 def by_code(result: Result) -> xr.DataArray:
     """Outliers per code in the end: (run, arm)."""
-    return standing_out(result, late(result)).sum("neuron").mean("time") / codes(result)
+    return standing_out(result, late(result)).sum("neuron").mean("time") / np.maximum(codes(result), 1)
 
 
 def effective_by_code(result: Result) -> xr.DataArray:
@@ -265,7 +265,7 @@ def sum_difference(result: Result) -> xr.DataArray:
     ours = energies(result, late(result)).sum("neuron").mean("time")
     theirs = np.zeros((len(result.arms), ours.sizes["class"]))
     for row, arm in zip(theirs, result.arms, strict=True):
-        theory = theory_of(cast("WideBayesian", arm.model), result.config.temperature)
+        theory: Any = theory_of(cast("WideBayesian", arm.model), result.config.temperature)
         np.add.at(row, theory.codes.activities.argmax(axis=1), np.sum(theory.outliers**2, axis=1))
     expected = xr.DataArray(theirs, dims=("arm", "class"))
     return abs(ours / expected.where(expected > 0) - 1.0).mean("class")
@@ -273,9 +273,7 @@ def sum_difference(result: Result) -> xr.DataArray:
 
 def kernel_difference(result: Result) -> xr.DataArray:
     """‖κ − κ_theory‖/‖κ_theory‖ of the mean over late recordings: (run, arm)."""
-    theirs, pair = result.solved["class_kernel"].isel(time=-1), ("class", "other_class")
-    ours = late(result)["class_kernel"].mean("time")
-    return (((ours - theirs) ** 2).sum(pair) / (theirs**2).sum(pair)) ** 0.5
+    return class_kernel_difference(late(result)["class_kernel"].mean("time"), result.solved["class_kernel"][:, -1])
 
 
 def kept(result: Result) -> xr.DataArray:
@@ -307,8 +305,8 @@ def _draw_time(axis: Axes, result: Result) -> None:
     """The number of outliers of the first task, at each width."""
     number = standing_out(result, result.data).sum("neuron").transpose("run", "time", "arm")
     for width, look in looks_of(sorted(result.config.width)).items():
-        own = number.isel(arm=place(result, width=width, counts=first_task(result.config)))
-        draw_band(axis, result["time"].values, own.values, label=f"N = {width}", lw=1.0, **look)
+        arm = place(result, width=width, counts=first_task(result.config))
+        draw_band(axis, result["time"].values, number.values[..., arm], label=f"N = {width}", lw=1.0, **look)
     axis.axhline(int(codes(result)[0]), label="codes of the theory", **THEORY)
     _shade_cooling(axis, result)
     axis.set(ylabel="outliers", ylim=(0, 1.55 * axis.get_ylim()[1]))
@@ -317,9 +315,9 @@ def _draw_time(axis: Axes, result: Result) -> None:
 
 def _draw_sizes(axis: Axes, result: Result) -> None:
     """|a|/√N of the strongest neurons of one run at the largest width, by the class they serve."""
-    number = place(result, width=max(result.config.width), counts=first_task(result.config))
-    network = result.arms[number].model
-    one = result.data[["readout", "activity"]].isel(run=0, arm=number).sel({"class": range(len(network.counts))})
+    labels = {"width": max(result.config.width), "counts": first_task(result.config)}
+    network, one = network_of(result, **labels), result.data.isel(run=0, arm=place(result, **labels))
+    one = one[["readout", "activity"]].isel({dim: range(len(network.counts)) for dim in ("class", "output")})
     theory = np.linalg.norm(theory_of(network, network.temperature).outliers, axis=1)
     looks = [look | {"lw": 0.9} for look in looks_of(range(len(network.counts))).values()]
     draw_sizes(axis, "time", one, np.unique(np.round(theory, 6)), looks, STRONGEST)

@@ -11,7 +11,7 @@ from festina import claims, models
 from festina._lazy import np, xr
 from festina.claims import NotApplicable, Undecided
 from festina.experiment import Arms, Equation, Experiment, Preset, Result, named
-from festina.experiments.coding._comparison import network_of, theory_of
+from festina.experiments.coding._comparison import class_kernel_difference, network_of, theory_of
 from festina.experiments.coding._panels import draw_sizes
 from festina.figures.panels import MARKS, Page, marks_of, means
 from festina.figures.style import BLUE, PALETTE, THEORY, VERMILLION
@@ -250,8 +250,7 @@ def theory_kernels(result: Result) -> xr.DataArray:
 
 def kernel_difference(result: Result) -> xr.DataArray:
     """‖κ − κ_theory‖/‖κ_theory‖ of each run, chain and rung."""
-    theirs, pair = theory_kernels(result), ("class", "other_class")
-    return (((result["rung_class_kernel"] - theirs) ** 2).sum(pair) / (theirs**2).sum(pair)) ** 0.5
+    return class_kernel_difference(result["rung_class_kernel"], theory_kernels(result))
 
 
 def drawn_shares(result: Result) -> xr.DataArray:
@@ -312,7 +311,7 @@ def _draw_shares(axis: Axes, result: Result) -> None:
     shown = {" or ".join(fs.measures.code_name(code, classes) for code in codes): codes for codes in common}
     shown["all or none"] = [code for codes in groups if codes not in common for code in codes]
     for number, (name, codes) in enumerate((name, codes) for name, codes in shown.items() if codes):
-        look = {"color": PALETTE[number % 7]}
+        look: dict[str, Any] = {"color": PALETTE[number % 7]}
         axis.plot(theirs["temperature"], theirs[:, codes].sum("code"), ls=(0, (3, 2)), lw=0.9, **look)
         _means(axis, ours.isel(code=codes).sum("code"), marker=MARKS[number % 6], label=name, **look)
     axis.set(ylabel="share of neurons (cooled)", ylim=(0, 1.5), yticks=[0, 0.5, 1])
