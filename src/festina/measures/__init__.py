@@ -14,6 +14,7 @@ from festina.measures.codes import (
     mean_kernel,
     outliers,
     persistence,
+    representatives,
     top_share,
 )
 from festina.measures.coding import Coding, coding
@@ -81,6 +82,7 @@ __all__ = [
     "persistence",
     "planar_paths",
     "representational_similarity",
+    "representatives",
     "selectivity",
     "silent_share",
     "split_r_hat",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from festina.models.views import Views
     from festina.models.wide_bayesian import WideBayesian
     from festina.models.wide_descent import WideDescent
+    from festina.models.wide_images import WideImages
 
 MODELS = {
     "Bottleneck": "festina.models.bottleneck",
@@ -41,6 +42,7 @@ MODELS = {
     "Views": "festina.models.views",
     "WideBayesian": "festina.models.wide_bayesian",
     "WideDescent": "festina.models.wide_descent",
+    "WideImages": "festina.models.wide_images",
 }
 """Every model, with the module it is in."""
 
@@ -63,4 +65,5 @@ __all__ = [
     "Views",
     "WideBayesian",
     "WideDescent",
+    "WideImages",
 ]
