@@ -9,8 +9,8 @@ from scipy.special import erf
 
 import festina as fs
 from festina.claims import NotApplicable, Undecided
-from festina.experiments.coding._predictors import cold_enough, sampled
-from festina.experiments.coding.predictor import Predictor, errors_of, gain_by_variance, linear_shift
+from festina.experiments.coding._predictors import compared, linear_shift, sampled
+from festina.experiments.coding.predictor import NOISY, Predictor, gain_by_variance
 from festina.models._wide import KINDS
 from festina.models.wide_bayesian import LEVELS
 from shared import quick
@@ -69,7 +69,7 @@ def test_errors_are_those_of_the_recorded_answers(result):
     last = result.data.sel(nonlinearity="sigmoidal").mean("run")
     targets = network().world().class_targets[network().test_labels()]
     whole = (last["square"].values - 2 * targets * last["mean"].values + targets**2)[LEVELS:].mean()
-    found = errors_of(result, "sigmoidal")
+    found = compared(result, "sigmoidal", NOISY).errors
     assert found["mean"] + found["variance"] == pytest.approx(whole)
     gain = (found["lazy variance"] - found["variance"]) / (found["lazy mean"] + found["lazy variance"] - whole)
     assert gain_by_variance(result, "sigmoidal") == pytest.approx(gain)
@@ -85,12 +85,13 @@ def test_running_means_are_those_of_single_draws(result):
     assert 0 < np.abs(gap).max() < 0.05
 
 
-def test_means_are_lazy_ones_in_the_cold_only():
+def test_means_are_lazy_ones_in_the_cold_only(result):
     """In theory the difference goes with T: a tenth of it at a tenth of T; hot networks are not asked."""
-    hot, cold = (linear_shift(network(nonlinearity="linear", temperature=heat)) for heat in (0.01, 0.001))
+    hot, cold = (linear_shift(network(nonlinearity="linear", temperature=heat), NOISY) for heat in (0.01, 0.001))
     assert 0.05 < cold / hot < 0.2 and hot < 0.01
+    hotter = replace(result, config=result.config.model_copy(update={"temperature": 1.0}))
     with pytest.raises(NotApplicable, match="means are identical as T → 0"):
-        cold_enough(linear_shift(network(nonlinearity="linear", temperature=1.0)))
+        Predictor().mean_linear(hotter)
 
 
 def test_runs_that_cannot_tell_are_not_judged(result):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import festina as fs
-from festina.testing import check_model
+from festina.testing.model import model_findings
 
 SMALL = {"width": 12, "counts": (3, 2), "warm_up": 4, "draws": 8, "records": 4, "steps": 3, "temperature": 0.4}
 
@@ -37,9 +37,12 @@ def gradient(model, start, whitened):
 
 @pytest.mark.full
 def test_the_model_is_what_it_should_be():
-    check_model(
-        fs.models.WideDescent, differentiate=False, **SMALL
-    )  # single precision is too coarse for its small differences
+    """But for the rounding of single precision: a run alone is nearly that in a batch, differences are rough."""
+    found = model_findings(fs.models.WideDescent, "quick", False, SMALL)
+    assert [each for each in found if "of a run alone" not in each] == []
+    together, alone = small().run(seeds=3), small().run(first_seed=1)
+    for variable in ("loss", "readout", "class_kernel"):
+        np.testing.assert_allclose(together[variable].isel(run=1), alone[variable].isel(run=0), atol=1e-5)
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.5])

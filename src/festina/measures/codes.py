@@ -127,6 +127,12 @@ def serving(
     return (activity.argmax(axis=-1)[..., None] == classes) & outliers[..., None]
 
 
+def representatives(readouts: Float[Any, "neurons outputs"], number: int) -> Int[np.ndarray, " chosen"]:
+    """Neurons that stand for all: half of them those with the largest readouts, the others evenly among the rest."""
+    order, half = np.argsort(-np.linalg.norm(readouts, axis=1)), number // 2
+    return np.concatenate([order[:half], order[np.linspace(half, len(order) - 1, number - half).astype(int)]])
+
+
 def top_share(
     readouts: Float[Any, "*batch neurons outputs"],
     activity: Float[Any, "*batch neurons classes"],

@@ -28,3 +28,4 @@ from .two_layer import TwoLayer as TwoLayer
 from .views import Views as Views
 from .wide_bayesian import WideBayesian as WideBayesian
 from .wide_descent import WideDescent as WideDescent
+from .wide_images import WideImages as WideImages

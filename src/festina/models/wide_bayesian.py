@@ -7,24 +7,22 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
-from festina._lazy import jax, jnp, np, xr
+from festina._lazy import jax, jnp, np
 from festina.config import continuous, structural
-from festina.errors import ArgumentError
 from festina.model import Preset, Variable
-from festina.models._wide import VARIABLES, Begin, CooledNetwork, at_all_times
+from festina.models._sampled import SAMPLED, SampledNetwork
+from festina.models._wide import Begin
 
 if TYPE_CHECKING:
-    from festina.models._types import Array, Bayesian, Classes, Float, Int, Key, Observed, Predictor, Process, Solution
+    from festina.models._types import Array, Bayesian, Classes, Float, Int, Key, Observed
 
 Origin = Literal["prior", "common", "theory", "even"]
 COMMON_SEED = 2024  # of the network that all runs start from whose origin is common
 TEST_SEED = 0  # of the noise of test inputs, the same in every run
 LEVELS, MOST_EVIDENCE = 9, 2.0  # of evidence, among test inputs without noise
-FEWEST_RECORDINGS = 4  # for a sample size
-FEW_NEURONS = 20  # whose readouts stand for those of all
 
 
-class WideBayesian(CooledNetwork):
+class WideBayesian(SampledNetwork):
     """A wide network sampled from its posterior on classes of orthogonal inputs, cooled to a temperature T.
 
     z_1 = W_1 x, z_l = W_l φ(z_{l−1})/√N, f = aφ(z_L)/N: weights W are standard normal a priori, readouts a have the
@@ -40,15 +38,11 @@ class WideBayesian(CooledNetwork):
     """
 
     name = "wide-bayesian"
-    variables = VARIABLES | {
-        "kernel": Variable("kernel of the last layer, mean over draws", ("example", "other"), final=True),
-        "answer": Variable("answer f, mean over draws", ("example", "output"), final=True),
+    variables = SAMPLED | {
         "class_kernels": Variable("kernel of each layer, mean over pairs", ("layer", "class", "other_class")),
         "kernels": Variable("kernel of each layer, mean over draws", ("layer", "example", "other"), final=True),
         "hidden": Variable("activity of each layer at the end", ("layer", "example", "neuron"), final=True),
         "test": Variable("answer f to test inputs", ("input", "output")),
-        "mean": Variable("answer f to test inputs, mean over draws", ("input", "output"), final=True),
-        "square": Variable("f² of test inputs, mean over draws", ("input", "output"), final=True),
     }
     quick = {"warm_up": 100, "draws": 100, "records": 40}
 
@@ -127,18 +121,6 @@ class WideBayesian(CooledNetwork):
             return fs.learning.constant(self.temperature)(draw)
         return super().heat(draw)
 
-    def process(self, start: Begin) -> Process:
-        return self.chain(
-            start,
-            self.heat,
-            records=self.records,
-            draws_per_record=self.draws_per_record,
-            warm_up=self.warm_up,
-            observe=lambda network, state: {"heat": self.heat(state.step)} | self.seen(network),
-            average=self.averaged,
-            conclude=lambda network, state: state.memory.means | self.concluded(network),
-        )
-
     def seen(self, network: Bayesian) -> Observed:
         found = super().seen(network)
         if self.tests:
@@ -149,60 +131,8 @@ class WideBayesian(CooledNetwork):
         return found
 
     def averaged(self, network: Bayesian) -> Observed:
-        """What is averaged over all draws after warming up."""
-        inputs = jnp.asarray(self.world().inputs)
-        kernels = network.kernels(inputs)
-        found = {"kernel": kernels[-1], "answer": network(inputs)}
-        if self.layers > 1:
-            found["kernels"] = jnp.stack(kernels)
-        if self.tests:
-            answers = network(jnp.asarray(self.test_inputs()))
-            found |= {"mean": answers, "square": answers**2}
-        return found
+        kernels = network.kernels(jnp.asarray(self.world().inputs)) if self.layers > 1 else ()
+        return super().averaged(network) | ({"kernels": jnp.stack(kernels)} if kernels else {})
 
     def concluded(self, network: Bayesian) -> Observed:
-        """What else is recorded of the last network."""
         return {"hidden": jnp.stack(network.hidden(jnp.asarray(self.world().inputs)))} if self.layers > 1 else {}
-
-    def solution(self, start: Begin) -> Solution | None:
-        """Equilibrium at the final temperature, the same at every time; None where theory cannot be solved."""
-        try:
-            theory = self.prediction(self.temperature)
-        except ArgumentError:
-            return None
-        kernel = theory.kernels[-1]
-        class_kernel = fs.measures.between_classes(kernel, self.world().membership)
-        found = {"kernel": kernel, "class_kernel": class_kernel, "answer": theory.mean}
-        if self.tests:
-            mean, variance = self.predictor()
-            found |= {"mean": mean, "square": variance + mean**2}
-        return at_all_times(found)
-
-    def predictor(self, lazy: bool = False) -> Predictor:
-        """Mean and variance of f at the test inputs; or of the ``lazy`` network, a Gaussian process at the same T."""
-        inputs, tests = np.asarray(self.world().inputs), self.test_inputs()
-        theory = self.prediction(self.temperature)
-        if lazy:
-            unit = fs.theory.coding.UNITS[self.nonlinearity]
-            targets = np.asarray(self.world().targets)
-            theory = fs.theory.coding.lazy(np.eye(len(targets)), targets, self.temperature, unit)
-        return theory.predict(tests @ inputs.T, np.sum(tests**2, axis=1), self.width)
-
-    @classmethod
-    def measure(cls, data: xr.Dataset) -> dict[str, xr.DataArray]:
-        """The effective sample size of the kernel and of single readouts in each chain, after warming up."""
-        late = data.isel(time=np.flatnonzero(data["kept"].max([d for d in data["kept"].dims if d != "time"]) > 0))
-        if late.sizes["time"] < FEWEST_RECORDINGS:
-            return {}
-        readout = _sample_size(late["readout"].isel(neuron=slice(0, FEW_NEURONS)))
-        return {
-            "kernel_sample_size": _sample_size(late["class_kernel"]),
-            "readout_sample_size": readout.median(["neuron", "output"]).fillna(0.0),  # a chain that never moved
-        }
-
-
-def _sample_size(values: xr.DataArray) -> xr.DataArray:
-    """Of every entry of every run by itself; not a number where a chain failed, or an entry never moves."""
-    chains = values.transpose("time", ...)
-    size = fs.measures.effective_sample_size(np.nan_to_num(chains.values)[None])
-    return chains.isel(time=0, drop=True).copy(data=size).where(chains.notnull().all("time"))

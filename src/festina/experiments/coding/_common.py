@@ -8,7 +8,7 @@ from pydantic import ValidationInfo, field_validator
 import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.experiment import ExperimentConfig, Variable, structural
-from festina.experiments.coding._sampled import class_activity, posterior
+from festina.experiments.coding._sampled import posterior
 from festina.ranges import Amplitude, Hottest, Temperature
 
 VARIABLES = {
@@ -23,7 +23,7 @@ VARIABLES = {
     "activity": Variable("mean activity in each class", ("neuron", "class")),
     "answer": Variable("answer f, mean over draws", ("example", "output"), final=True),
 }
-"""What `chain` records; experiments may add to it."""
+"""What a chain records; experiments may add to it."""
 
 
 class CodingConfig(ExperimentConfig):
@@ -68,29 +68,6 @@ def world(config: Any) -> Any:
 def readout_variance(config: Any, depth: int = 1) -> float:
     """s = σ_a²/P^{1/L}."""
     return float(fs.networks.bayesian.readout_variance(config.amplitude, sum(config.counts), depth))
-
-
-def from_prior(config: Any, key: Any, data: Any, nonlinearity: Any) -> Any:
-    """A network with one hidden layer, drawn from its prior."""
-    sizes = (data.inputs.shape[1], config.width, data.targets.shape[1])
-    return fs.networks.Bayesian.init(key, sizes, nonlinearity, readout_variance=readout_variance(config))
-
-
-def chain(config: Any, key: Any, network: Any, data: Any) -> Any:
-    """One chain of the posterior of a network, recorded as `VARIABLES` say."""
-    inputs, labels = jnp.asarray(data.inputs), jnp.asarray(membership(data))
-
-    def averaged(own: Any) -> dict[str, Any]:
-        return {"kernel": own.kernels(inputs)[-1], "answer": own(inputs)}
-
-    def observe(own: Any) -> dict[str, Any]:
-        return {
-            "class_kernel": between_classes(own.kernels(inputs)[-1], labels),
-            "readout": own.readouts,
-            "activity": class_activity(own, inputs, labels),
-        }
-
-    return cooled(config, key, network, data, observe, averaged)
 
 
 def cooled(
@@ -204,16 +181,6 @@ def coordinates(config: Any) -> dict[str, Any]:
         "other_class": list(range(classes)),
         "output": list(range(classes)),
         "neuron": list(range(config.width)),
-    }
-
-
-def predicted(prediction: Any, data: Any) -> dict[str, Any]:
-    """What theory says of recorded variables."""
-    kernel = prediction.kernels[-1]
-    return {
-        "kernel": kernel,
-        "class_kernel": between_classes(kernel, membership(data)),
-        "answer": prediction.mean,
     }
 
 

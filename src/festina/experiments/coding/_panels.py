@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from festina.experiment import Result
     from festina.measures.coding import Coding
 
+ROWS = 60  # neurons in a raster of single examples
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -146,6 +147,27 @@ def draw_raster(axis: Axes, activity: np.ndarray, order: np.ndarray, label: str 
     bar = axis.figure.colorbar(image, ax=axis, fraction=0.08, pad=0.04)
     bar.set_label(label)
     bar.outline.set_linewidth(0.5)
+
+
+def draw_rasters(
+    axis: Axes, found: Coding, parts: Sequence[np.ndarray], counts: Sequence[Sequence[int]], names: Sequence[Any]
+) -> None:
+    """The activity of the strongest neurons for every example, by the class in which they are most active.
+
+    Examples are in parts side by side, each with so many of every class; classes are named below.
+    """
+    strongest = np.argsort(-np.linalg.norm(found.points, axis=1))[:ROWS]
+    order = strongest[np.argsort(found.means.argmax(axis=1)[strongest], kind="stable")]
+    together = np.concatenate(parts, axis=1)
+    high = np.quantile(np.abs(together), 0.995)
+    scale = {"vmin": -high, "cmap": "RdBu_r"} if together.min() < 0 else {"cmap": "Greys"}
+    draw_raster(axis, together, order, "activity φ", vmax=high, **scale)
+    edges = np.cumsum([0, *np.concatenate(counts)]) - 0.5
+    for number, edge in enumerate(edges[1:-1], 1):
+        whole = number % len(names) == 0
+        axis.axvline(edge, color="k" if whole else "0.45", lw=1.4 if whole else 0.4)
+    axis.set_xticks(0.5 * (edges[1:] + edges[:-1]), [str(name) for _ in parts for name in names])
+    axis.tick_params(axis="x", length=0)
 
 
 def draw_kernels(axes: Sequence[Axes], kernels: Mapping[str, np.ndarray], counts: Sequence[int]) -> None:

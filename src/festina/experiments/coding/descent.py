@@ -177,18 +177,20 @@ def network(result: Result, kind: str, training: str = "noisy") -> WideDescent:
     return cast("WideDescent", compare.network_of(result, nonlinearity=kind, training=training))
 
 
-def late(result: Result, kind: str, training: str = "noisy") -> xr.Dataset:
-    """The recordings after warming up."""
-    return compare.picked(compare.settled(result.data), nonlinearity=kind, training=training)
+def late(result: Result, kind: str) -> xr.Dataset:
+    """The recordings of noisy descent after warming up."""
+    return compare.picked(compare.settled(result.data), nonlinearity=kind, training="noisy")
 
 
 def codings(result: Result, kind: str, training: str) -> list[Coding]:
     """What the analyser says of each network at the end."""
-    return compare.analysed(late(result, kind, training), "hidden", network(result, kind).world().labels)
+    here = compare.picked(result.data, nonlinearity=kind, training=training)
+    return compare.analysed(here, network(result, kind).world().labels)
 
 
 def share_of_scheme(result: Result, kind: str, training: str) -> float:
-    return compare.share_called([each.scheme for each in codings(result, kind, training)], compare.SCHEMES[kind])
+    found = codings(compare.long_enough(result), kind, training)
+    return compare.share_called([each.scheme for each in found], compare.SCHEMES[kind])
 
 
 def _draw_shares(axis: Axes, found: dict[tuple[str, str], list[Coding]]) -> None:

@@ -8,8 +8,8 @@ from festina import claims, models
 from festina._lazy import np
 from festina.experiment import Arms, Equation, Experiment, Preset, Result, use
 from festina.experiments.coding import _predictors as predictors
-from festina.experiments.coding._comparison import network_of, sampling_checks
-from festina.experiments.coding._predictors import FROZEN, LAZY, LOOKS, SCOPE, SHIFT, SHORT, cold_enough
+from festina.experiments.coding._comparison import network_of
+from festina.experiments.coding._predictors import FROZEN, LAZY, LOOKS, SCOPE, SHIFT, cold_enough, compared
 from festina.figures.panels import Page
 from festina.figures.style import THEORY
 from festina.models._wide import KINDS, NEURON
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from festina.models.wide_bayesian import WideBayesian
-    from festina.theory.coding import Predictor as TheirPredictor
 
 NOISY = slice(LEVELS, None)  # test inputs with noise, of every class
 
@@ -84,30 +83,29 @@ class Predictor(Experiment):
         """The mean predictor of linear networks is that of the lazy one, a Gaussian process (rms difference on noisy
         test inputs, all runs together; .05 is our threshold).
         """
-        cold_enough(linear_shift(network(result, "linear")))
-        return mean_shift(result, "linear")
+        cold_enough(result, NOISY)
+        return compared(result, "linear", NOISY).shift
 
     @claims.theory(claims.below(0.05), reason=SCOPE, each={"kind": KINDS[1:]})
     def mean(self, result: Result, kind: str) -> float:
         """The mean predictor of {kind} networks is that of the lazy one, a Gaussian process, as the paper says of
         linear networks (rms difference on noisy test inputs, all runs together).
         """
-        return mean_shift(result, kind)
+        return compared(result, kind, NOISY).shift
 
     @claims.paper(VAN_MEEGEN_2024.at("variance of the predictor"), claims.below(0.1), each={"kind": KINDS})
     def variance(self, result: Result, kind: str) -> float:
         """The predictor variance of {kind} networks is much below that of the Gaussian process (ratio; .1 is our
         threshold).
         """
-        found = errors_of(result, kind)
-        return found["variance"] / found["lazy variance"]
+        return compared(result, kind, NOISY).over_lazy("variance")
 
     @claims.paper(VAN_MEEGEN_2024.at("generalization"), claims.near(1.0, 0.1))
     def gain_linear(self, result: Result) -> float:
         """All that linear networks gain in test error over the Gaussian process is a gain in variance (share of the
         gain; ±.1 is our tolerance).
         """
-        cold_enough(linear_shift(network(result, "linear")))
+        cold_enough(result, NOISY)
         return gain_by_variance(result, "linear")
 
     @claims.theory(claims.near(1.0, 0.1), reason=SCOPE, each={"kind": KINDS[1:]})
@@ -120,7 +118,7 @@ class Predictor(Experiment):
     @claims.theory(claims.below(0.05), each={"kind": KINDS})
     def theory_mean(self, result: Result, kind: str) -> float:
         """Samples of {kind} networks have the mean predictor of our theory (rms difference)."""
-        return predictors.rms(_sampled(result, kind)[0] - network(result, kind).predictor().mean)
+        return predictors.rms(compared(result, kind).ours.mean - network(result, kind).predictor().mean)
 
     @claims.theory(claims.near(1.0, 0.2), budget="full", each={"kind": KINDS})
     def spread(self, result: Result, kind: str) -> float:
@@ -128,26 +126,16 @@ class Predictor(Experiment):
         if kind == "sigmoidal" and result.data.sizes["run"] == 1:
             raise claims.Undecided("needs --seeds 2 or more, since neurons of one run keep their codes")
         expected = network(result, kind).predictor().variance
-        return float(_sampled(result, kind)[1][NOISY].mean() / expected[NOISY].mean())
+        return float(compared(result, kind, NOISY).ours.variance.mean() / expected[NOISY].mean())
 
-    checks = tuple(
-        check
-        for kind in KINDS
-        for check in sampling_checks(
-            f"-{kind}",
-            "test",
-            f"answers of {kind} networks to test inputs",
-            FROZEN if kind == "sigmoidal" else SHORT,
-            nonlinearity=kind,
-        )
-    )
+    checks = predictors.checks_by_kind("answers of {kind} networks to test inputs", {"sigmoidal": FROZEN}, "test")
 
     def figure(self, result: Result) -> Figure:
         """Above the predictor along growing evidence; below means, variances and errors on noisy test inputs."""
-        kinds = [kind for kind in KINDS if kind in result["nonlinearity"]]
-        found = {kind: errors_of(result, kind) for kind in kinds}
+        noisy = predictors.all_compared(result, NOISY)
+        kinds, found = list(noisy), {kind: each.errors for kind, each in noisy.items()}
         expected = {kind: network(result, kind).predictor().variance[NOISY].mean() for kind in kinds}
-        means = {kind: (_lazy(result, kind).mean[NOISY], _sampled(result, kind)[0][NOISY]) for kind in kinds}
+        means = {kind: (each.ours.mean, each.lazy.mean) for kind, each in noisy.items()}
         with Page(2, 3, height=4.6) as page:
             for axis in page.axes[0, len(kinds) :]:
                 axis.set_axis_off()
@@ -156,7 +144,7 @@ class Predictor(Experiment):
                 page[number].sharey(page[0])
             page[0].set_ylabel("answer, output of class A")
             page[0].legend(loc="upper left")
-            predictors.draw_means(page[3], means)
+            predictors.draw_pairs(page[3], means)
             predictors.draw_variances(page[4], found, expected)
             predictors.draw_errors(page[5], found)
         return page.figure
@@ -166,35 +154,9 @@ def network(result: Result, kind: str) -> WideBayesian:
     return network_of(result, nonlinearity=kind)
 
 
-def _lazy(result: Result, kind: str) -> TheirPredictor:
-    return network(result, kind).predictor(lazy=True)
-
-
-def _sampled(result: Result, kind: str) -> TheirPredictor:
-    return predictors.sampled(result, nonlinearity=kind)
-
-
-def errors_of(result: Result, kind: str) -> dict[str, float]:
-    """Mean square errors per output on noisy tests: of the mean, and by variance; lazy and not."""
-    model = network(result, kind)
-    targets = model.world().class_targets[model.test_labels()]
-    ours, lazy = (tuple(part[NOISY] for part in each(result, kind)) for each in (_sampled, _lazy))
-    return predictors.errors(ours, lazy, targets[NOISY])
-
-
-def mean_shift(result: Result, kind: str) -> float:
-    """The rms difference of the mean predictor from that of the Gaussian process, on noisy tests."""
-    return predictors.rms((_sampled(result, kind)[0] - _lazy(result, kind).mean)[NOISY])
-
-
-def linear_shift(model: WideBayesian) -> float:
-    """The rms difference of the mean predictor of linear networks from the lazy one, in theory; 0 as T → 0."""
-    return predictors.rms((model.predictor().mean - model.predictor(lazy=True).mean)[NOISY])
-
-
 def gain_by_variance(result: Result, kind: str) -> float:
     """(σ²_lazy − σ²)/(error_lazy − error): 1 if means are equally good, less if the mean is better too."""
-    found = errors_of(result, kind)
+    found = compared(result, kind, NOISY).errors
     less = found["lazy variance"] - found["variance"]
     whole = found["lazy mean"] - found["mean"] + less
     if whole <= 0:
@@ -205,8 +167,8 @@ def gain_by_variance(result: Result, kind: str) -> float:
 def _draw_evidence(axis: Axes, result: Result, kind: str) -> None:
     """Mean and standard deviation of f against r, of samples and of the Gaussian process, and the theory."""
     evidence, model = np.linspace(0.0, MOST_EVIDENCE, LEVELS), network(result, kind)
-    mean, variance = (part[:LEVELS, 0] for part in _sampled(result, kind))
-    other, spread = (part[:LEVELS, 0] for part in _lazy(result, kind))
+    levels = predictors.all_compared(result, slice(LEVELS))[kind]
+    (mean, variance), (other, spread) = ([part[:, 0] for part in each] for each in (levels.ours, levels.lazy))
     axis.plot(evidence, other, color=LAZY, lw=1.0, label="lazy: mean ± s.d.")
     axis.fill_between(evidence, other - spread**0.5, other + spread**0.5, color=LAZY, alpha=0.2, lw=0)
     axis.plot(evidence, model.predictor().mean[:LEVELS, 0], label="theory: mean", **THEORY)
