@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from festina.models.chain import Chain
     from festina.models.gated_contexts import GatedContexts
     from festina.models.gated_margin import GatedMargin
+    from festina.models.linear_stack import LinearStack
     from festina.models.margin import Margin
     from festina.models.rectified_contexts import RectifiedContexts
     from festina.models.reduced_abstraction import ReducedAbstraction
@@ -30,6 +31,7 @@ MODELS = {
     "Chain": "festina.models.chain",
     "GatedContexts": "festina.models.gated_contexts",
     "GatedMargin": "festina.models.gated_margin",
+    "LinearStack": "festina.models.linear_stack",
     "Margin": "festina.models.margin",
     "RectifiedContexts": "festina.models.rectified_contexts",
     "ReducedAbstraction": "festina.models.reduced_abstraction",
@@ -53,6 +55,7 @@ __all__ = [
     "Chain",
     "GatedContexts",
     "GatedMargin",
+    "LinearStack",
     "Margin",
     "RectifiedContexts",
     "ReducedAbstraction",
