@@ -13,6 +13,7 @@ from festina.networks.gated import Gated
 from festina.networks.graph import Graph
 from festina.networks.linear import DeepLinear
 from festina.networks.rectified import Rectified
+from festina.networks.stack import Stack
 from festina.networks.tutor import TutorExecutor as Tutor
 from festina.theory.coding.prediction import Prediction, Predictor
 from festina.theory.saddles import MeanField
@@ -64,6 +65,7 @@ __all__ = [
     "RoutingWorld",
     "Samples",
     "Solution",
+    "Stack",
     "State",
     "Statistics",
     "Tasks",

@@ -8,6 +8,7 @@ from festina.networks.gated import Gated
 from festina.networks.graph import Graph
 from festina.networks.linear import DeepLinear
 from festina.networks.rectified import Rectified
+from festina.networks.stack import Stack
 from festina.networks.tutor import TutorExecutor
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Rectified",
     "Regularizer",
     "Scaling",
+    "Stack",
     "TutorExecutor",
     "bayesian",
     "convolutional",

@@ -1,182 +1,65 @@
 """How long networks of growing depth train, from five kinds of initial weights."""
 
+from __future__ import annotations
+
 from math import log
-from typing import Annotated, Any
+from typing import TYPE_CHECKING
 
-from pydantic import Field, ValidationInfo, field_validator
-
-import festina as fs
-from festina import claims
-from festina._lazy import jax, jnp, np
-from festina.config import Distinct
-from festina.experiment import Equation, Experiment, ExperimentConfig, Preset, Variable, continuous, structural
-from festina.experiments._side_by_side import side_by_side
-from festina.experiments.linear import _depth_exact as exact
-from festina.experiments.linear import _depth_measures as measures
-from festina.experiments.linear import _depth_networks as networks
-from festina.experiments.linear._depth_networks import SQUARE, STARTS
-from festina.ranges import LogDuration
+from festina import claims, models
+from festina._lazy import np, xr
+from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named
+from festina.experiments._needs import require_case
+from festina.figures.panels import Page, shades
+from festina.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, THEORY, VERMILLION
+from festina.models.linear_stack import TRAINED, time_to_loss
 from festina.sources import BRAUN_2022, LECTURE, SAXE_2013
 
-FIRST = 1e-3  # time of the first recording after the start
-Layers = Annotated[int, Field(ge=2, le=64)]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+JUDGED = 30.0  # τ/s; at depth 2 rounding errors free square networks from their saddle after more than twice that
+ENOUGH = 40  # networks, for a share with a standard error below .08
+LARGE = {"gain": lambda config: config.large}
+SQUARE = dict.fromkeys(("width", "inputs", "outputs"), lambda config: config.outputs)
+LOOKS = {
+    "small": ("s", BLUE, "small, aligned"),
+    "gaussian": ("o", VERMILLION, "small, Gaussian"),
+    "pretrained": ("v", ORANGE, "pretrained, then trained"),
+    "orthogonal": ("^", PURPLE, "random orthogonal"),
+    "aligned": ("D", GREEN, "aligned orthogonal"),
+}
 
 
 class Depth(Experiment):
     """Training time is exponential in depth from small weights, linear with pretraining, constant from orthogonal ones.
 
-    A network W_D ⋯ W_1 with fewer outputs than units learns S = U diag(s) Vᵀ from white inputs:
-    τ dW_l/dt = (1/D) (W_D⋯W_{l+1})ᵀ (S − W_D⋯W_1) (W_{l−1}⋯W_1)ᵀ. The rate is ∝ 1/D, so that depth as such buys no
-    speed. A network is trained when |S − W_D⋯W_1|² has fallen to 1 % of |S|². Starts are compared in networks that
-    share target and layers: one of depth D uses the first D − 1 layers drawn, and the same last one.
-
-    small: layers are b times orthogonal ones that hand each mode of S on, and the product is b^D UVᵀ. Each mode is a
-        chain, τȧ = a^(2−2/D) (s − a), and takes b^(2−D)/(s(1−2/D)) if b^D is small: the lecture's O(1/(s b^D)) with its
-        prefactor.
-    gaussian: normal weights, with singular values of mean square b² in every layer. Modes are learned one after the
-        other, the last of them later than the law has it; that time grows by 1/b per layer only from some depth on.
-    aligned: as small, but with a gain near 1. Training time falls a little with depth towards a limit, as the speed
-        s^(2−2/D) at the end rises.
-    orthogonal: random orthogonal layers of the same gain. Those between the ends stay balanced, which reduces the flow
-        to that of three matrices for any depth; with D → ∞ it has a limit, and so has the training time.
-    pretrained: from Gaussian weights every layer but the last, one after the other, learns to reproduce its inputs h
-        as the encoder of an autoencoder with decoder Wᵀ, until ⟨|h − WᵀWh|²⟩ is a given share of ⟨|h|²⟩; then
-        all layers learn S. Durations of both parts are measured, and the training time is their sum. Each layer shrinks
-        what it hands on, the more the earlier it stops; a deep stack that stops early slows itself down.
-    square: random orthogonal networks in which all layers are square and S = sO, O orthogonal. Each eigenvalue z of
-        OᵀW_D⋯W_1 goes straight to s in the complex plane, τż = |z|^(2−2/D) (s − z). If the determinants of S and of the
-        product differ in sign, one z is real and negative and ends in the saddle at zero: a balanced product cannot
-        change the sign of its determinant. So half of all starts never get trained. One output less than there are
-        units, and no sign is left to be wrong. (At D = 2 rounding errors let a simulation escape that saddle after
-        about 75 τ/s; it is judged, and compared with theory, before.)
-
-    Time counts from the beginning of learning S. The training time of a network that is not trained when last seen,
-    or of which a layer was not pretrained after 1000 τ, is NaN.
+    Rectangular networks, with fewer outputs than units, learn one target from five starts: *small* and *gaussian*
+    weights of a gain b below 1, aligned with the modes of the target or normal; *aligned* and random *orthogonal* ones
+    of a gain near 1; and Gaussian ones that are *pretrained* layer by layer, each until its reconstruction error is
+    at a given level. The time they take grows by 1/b per layer from Gaussian weights only from some depth on. *Square*
+    networks, in which all layers are square and random orthogonal, and S = sO, are a case of their own: half of all
+    starts never get trained, for a balanced product cannot change the sign of its determinant. (At D = 2 rounding
+    errors let a simulation escape that saddle after about 75 τ/s; it is judged, and compared with theory, before.)
     """
 
     name = "linear/depth"
     sources = (SAXE_2013, LECTURE, BRAUN_2022)
-    variables = {
-        "loss": Variable("loss, relative to that of zero weights", ("start", "depth")),
-        "determinant": Variable("det(W_D⋯W_1)/det S of square networks", ("depth",)),
-        "pretraining": Variable("duration of the pretraining of a layer", ("layer",), "τ"),
-    }
-    seeds = 8
-    quick = {"seeds": 3, "depths": (2, 4, 8), "until": 40.0, "records": 100}
-
-    class Config(ExperimentConfig):
-        depths: Annotated[tuple[Layers, ...], Distinct] = structural(
-            (2, 4, 8, 16, 32, 64), min_length=1, help="numbers of layers D, one or several"
-        )
-        width: int = structural(32, ge=1, le=256, help="units N of every hidden layer")
-        inputs: int = structural(24, ge=1, le=256, help="inputs, no more than units")
-        outputs: int = structural(4, ge=1, le=64, help="outputs, no more than inputs; also the size of square networks")
-        strength: float = continuous(2.0, ge=0.01, le=10, help="smallest singular value s of the target")
-        spread: float = continuous(1.5, ge=1, le=3, help="largest over smallest singular value; the others lie between")
-        small: float = continuous(0.75, ge=0.2, le=0.99, help="gain b of a layer with small or with Gaussian weights")
-        large: float = continuous(1.0, ge=0.1, le=2, help="gain of a layer with aligned or random orthogonal weights")
-        level: float = continuous(
-            1e-3,
-            ge=1e-8,
-            le=0.1,
-            scale="log",
-            help="reconstruction error, as a share of the variance, that ends a stage",
-        )
-        until: LogDuration = continuous(150.0, unit="τ", help="when to stop")
-        records: int = structural(160, ge=20, le=10_000, help="recordings, evenly spaced in log time")
-
-        @field_validator("inputs", "outputs")
-        @classmethod
-        def _narrower(cls, count: int, info: ValidationInfo) -> int:
-            wider = "width" if info.field_name == "inputs" else "inputs"
-            if count > info.data.get(wider, count):
-                raise ValueError(f"not be above `{wider}`, {info.data[wider]}")
-            return count
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        layers = list(range(1, max(config.depths)))
-        return {"start": list(STARTS), "depth": list(config.depths), "layer": layers}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        targets, starts = networks.draw(config, key)
-        starts["pretrained"], durations = networks.pretrain(starts["pretrained"], config.level)
-        goals = jnp.stack([targets[start] for start in STARTS])
-        later = jnp.exp(jnp.linspace(log(FIRST), jnp.log(config.until), config.records))
-        times = jnp.concatenate([jnp.zeros(1), later])
-
-        def observe(state: Any) -> dict[str, Any]:
-            learning, durations = state.parameters
-            square = networks.product(jax.tree.map(lambda weights: weights[SQUARE], learning))
-            return {
-                "loss": jax.vmap(networks.relative_loss)(learning, goals),
-                "determinant": networks.determinant(square) / networks.determinant(goals[SQUARE]),
-                "pretraining": durations,
-            }
-
-        def rate(parameters: Any, stage: Any) -> Any:
-            return jax.vmap(networks.rate)(parameters[0], goals), jnp.zeros_like(parameters[1])
-
-        def process(depth: int) -> Any:
-            import diffrax
-
-            shallow = [networks.shortened(starts[start], depth) for start in STARTS]
-            stacked = jax.tree.map(lambda *weights: jnp.stack(weights), *shallow)
-            tolerance = fs.learning.Tolerance(relative=1e-9, absolute=1e-11)
-            return fs.learning.flow_process(
-                rate, (stacked, durations), times, observe, None, tolerance, diffrax.Tsit5()
-            )
-
-        def join(seen: list[Any]) -> dict[str, Any]:
-            joined = {name: jnp.stack([one[name] for one in seen], axis=-1) for name in ("loss", "determinant")}
-            return joined | {"pretraining": seen[0]["pretraining"]}
-
-        return side_by_side([process(depth) for depth in config.depths], join)
-
-    def theory(self, config: Any, key: Any) -> Any:
-        """Exact but for Gaussian and for pretrained networks, whose loss is NaN, and for all layers but the first."""
-        targets, starts = networks.draw(config, key)
-
-        def losses(depth: int, time: Any) -> dict[str, Any]:
-            turned = networks.shortened(starts["orthogonal"], depth)
-            eigenvalues = exact.eigenvalues(networks.shortened(starts["square"], depth), targets["square"])
-            lines = exact.straight_lines(depth, config.strength, eigenvalues, time)
-            return {
-                "small": exact.aligned_loss(depth, networks.strengths(config), config.small, time),
-                "aligned": exact.aligned_loss(depth, networks.strengths(config), config.large, time),
-                "orthogonal": exact.orthogonal_loss(turned, targets["orthogonal"], time),
-                "square": np.mean(np.abs(1 - lines / config.strength) ** 2, axis=-1),
-                "determinant": np.prod(lines / config.strength, axis=-1).real,
-            }
-
-        def curves(time: Any) -> dict[str, Any]:
-            found = [losses(depth, time) for depth in config.depths]
-            loss = [[one.get(start, np.full(len(time), np.nan)) for one in found] for start in STARTS]
-            durations = np.full((len(time), max(config.depths) - 1), np.nan)
-            durations[:, 0] = exact.first_duration(starts["pretrained"].first, config.level)
-            determinants = np.stack([one["determinant"] for one in found], axis=-1)
-            return {"loss": np.moveaxis(np.asarray(loss), -1, 0), "determinant": determinants, "pretraining": durations}
-
-        return curves
-
-    def measure(self, data: Any) -> dict[str, Any]:
-        return {"training_time": measures.training_time(data)}
-
-    equations = (
-        Equation(
-            r"t_D \simeq \frac{\tau\, b^{2 - D}}{s\, (1 - 2/D)} \qquad (D > 2)",
-            "From small weights of gain b the training time is exponential in the depth D, though the rate is scaled "
-            "by 1/D.",
+    arms = Arms(
+        models.LinearStack,
+        start=named(
+            small={"initial": "aligned"},
+            gaussian={"initial": "gaussian"},
+            aligned={"initial": "aligned"} | LARGE,
+            orthogonal={"initial": "orthogonal"} | LARGE,
+            pretrained={"initial": "pretrained"},
+            square={"initial": "orthogonal", "spread": 1.0} | LARGE | SQUARE,
         ),
-        Equation(
-            r"\tau \dot W = \tfrac{1}{2} W (R + R^\top), \qquad R = (1 - W^\top W) \langle h h^\top \rangle",
-            "Pretraining: each layer W in turn learns to reproduce its inputs h, until the error is small enough.",
-        ),
-        Equation(
-            r"\tau \dot z = |z|^{2 - 2/D}\, (s - z)",
-            "In a square network each eigenvalue z of an orthogonal start goes straight to s in the complex plane; a "
-            "negative one stops at zero.",
-        ),
+        depth=(2, 4, 8, 16, 32, 64),
     )
+    base = {"gain": 0.75}
+    seeds = 8
+    quick = {"seeds": 3, "depth": (2, 4, 8), "until": 40.0, "records": 100}
     presets = (
         Preset(
             "five starts",
@@ -184,29 +67,39 @@ class Depth(Experiment):
             "time.",
         ),
         Preset(
-            "smaller weights", "At a gain of 0.5 each further layer nearly doubles the training time.", {"small": 0.5}
+            "smaller weights", "At a gain of 0.5 each further layer nearly doubles the training time.", {"gain": 0.5}
         ),
         Preset(
             "pretraining cut short",
             "Layers that stop at a reconstruction error of 10 % hand on less and less: each takes longer than the "
             "last, and the total is no longer linear.",
-            {"level": 0.1, "depths": (2, 8, 32)},
+            {"level": 0.1, "depth": (2, 8, 32)},
         ),
     )
 
+    class Config(ExperimentConfig):
+        large: float = continuous(1.0, ge=0.1, le=2, help="gain of a layer with aligned or random orthogonal weights")
+
     @claims.theory(claims.below(1e-6))
-    def exact(self, result: Any) -> Any:
+    def exact(self, result: Result) -> xr.DataArray:
         """Aligned networks follow chains, random orthogonal ones a flow of three matrices, and square ones straight
         lines: largest error of loss and determinant.
         """
-        return measures.errors(result)
+        loss, determinant = (abs(result[name] - result.solved[name]) for name in ("loss", "determinant"))
+        sound = (result["depth"] > 2) | (result["time"] < JUDGED / result.config.strength)
+        known = loss.sel(start=["small", "aligned", "orthogonal"]).max(["time", "start", "depth"], skipna=False)
+        square = xr.ufuncs.maximum(loss, determinant).sel(start="square", drop=True).where(sound, 0.0)
+        return xr.ufuncs.maximum(known, square.max(["time", "depth"], skipna=False))
 
     @claims.theory(claims.near(1.0, 0.15), source=LECTURE.at("Training speed"), loosely=claims.between(0.7, 1.3))
-    def small(self, result: Any) -> Any:
+    def small(self, result: Result) -> xr.DataArray:
         """From small aligned weights training takes b^(2−D)/(s(1−2/D)), exponential in depth: measured over predicted
         time of the deepest network trained.
         """
-        return measures.over_law(result)
+        times = _late(result, "small")
+        trained = times.where(np.isfinite(times) & (times["depth"] > 2), drop=True).sortby("depth")
+        require_case(trained.size, "a depth above 2 that gets trained from small weights")
+        return (trained / law(result, trained["depth"])).isel(depth=-1)
 
     @claims.paper(
         LECTURE.at("Effect of initialization, small random weights"),
@@ -214,70 +107,215 @@ class Depth(Experiment):
         loosely=claims.between(0.5, 2.0),
         reason="the source's scope: it is a law for large depths; see the experiment's description",
     )
-    def gaussian(self, result: Any) -> Any:
+    def gaussian(self, result: Result) -> float:
         """From small random weights training time scales as b^(−D): growth of ln t per layer from D = 4 on, over
         ln(1/b) (our tolerance).
         """
-        return measures.growth(result) / log(1 / result.config.small)
+        times = _late(result, "gaussian")
+        seen = _from_four(times.where(np.isfinite(times), drop=True), " that get trained from Gaussian weights")
+        return float(np.polyfit(seen["depth"], np.log(seen), 1)[0]) / log(1 / result.config.gain)
 
     @claims.paper(LECTURE.at("Effect of initialization, orthogonal"), claims.near(0.0, 0.25))
-    def aligned(self, result: Any) -> Any:
+    def aligned(self, result: Result) -> float:
         """From aligned orthogonal weights training time does not depend on depth: exponent of its growth as a power of
         D, from D = 4 on (our tolerance; linear would be 1).
         """
-        return measures.exponent(result["training_time"].sel(start="aligned").median("run", skipna=False))
+        return exponent(result["training_time"].sel(start="aligned").median("run", skipna=False))
 
     @claims.paper(LECTURE.at("Effect of initialization, orthogonal"), claims.between(0.95, 1.0))
-    def orthogonal(self, result: Any) -> Any:
+    def orthogonal(self, result: Result) -> xr.DataArray:
         """From random orthogonal weights networks with fewer outputs than units get trained at every depth: share of
         networks, .95 at least (our threshold).
         """
-        return np.isfinite(measures.orthogonal_times(result))
+        return _orthogonal_times(result).notnull()
 
     @claims.paper(LECTURE.at("Effect of initialization, orthogonal"), claims.near(0.0, 0.25))
-    def orthogonal_median(self, result: Any) -> Any:
+    def orthogonal_median(self, result: Result) -> float:
         """From random orthogonal weights, with fewer outputs than units, median training time does not depend on depth:
         exponent of D, from D = 4 on (our tolerance; linear would be 1).
         """
-        return measures.exponent(measures.orthogonal_times(result).median("run", skipna=False))
+        return exponent(_orthogonal_times(result).median("run", skipna=False))
 
     @claims.paper(LECTURE.at("Effect of initialization, orthogonal"), claims.near(0.0, 0.25))
-    def orthogonal_mean(self, result: Any) -> Any:
+    def orthogonal_mean(self, result: Result) -> float:
         """From random orthogonal weights, with fewer outputs than units, mean training time does not depend on depth:
         exponent of D, from D = 4 on (our tolerance; linear would be 1).
         """
-        return measures.exponent(measures.orthogonal_times(result).mean("run", skipna=False))
+        return exponent(_orthogonal_times(result).mean("run", skipna=False))
 
     @claims.paper(LECTURE.at("Effect of initialization, pretraining + fine-tuning"), claims.near(1.0, 0.25))
-    def pretrained(self, result: Any) -> Any:
+    def pretrained(self, result: Result) -> xr.DataArray:
         """Pretraining + fine-tuning scales linearly with depth: time for one more layer, between the two largest depths
         over the two smallest (our tolerance).
         """
-        return measures.cost_of_a_layer(result)
+        return cost_of_a_layer(result["training_time"].sel(start="pretrained"))
 
     @claims.theory(claims.below(1e-5))
-    def stage(self, result: Any) -> Any:
+    def stage(self, result: Result) -> xr.DataArray:
         """Pretraining the first layer is a sum of sigmoids, and takes a logarithm of its weights: relative error of its
         duration.
         """
-        seen, known = (data["pretraining"].isel(time=0, layer=0) for data in (result.data, result.theory))
+        seen, known = (_stages(data).isel(layer=0) for data in (result.data, result.solved))
         return abs(seen / known - 1)
 
     @claims.theory(claims.between(0.95, 1.0), source=BRAUN_2022)
-    def determinant(self, result: Any) -> Any:
+    def determinant(self, result: Result) -> xr.DataArray:
         """A square random orthogonal network gets trained if, and only if, its determinant has the sign of the target's
         (share of networks).
         """
-        return measures.has_right_sign(result) == measures.square_is_trained(result)
+        return has_right_sign(result) == _square_is_trained(result)
 
     @claims.theory(claims.near(0.5, 0.15), budget="full")
-    def half(self, result: Any) -> Any:
+    def half(self, result: Result) -> xr.DataArray:
         """Half of all random orthogonal starts of square networks have the wrong determinant sign, and never get
         trained.
         """
-        return ~measures.enough(measures.square_is_trained(result))
+        trained = _square_is_trained(result)
+        if trained.size < ENOUGH:
+            needed = -(-ENOUGH // trained.sizes["depth"])
+            raise claims.Undecided(f"too few networks for a share of them: needs --seeds {needed}")
+        return ~trained
 
-    def figure(self, result: Any) -> Any:
-        from festina.experiments.linear._depth_figure import draw
+    def figure(self, result: Result) -> Figure:
+        """Training times, courses at every depth, durations of pretraining, and what becomes of square networks."""
+        with Page(2, 2, height=5.4, width_ratios=(1.15, 1)) as page:
+            _draw_times(page[0], result)
+            _draw_courses(page[1], result)
+            _draw_stages(page[2], result)
+            _draw_fates(page[3], result)
+        return page.figure
 
-        return draw(result)
+
+def law(result: Result, depth: np.ndarray | xr.DataArray) -> np.ndarray | xr.DataArray:
+    """The lecture's law with its prefactor, b^(2−D)/(s(1−2/D)), for D > 2."""
+    return result.config.gain ** (2.0 - depth) / (result.config.strength * (1 - 2 / depth))
+
+
+def _late(result: Result, start: str) -> xr.DataArray:
+    """The median training time over runs; a network that is not there yet counts as infinitely late."""
+    return result["training_time"].sel(start=start, drop=True).fillna(np.inf).median("run")
+
+
+def _from_four(times: xr.DataArray, which: str = "") -> xr.DataArray:
+    """The times at depths from 4 on: at 2, where 1 − 2/D is zero, laws for deep networks do not hold."""
+    seen = times.where(times["depth"] >= 4, drop=True)
+    require_case(seen.size > 1, f"two depths at least, from 4 on{which}")
+    return seen
+
+
+def exponent(times: xr.DataArray) -> float:
+    """The slope of ln t over ln D, from 4 on, of one time for each depth; NaN if one is missing."""
+    seen = _from_four(times)
+    return float(np.polyfit(np.log(seen["depth"]), np.log(seen), 1)[0]) if np.isfinite(seen).all() else np.nan
+
+
+def _orthogonal_times(result: Result) -> xr.DataArray:
+    """Training times from random orthogonal weights, if there are fewer outputs than units."""
+    require_case(result.config.outputs < result.config.width, "fewer outputs than units")
+    return result["training_time"].sel(start="orthogonal")
+
+
+def cost_of_a_layer(times: xr.DataArray) -> xr.DataArray:
+    """What one more layer costs, between the two largest depths over the two smallest, by run."""
+    require_case(times.sizes["depth"] > 2, "three depths at least")
+    times = times.sortby("depth")
+    costs = times.diff("depth") / times["depth"].diff("depth")
+    return costs.isel(depth=-1, drop=True) / costs.isel(depth=0, drop=True)
+
+
+def _stages(data: xr.Dataset) -> xr.DataArray:
+    """How long the layers of the deepest pretrained network took."""
+    return data["pretraining"].sel(start="pretrained", depth=data["depth"].max(), drop=True)
+
+
+def _square_is_trained(result: Result) -> xr.DataArray:
+    """Which square networks get trained, those of depth 2 before rounding errors matter."""
+    times = result["training_time"].sel(start="square", drop=True)
+    return times.notnull() & ((times["depth"] > 2) | (times < JUDGED / result.config.strength))
+
+
+def has_right_sign(result: Result) -> xr.DataArray:
+    """Which of them start with a determinant of the sign of the target's."""
+    return result["determinant"].sel(start="square", drop=True).isel(time=0, drop=True) > 0
+
+
+def _draw_times(axis: Axes, result: Result) -> None:
+    """Runs as small markers and their median as a large one; an arrow where that is not trained when last seen."""
+    depths, every = result["depth"].values, result["training_time"]
+    highest = 12 * float(np.nanmax([result.config.until, *every.values.ravel()]))
+    for start, (marker, color, label) in LOOKS.items():
+        medians = _late(result, start)
+        axis.plot(
+            depths, every.sel(start=start).transpose("depth", "run"), marker, color=color, ms=2.2, mew=0, alpha=0.45
+        )
+        axis.plot(depths, medians, marker, color=color, ms=4.8, label=label)
+        for depth in depths[~np.isfinite(medians)]:
+            place = depth * (1.05 if start == "gaussian" else 1 / 1.05)  # two arrows at one depth can be told apart
+            look = {"arrowstyle": "->", "color": color, "lw": 1.1}
+            axis.annotate("", (place, highest * 0.9), (place, highest * 0.35), arrowprops=look)
+            axis.text(
+                depth, highest * 0.3, "not yet", fontsize=6, color=GREY, ha="center", va="top", backgroundcolor="w"
+            )
+    for start in ("small", "orthogonal", "aligned"):
+        axis.plot(depths, time_to_loss(result.solved["loss"].sel(start=start)).fillna(np.inf).median("run"), **THEORY)
+    pretrained = _late(result, "pretrained").sortby("depth")
+    if pretrained.size > 1:  # what they would take if every layer cost what those between the two smallest depths do
+        (low, high), (first, second) = pretrained["depth"].values[:2], pretrained.values[:2]
+        fine = np.geomspace(low, max(depths), 100)
+        line = first + (fine - low) * (second - first) / (high - low)
+        axis.plot(fine, line, color=ORANGE, lw=0.9, ls=":", label="linear in D")
+    deep = np.geomspace(4, max(8, *depths), 200)
+    axis.plot(deep, law(result, deep), color=BLUE, lw=0.9, ls=":", label="law $b^{2-D}/s(1-2/D)$")
+    axis.plot([], [], **THEORY, label="theory")
+    axis.set(xscale="log", yscale="log", xlabel="depth D", ylabel="training time / τ", ylim=(0.4, highest))
+    axis.set_xticks(depths, [str(depth) for depth in depths])
+    axis.minorticks_off()
+    axis.legend(loc="lower left", fontsize=6.5, ncols=3, bbox_to_anchor=(-0.12, 1.0), columnspacing=1.0)
+
+
+def _draw_courses(axis: Axes, result: Result) -> None:
+    """Loss of the first run at every depth, from random orthogonal and from Gaussian weights."""
+    loss, known = (data["loss"].isel(run=0, time=slice(1, None)) for data in (result.data, result.solved))
+    depths = sorted(result.config.depth)
+    colors = shades(0.0, 1.11).to_rgba(np.linspace(0.0, 1.0, len(depths)))
+    for depth, color in zip(depths, colors, strict=True):
+        look = {"color": color, "lw": 1.3}
+        axis.plot(loss["time"], loss.sel(start="orthogonal", depth=depth), label=f"{depth}", **look)
+        axis.plot(loss["time"], loss.sel(start="gaussian", depth=depth), ls=(0, (1, 1)), **look)
+        axis.plot(loss["time"], known.sel(start="orthogonal", depth=depth), **THEORY)
+    axis.axhline(TRAINED, color=GREY, lw=0.7)
+    axis.text(1.3e-2, TRAINED * 1.15, "trained", fontsize=6.5, color=GREY, va="bottom")
+    axis.text(1.3e-2, TRAINED * 8, "solid: orthogonal\ndotted: Gaussian", fontsize=6.5, color=GREY)
+    axis.set(xscale="log", yscale="log", xlim=(1e-2, None), ylim=(2e-3, 3))
+    axis.set(xlabel="time t / τ", ylabel="loss / loss at zero weights")
+    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 6, "columnspacing": 1.0}
+    axis.legend(title="depth D", title_fontsize=6.5, fontsize=6.5, **above)
+
+
+def _draw_stages(axis: Axes, result: Result) -> None:
+    """How long each layer was pretrained: runs as dots, their mean as a line."""
+    stages, known = _stages(result.data), _stages(result.solved).isel(layer=0).mean("run")
+    axis.plot(stages["layer"], stages.transpose("layer", "run"), "o", color=ORANGE, ms=2.2, mew=0, alpha=0.5)
+    axis.plot(stages["layer"], stages.mean("run"), color=ORANGE, label="mean of runs")
+    axis.plot(1, known, "x", color=BLACK, ms=5, mew=1, label="first layer, theory")
+    axis.set(xlabel="layer", ylabel="duration of its pretraining / τ", ylim=(0, 1.35 * float(stages.max())))
+    title = f"stopped at an error of {result.config.level:g}"
+    axis.legend(loc="upper right", fontsize=6.5, title=title, title_fontsize=6.5)
+
+
+def _draw_fates(axis: Axes, result: Result) -> None:
+    """Loss of the deepest square networks, by the sign of their determinant."""
+    depth, saddle = max(result.config.depth), 1 / result.config.outputs
+    at = {"start": "square", "depth": depth}
+    loss, known = (data["loss"].sel(at).isel(time=slice(1, None)) for data in (result.data, result.solved))
+    right = has_right_sign(result).sel(depth=depth).values
+    for run, color in enumerate(np.where(right, BLUE, VERMILLION)):
+        axis.plot(loss["time"], loss.isel(run=run), color=color, lw=1.3)
+        axis.plot(loss["time"], known.isel(run=run), **THEORY)
+    axis.plot([], [], color=BLUE, label=f"sign of det S ({right.sum()} of {len(right)})")
+    axis.plot([], [], color=VERMILLION, label=f"other sign ({(~right).sum()} of {len(right)})")
+    axis.plot([], [], **THEORY, label="theory")
+    axis.axhline(saddle, color=GREY, lw=0.7)
+    axis.text(1.3e-2, saddle * 0.96, "saddle", fontsize=6.5, color=GREY, va="top")
+    axis.legend(loc="upper right", fontsize=6.5, title=f"square, D = {depth}: determinant has", title_fontsize=6.5)
+    axis.set(xscale="log", xlim=(1e-2, None), ylim=(0, None), xlabel="time t / τ", ylabel="loss / loss at zero weights")

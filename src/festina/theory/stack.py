@@ -1,13 +1,21 @@
-"""What is known exactly of the networks of `linear/depth`: chains, straight lines, a reduction, and sigmoids."""
+"""What is known exactly of deep linear networks from orthogonal layers: straight lines, a reduction, and sigmoids.
+
+Everything here works on plain arrays. The rate of a network of depth D is divided by D, as in `festina.networks.stack`.
+"""
 
 from functools import reduce
 from typing import Any
 
-from festina._lazy import np
-from festina.experiments.linear._depth_networks import Network
+import numpy as np
+from jaxtyping import Complex, Float
 
 
-def straight_lines(depth: int, strength: Any, starts: Any, time: Any) -> Any:
+def straight_lines(
+    depth: int,
+    strength: Any,
+    starts: Float[np.ndarray, " n"] | Complex[np.ndarray, " n"],
+    time: Float[np.ndarray, " t"],
+) -> Float[np.ndarray, "t n"] | Complex[np.ndarray, "t n"]:
     """z(t) with τż = |z|^(2−2/D) (s − z), of shape (time, start); one s for each start, or for all.
 
     From real starts these are the modes of an aligned network, each a chain. From complex ones they are the eigenvalues
@@ -16,32 +24,23 @@ def straight_lines(depth: int, strength: Any, starts: Any, time: Any) -> Any:
     """
     from scipy.integrate import solve_ivp
 
-    def place(way: Any) -> Any:
+    def place(way: np.ndarray) -> np.ndarray:
         return strength + (starts - strength) * np.exp(-way)
 
-    def speed(_: Any, way: Any) -> Any:
+    def speed(_: float, way: np.ndarray) -> np.ndarray:
         return np.abs(place(way)) ** (2 - 2 / depth)
 
     run = solve_ivp(speed, (0, time[-1]), np.zeros(len(starts)), "DOP853", time, rtol=1e-10, atol=1e-12)
     return place(run.y.T)
 
 
-def aligned_loss(depth: int, strengths: Any, gain: float, time: Any) -> Any:
-    """Relative loss of a network whose product starts as gain^D U Vᵀ and whose target is U diag(s) Vᵀ."""
-    modes = straight_lines(depth, strengths, np.full(len(strengths), gain**depth), time)
-    return np.sum((strengths - modes) ** 2, axis=-1) / np.sum(strengths**2)
-
-
-def eigenvalues(network: Network, target: Any) -> Any:
-    """Eigenvalues of OᵀW_D⋯W_1 of a square network and its target S = sO, which may stand in larger matrices."""
-    size = len(target)
-    first, last = network.first[:size, :size], network.last[:, :size]
-    product = reduce(lambda product, weights: weights @ product, network.middle[:, :size, :size], first)
-    rotation = target[:, :size] / np.linalg.norm(target[0])
-    return np.linalg.eigvals(rotation.T @ last @ product)
-
-
-def orthogonal_loss(network: Network, target: Any, time: Any) -> Any:
+def orthogonal_loss(
+    first: Float[np.ndarray, "hidden inputs"],
+    middle: Float[np.ndarray, "between hidden hidden"],
+    last: Float[np.ndarray, "outputs hidden"],
+    target: Float[np.ndarray, "outputs inputs"],
+    time: Float[np.ndarray, " t"],
+) -> Float[np.ndarray, " t"]:
     """Relative loss of a network of orthogonal layers, of any sizes at its ends, by a reduction to three matrices.
 
     Layers W_2 … W_{D−1} start balanced, stay so, and are known from their product M = P Λ^L Qᵀ, L = D − 2:
@@ -51,22 +50,21 @@ def orthogonal_loss(network: Network, target: Any, time: Any) -> Any:
     """
     from scipy.integrate import solve_ivp
 
-    depth, between = network.depth, network.depth - 2
-    first, last, target = (np.asarray(matrix) for matrix in (network.first, network.last, target))
-    middle = reduce(lambda product, weights: weights @ product, np.asarray(network.middle), np.eye(len(first)))
-    size = abs(np.linalg.det(middle)) ** (1 / len(middle))  # gain^L
-    last = last @ middle / size
+    between = len(middle)
+    whole = reduce(lambda product, weights: weights @ product, middle, np.eye(len(first)))
+    size = abs(np.linalg.det(whole)) ** (1 / len(whole))  # gain^L
+    last = last @ whole / size
     seen = np.linalg.qr(np.hstack([target.T, first.T @ last.T, first.T @ first @ target.T]))[0]
     used = np.linalg.qr(np.hstack([last.T, first @ target.T, first @ first.T @ last.T]))[0]
-    first, last, goal = used.T @ first @ seen, last @ used, target @ seen
-    start = (first, size * np.eye(used.shape[1]), last)
+    goal = target @ seen
+    start = (used.T @ first @ seen, size * np.eye(used.shape[1]), last @ used)
     cuts = np.cumsum([matrix.size for matrix in start])[:-1]
     powers = np.arange(between)[:, None]
 
-    def unpacked(flat: Any) -> list[Any]:
+    def unpacked(flat: np.ndarray) -> list[np.ndarray]:
         return [part.reshape(matrix.shape) for part, matrix in zip(np.split(flat, cuts), start, strict=True)]
 
-    def speed(_: Any, flat: Any) -> Any:
+    def speed(_: float, flat: np.ndarray) -> np.ndarray:
         first, middle, last = unpacked(flat)
         error = goal - last @ middle @ first
         left, sizes, right = np.linalg.svd(middle)
@@ -74,13 +72,13 @@ def orthogonal_loss(network: Network, target: Any, time: Any) -> Any:
         weight = (squares ** (between - 1 - powers)).T @ squares**powers
         turned = left @ (weight * (left.T @ last.T @ error @ first.T @ right.T)) @ right
         slopes = (middle.T @ last.T @ error, turned, error @ first.T @ middle.T)
-        return np.concatenate([slope.ravel() for slope in slopes]) / depth
+        return np.concatenate([slope.ravel() for slope in slopes]) / (between + 2)
 
-    def left_to_learn(_: Any, flat: Any) -> float:
+    def left_to_learn(_: float, flat: np.ndarray) -> float:
         first, middle, last = unpacked(flat)
         return float(np.sum((goal - last @ middle @ first) ** 2) / np.sum(goal**2))
 
-    def learned(when: Any, flat: Any) -> float:
+    def learned(when: float, flat: np.ndarray) -> float:
         return left_to_learn(when, flat) - 1e-14
 
     learned.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
@@ -90,14 +88,14 @@ def orthogonal_loss(network: Network, target: Any, time: Any) -> Any:
     return np.pad(losses, (0, len(time) - len(losses)))
 
 
-def first_duration(encoder: Any, level: float) -> float:
-    """How long the first layer is pretrained: with white inputs the eigenvalues g of WᵀW are sigmoids, ġ = 2g(1 − g).
+def encoder_duration(encoder: Float[np.ndarray, "hidden inputs"], level: float) -> float:
+    """How long an autoencoder WᵀW of white inputs learns: the eigenvalues g of WᵀW are sigmoids, ġ = 2g(1 − g).
 
-    The time at which the mean of (1 − g)² is ``level``; infinite if that never comes.
+    The time at which the mean of (1 − g)² is ``level``.
     """
     from scipy.optimize import brentq
 
-    odds = 1 / np.linalg.svd(np.asarray(encoder), compute_uv=False) ** 2 - 1
+    odds = 1 / np.linalg.svd(encoder, compute_uv=False) ** 2 - 1
 
     def excess(time: float) -> float:
         faded = odds * np.exp(-2 * time)
