@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from festina.learning.process import Process
-    from festina.theory.solution import Solution
-
 __all__ = [
     "Arm",
     "Arms",
@@ -46,16 +43,16 @@ __all__ = [
 
 
 class Experiment:
-    """One phenomenon: what to ask, how to simulate it, what theory says, what is claimed, how it looks.
+    """One phenomenon: which models are compared, with which settings, what is claimed of them, how it looks.
 
-    A subclass sets the class attributes and writes `simulate` for ONE run; the lab batches it over seeds and
-    over the continuous fields of the configuration. What is claimed are methods under a decorator
-    of `festina.claims`, such as `claims.paper`; the attribute ``claims`` collects them.
+    A subclass sets the class attributes, ``arms`` above all, from which it takes its fields, variables and equations.
+    What is claimed are methods under a decorator of `festina.claims`, such as `claims.paper`; the attribute ``claims``
+    collects them.
     """
 
     name: ClassVar[str]
     sources: ClassVar[tuple[Source, ...]] = ()
-    arms: ClassVar[Arms | Panels | None] = None
+    arms: ClassVar[Arms | Panels]
     """Which models, with which settings, along which dimensions."""
     base: ClassVar[dict[str, Any]] = {}
     """Fields that differ from the models' defaults in all arms."""
@@ -70,14 +67,14 @@ class Experiment:
     quick: ClassVar[dict[str, Any]] = {}
     """Fields that differ from the defaults at the `quick` budget; ``seeds`` may stand among them."""
 
-    class Config(ExperimentConfig):
-        """No fields."""
+    Config: ClassVar[type[ExperimentConfig]] = ExperimentConfig
+    """Its fields: those of its models, and those it has of its own, from which functions make settings of arms."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         if "claims" in cls.__dict__:
             raise TypeError(f"{cls.__name__}: a claim is a method under `claims.paper`, `claims.theory`, …")
-        if cls.__dict__.get("arms") is not None:
+        if "arms" in cls.__dict__:
             cls._take_from_models(cls.__dict__["arms"])
         own = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
         cls.claims = (*claims_of(own), *cls.checks)
@@ -86,29 +83,19 @@ class Experiment:
     def _take_from_models(cls, arms: Arms | Panels) -> None:
         """Fields, variables and equations of the models are those of the experiment, which may have more fields."""
         own = cls.__dict__.get("Config", ExperimentConfig)
-        cls.Config = configuration(cls.name, arms, cls.base, own)  # pyright: ignore[reportAttributeAccessIssue]
+        cls.Config = configuration(cls.name, arms, cls.base, own)
         cls.time_unit = arms.models[0].time_unit
         recorded = {name: kind for model in arms.models for name, kind in model.variables.items()}
         placed = {name: replace(kind, dims=(*arms.dims, *kind.dims)) for name, kind in recorded.items()}
         cls.variables = placed | cls.__dict__.get("variables", {})
         cls.equations = cls.equations or tuple({e: None for model in arms.models for e in model.equations})
 
-    def simulate(self, config: Any, key: Any) -> Process:
-        """The process of one run. Continuous fields are traced by JAX: no Python branches on their values."""
-        raise NotImplementedError(f"{type(self).__name__} must define `simulate`")
-
-    def theory(self, config: Any, key: Any) -> Solution | None:
-        """What mathematics predicts for the same run: ``solution(t)`` gives variables under the same names."""
-        return None
-
     def arms_at(self, config: Any) -> list[Arm]:
         """All arms of a configuration, the last dimension running fastest."""
-        return [] if self.arms is None else list(_arms_at(self.arms, config, self.name))
+        return list(_arms_at(self.arms, config, self.name))
 
     def coordinates(self, config: Any) -> dict[str, Any]:
         """Values along the variables' own dimensions, and along those of the arms."""
-        if self.arms is None:
-            return {}
         found: dict[str, Any] = {}
         for arm in self.arms_at(config):
             for name, values in arm.model.coordinates().items():  # where arms differ in size, the longest
@@ -118,8 +105,6 @@ class Experiment:
 
     def has_theory(self) -> bool:
         """Whether mathematics says anything of this experiment, at some of its settings at least."""
-        if self.arms is None:
-            return type(self).theory is not Experiment.theory
         return any(model.has_theory() for model in self.arms.models)
 
     def predicted(self, config: Any, seed: int, times: np.ndarray) -> xr.Dataset | None:
@@ -127,12 +112,12 @@ class Experiment:
         from festina.lab.batch import Run
         from festina.lab.labelled import theory
 
-        arms = max(1, len(self.arms_at(config)))
+        arms = len(self.arms_at(config))
         return theory(self, [Run(config, seed)], np.broadcast_to(np.asarray(times, float), (1, arms, len(times))))
 
     def measure(self, data: xr.Dataset) -> dict[str, xr.DataArray]:
         """Further variables computed from the recorded ones, for all runs at once."""
-        return {} if self.arms is None else self.arms.models[0].measure(data)
+        return self.arms.models[0].measure(data)
 
     def figure(self, result: Result) -> Figure:
         """The figure a journal would print."""

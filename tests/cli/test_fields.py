@@ -6,9 +6,10 @@ import pytest
 from pydantic import Field
 
 from festina.cli.fields import Facts, facts_of
-from festina.experiment import Experiment, ExperimentConfig, structural
+from festina.experiment import Arms, Experiment, ExperimentConfig, structural
 from festina.lab import registry
 from festina.lab.tables import value_text
+from toy import Units
 
 
 def fact(experiment: Experiment, name: str) -> Facts:
@@ -19,6 +20,7 @@ class Several(Experiment):
     """Fields that hold several values."""
 
     name = "toy/several"
+    arms = Arms(Units)
 
     class Config(ExperimentConfig):
         plain: tuple[int, ...] = structural((1, 2), help="plain ones")

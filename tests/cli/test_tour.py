@@ -14,9 +14,10 @@ import festina as fs
 from festina.cli import main
 from festina.cli import tour as command
 from festina.errors import Interrupted
+from festina.experiment import Arms
 from festina.lab import machine, own_network, registry, tour
 from festina.lab.tour import Stop
-from toy import Toy
+from toy import Toy, Units
 
 
 class Sound(Toy):
@@ -26,13 +27,18 @@ class Sound(Toy):
     slow = false = None  # claims it does not make
 
 
+class BrokenUnits(Units):
+    """Units that cannot be simulated."""
+
+    def process(self, start: Any) -> Any:
+        raise ZeroDivisionError("nothing <to> divide by")
+
+
 class Broken(Toy):
     """One that cannot be simulated."""
 
     name = "toy/broken"
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        raise ZeroDivisionError("nothing <to> divide by")
+    arms = Arms(BrokenUnits)
 
 
 class Unseen(Sound):

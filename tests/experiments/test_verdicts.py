@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from festina import models
 from festina.errors import ArgumentError
-from festina.experiment import Equation, Experiment, Preset
+from festina.experiment import Arms, Equation, Experiment, Preset
 from festina.lab import registry
 from festina.ranges import MOST_STEPS
 from festina.testing import Nonconforming, check_experiment
@@ -41,6 +42,7 @@ def test_what_is_not_as_it_should_be_is_told_all_at_once():
         """no sentence"""
 
         name = "test/wrong"
+        arms = Arms(models.Chain)
         equations = (Equation(r"\\frac{a}{b", "So it is, somehow or other"),)
         presets = (Preset("", "Nothing changes in this one here."),)
 

@@ -1,5 +1,6 @@
 """What a result's key depends on: code that the experiment can reach, and no other."""
 
+import importlib
 import shutil
 import subprocess
 import sys
@@ -80,3 +81,32 @@ def test_experiments_differ_and_stay_themselves():
 
 def test_an_experiment_of_ones_own_file_has_the_identity_of_that_file():
     assert identity(Toy()) == identity(Toy()) != identity(find("linear/chain"))
+
+
+MODEL = """
+from toy import Units
+
+class Own(Units):
+    name = "own"
+"""
+EXPERIMENT = """
+from festina.experiment import Arms
+from own_model import Own
+from toy import Toy
+
+class Elsewhere(Toy):
+    name = "toy/elsewhere"
+    arms = Arms(Own)
+"""
+
+
+def test_models_of_ones_own_count_in_whatever_file_they_are(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "own_model.py").write_text(MODEL)
+    (tmp_path / "own_experiment.py").write_text(EXPERIMENT)
+    experiment = importlib.import_module("own_experiment").Elsewhere()
+    before = identity(experiment)
+    (tmp_path / "own_model.py").write_text(f"{MODEL}\n# a comment\n")
+    assert identity(experiment) == before
+    (tmp_path / "own_model.py").write_text(f"{MODEL}\nADDED = 1\n")
+    assert identity(experiment) != before

@@ -9,11 +9,12 @@ import pytest
 import zarr
 
 import festina as fs
+from festina.experiment import Arms
 from festina.lab import open_sweep
 from festina.lab.sweeps.executors import InProcess
 from festina.lab.sweeps.opened import Part
 from patience import PATIENCE
-from toy import Toy
+from toy import Toy, Units
 
 OVER = {"units": [1, 3], "speed": [1.0, 2.0, 3.0, 4.0], "records": [10, 20]}
 
@@ -71,11 +72,17 @@ def test_what_was_read_once_is_kept(swept, reads):
     assert data["total"].isel(speed=1).notnull().any() and reads == []
 
 
-class Alike(Toy):
+class AlikeUnits(Units):
     """Units that all have the same label."""
 
-    def coordinates(self, config):
-        return {"unit": [2.0] * config.units}
+    def coordinates(self):
+        return {"unit": [2.0] * self.units}
+
+
+class Alike(Toy):
+    """The toy with such units."""
+
+    arms = Arms(AlikeUnits)
 
 
 def test_labels_that_repeat_are_read_by_position(tmp_path):

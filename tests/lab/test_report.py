@@ -16,7 +16,7 @@ from festina import claims
 from festina._lazy import jnp, plt
 from festina.cli.work import run_one
 from festina.errors import FestinaWarning, StoreError, UnknownName
-from festina.experiment import Experiment, ExperimentConfig, Variable, continuous, structural
+from festina.experiment import Arms, Experiment, Model, Variable, continuous, structural
 from festina.figures.style import THEORY
 from festina.lab import machine, registry
 from festina.lab.pictures import encoded, ensure_figure, save_figure
@@ -26,6 +26,28 @@ from festina.lab.reproduce import Entry, reproduce, select
 from festina.lab.tables import as_json, run_command, value_text
 from festina.sources import LECTURE, SAXE_2013
 from festina.wording import duration
+
+
+class Falling(Model):
+    """A number that falls."""
+
+    name = "test-falling"
+    variables = {"left": Variable("what is left")}
+
+    rate: float = continuous(1.0, gt=0, unit="1/τ", help="how fast, in % & <more>")
+    records: int = structural(11, ge=2, le=1000, help="how many recordings")
+    seeds: int = structural(1, ge=1, help="a field with the name of a flag")
+
+    def start(self, key: Any) -> Any:
+        return {"a": jnp.ones(())}
+
+    def process(self, start: Any) -> Any:
+        return fs.learning.flow_process(
+            lambda state, stage: {"a": -self.rate * state["a"]},
+            start,
+            jnp.linspace(0.0, 2.0, self.records),
+            lambda state: {"left": state.parameters["a"]},
+        )
 
 
 class Decay(Experiment):
@@ -43,26 +65,9 @@ class Decay(Experiment):
 
     name = "toy/decay"
     sources = (SAXE_2013, LECTURE)
-    variables = {"left": Variable("what is left")}
+    arms = Arms(Falling)
     seeds = 2
     quick = {"records": 6, "seeds": 1}
-
-    class Config(ExperimentConfig):
-        rate: float = continuous(1.0, gt=0, unit="1/τ", help="how fast, in % & <more>")
-        records: int = structural(11, ge=2, le=1000, help="how many recordings")
-        seeds: int = structural(1, ge=1, help="a field with the name of a flag")
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        from festina.learning.flow import flow_process
-
-        times = jnp.linspace(0.0, 2.0, config.records)
-        start = {"a": jnp.ones(())}
-        return flow_process(
-            lambda state, stage: {"a": -config.rate * state["a"]},
-            start,
-            times,
-            lambda state: {"left": state.parameters["a"]},
-        )
 
     @claims.paper(SAXE_2013.at("Fig. 1 <i>"), claims.below(0.5))
     def falls(self, result: Any) -> Any:
@@ -93,13 +98,18 @@ class Decay(Experiment):
         return figure
 
 
+class Refusing(Falling):
+    """A number that cannot be simulated."""
+
+    def process(self, start: Any) -> Any:
+        raise ZeroDivisionError("nothing <to> divide by")
+
+
 class Broken(Decay):
     """One that cannot be simulated."""
 
     name = "toy/broken"
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        raise ZeroDivisionError("nothing <to> divide by")
+    arms = Arms(Refusing)
 
 
 class Unseen(Decay):

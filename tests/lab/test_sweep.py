@@ -19,7 +19,7 @@ import xarray as xr
 
 import festina as fs
 from festina.errors import ArgumentError, FestinaWarning, StoreError, UnknownName
-from festina.experiment import Variable, continuous, structural
+from festina.experiment import Arms, Variable, continuous, structural
 from festina.lab import open_sweep, resume
 from festina.lab.locks import shared, taken
 from festina.lab.sweeps.axes import parse_axis
@@ -27,28 +27,36 @@ from festina.lab.sweeps.folder import status
 from festina.lab.sweeps.plan import make_plan
 from patience import wait_for
 from shared import apart
-from toy import Toy
+from toy import Toy, Units
+
+
+class TimedUnits(Units):
+    """The toy's units with an end that can be swept, and levels measured at chosen places."""
+
+    variables = Units.variables | {"probe": Variable("level at a place", ("place",))}
+
+    until: float = continuous(2.0, gt=0, help="when to stop")
+    place: tuple[float, ...] = structural((1.0,), min_length=1, help="where to look")
+
+    def coordinates(self) -> dict[str, Any]:
+        return {"place": list(self.place)}
+
+    def process(self, start: Any) -> Any:
+        def observe(state: Any) -> dict[str, Any]:
+            level = state.parameters
+            return {"level": level, "total": jnp.sum(level), "probe": jnp.asarray(self.place) * level[0]}
+
+        times = self.until * jnp.linspace(0.0, 1.0, self.records + 1)
+        return fs.learning.flow_process(lambda level, _: -self.speed * level, jnp.ones(self.units), times, observe)
+
+    def solution(self, start: Any) -> None:
+        return None
 
 
 class Timed(Toy):
-    """The toy with an end that can be swept, and levels measured at chosen places."""
+    """The toy with such units."""
 
-    variables = Toy.variables | {"probe": Variable("level at a place", ("place",))}
-
-    class Config(Toy.Config):
-        until: float = continuous(2.0, gt=0, help="when to stop")
-        place: tuple[float, ...] = structural((1.0,), min_length=1, help="where to look")
-
-    def coordinates(self, config: Any) -> dict[str, Any]:
-        return {"place": list(config.place)}
-
-    def simulate(self, config: Any, key: Any) -> Any:
-        def observe(state: Any) -> dict[str, Any]:
-            level = state.parameters
-            return {"level": level, "total": jnp.sum(level), "probe": jnp.asarray(config.place) * level[0]}
-
-        times = config.until * jnp.linspace(0.0, 1.0, config.records + 1)
-        return fs.learning.flow_process(lambda level, _: -config.speed * level, jnp.ones(config.units), times, observe)
+    arms = Arms(TimedUnits)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +95,8 @@ def test_every_point_is_the_run_it_would_be_alone(tmp_path):
 
 def test_a_hundred_points_compile_once(tmp_path, monkeypatch):
     """One program for a 100-point sweep over a continuous field, cut into several tiles."""
-    traced, original = [], Toy.simulate
-    monkeypatch.setattr(Toy, "simulate", lambda self, *args: traced.append(args) or original(self, *args))
+    traced, original = [], Units.process
+    monkeypatch.setattr(Units, "process", lambda self, *args: traced.append(args) or original(self, *args))
     jax.clear_caches()
     fs.sweep(Toy(), {"speed": np.linspace(0.1, 3, 100)}, store=tmp_path, tile=16)
     assert len(traced) == 3  # for the start, the chunk and the end, however many tiles and chunks there are

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from festina.config import continuous, notes, structural
-from festina.experiment import Experiment, ExperimentConfig
+from festina.experiment import ExperimentConfig
 from festina.lab.registry import find, names
 from festina.page import thumbnails
 from festina.page.describe import as_control, describe, gallery
@@ -13,23 +13,20 @@ from festina.page.questions import configured
 from festina.page.sliders import bounds_of, slider
 
 
-class Sample(Experiment):
-    name = "sample/fields"
-
-    class Config(ExperimentConfig):
-        free: float = continuous(2.0, help="no bounds")
-        share: float = continuous(0.25, gt=0, lt=1, help="between two ends")
-        small: float = continuous(1e-3, gt=0, scale="log", help="a start")
-        far: float = continuous(5.0, ge=1e-3, le=1e3, help="may go far")
-        decades: int = structural(5, ge=1, le=1000, help="spans decades")
-        zero: float = continuous(0.0, ge=0, help="off")
-        units: int = structural(20, ge=1, le=50, help="how many")
-        several: tuple[float, ...] = structural((1.0, 2.0), help="some")
-        on: bool = structural(True, help="whether")
+class Sample(ExperimentConfig):
+    free: float = continuous(2.0, help="no bounds")
+    share: float = continuous(0.25, gt=0, lt=1, help="between two ends")
+    small: float = continuous(1e-3, gt=0, scale="log", help="a start")
+    far: float = continuous(5.0, ge=1e-3, le=1e3, help="may go far")
+    decades: int = structural(5, ge=1, le=1000, help="spans decades")
+    zero: float = continuous(0.0, ge=0, help="off")
+    units: int = structural(20, ge=1, le=50, help="how many")
+    several: tuple[float, ...] = structural((1.0, 2.0), help="some")
+    on: bool = structural(True, help="whether")
 
 
 def slider_of(name):
-    field = Sample.Config.model_fields[name]
+    field = Sample.model_fields[name]
     return slider(field, field.default)
 
 

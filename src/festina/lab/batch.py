@@ -36,38 +36,26 @@ class Run:
 class Builder:
     """Builds the process of one arm. Two builders of one structure are equal, and so share one compilation."""
 
-    kind: type[Model] | type[Experiment]
+    kind: type[Model]
     structure: str
 
     @classmethod
     def of(cls, model: Model) -> "Builder":
         return cls(type(model), _structure(model))
 
-    def configured(self, inputs: dict[str, Any]) -> Any:
-        """The model, or the configuration of an experiment, with traced values for its continuous fields."""
-        kind = self.kind if issubclass(self.kind, Model) else self.kind.Config
-        config = kind.model_validate(json.loads(self.structure), context=STRUCTURE_ONLY)
-        return config.model_copy(update={name: value for name, value in inputs.items() if name != "seed"})
+    def model(self, inputs: dict[str, Any]) -> Model:
+        """The model with traced values for its continuous fields."""
+        model = self.kind.model_validate(json.loads(self.structure), context=STRUCTURE_ONLY)
+        return model.model_copy(update={name: value for name, value in inputs.items() if name != "seed"})
 
     def __call__(self, inputs: dict[str, Any]) -> Process:
-        config, key = self.configured(inputs), jax.random.key(inputs["seed"])
-        if issubclass(self.kind, Model):
-            return config.process(config.start(key))
-        return self.kind().simulate(config, key)
+        model = self.model(inputs)
+        return model.process(model.start(jax.random.key(inputs["seed"])))
 
 
 def _structure(config: ExperimentConfig) -> str:
     values = config.model_dump(mode="json")
     return json.dumps({name: values[name] for name in config.fields_of_kind("structural")})
-
-
-def models_of(experiment: Experiment, config: Any) -> list[Any]:
-    """The models of all arms; of an experiment that simulates by itself, its configuration."""
-    return [arm.model for arm in experiment.arms_at(config)] if experiment.arms is not None else [config]
-
-
-def builder_of(experiment: Experiment, model: Any) -> Builder:
-    return Builder.of(model) if isinstance(model, Model) else Builder(type(experiment), _structure(model))
 
 
 @dataclass(frozen=True)
@@ -86,16 +74,16 @@ class Batch:
     inputs: Any
     arms: list[int]
     order: np.ndarray
-    models: list[list[Any]]
+    models: list[list[Model]]
 
 
 def batches(experiment: Experiment, runs: Sequence[Run]) -> list[Batch]:
     """All arms of all runs, batch by batch (inside `double`)."""
-    configs = {id(run.config): models_of(experiment, run.config) for run in runs}
+    configs = {id(run.config): [arm.model for arm in experiment.arms_at(run.config)] for run in runs}
     models = [configs[id(run.config)] for run in runs]
     by_builder: dict[Builder, list[int]] = {}
     for number, model in enumerate(models[0]):
-        by_builder.setdefault(builder_of(experiment, model), []).append(number)
+        by_builder.setdefault(Builder.of(model), []).append(number)
     found = []
     for builder, arms in by_builder.items():
         own = [[row[arm] for arm in arms] for row in models]
@@ -103,7 +91,7 @@ def batches(experiment: Experiment, runs: Sequence[Run]) -> list[Batch]:
     return found
 
 
-def make_batch(builder: Builder, arms: list[int], models: list[list[Any]], seeds: list[int]) -> Batch:
+def make_batch(builder: Builder, arms: list[int], models: list[list[Model]], seeds: list[int]) -> Batch:
     """Every seed with every point and arm, where each seed meets the same points; else run by run."""
     names = models[0][0].fields_of_kind("continuous")
     distinct = list(dict.fromkeys(seeds))
@@ -226,7 +214,7 @@ def _joined(experiment: Experiment, runs: Sequence[Run], work: list[Batch], outc
 def _placed(failure: Failure, batch: Batch, experiment: Experiment, runs: Sequence[Run]) -> Failure:
     """A failure with the number of its run, and the arm it happened in if there are several."""
     run, place = (int(at) for at in np.argwhere(batch.order == failure.run)[0])
-    if experiment.arms is None or not experiment.arms.dims:
+    if not experiment.arms.dims:
         return replace(failure, run=run)
     labels = experiment.arms_at(runs[run].config)[batch.arms[place]].labels
     where = ", ".join(f"{name} {value}" for name, value in labels.items())
@@ -255,7 +243,7 @@ def _by_arm(work: Sequence[Batch], parts: Sequence[dict[str, np.ndarray]], arms:
 @partial(brief_jit, static_argnums=0)
 def _starts(builder: Builder, inputs: Any) -> Any:
     def one(inputs: dict[str, Any]) -> Any:
-        return builder.configured(inputs).start(jax.random.key(inputs["seed"]))
+        return builder.model(inputs).start(jax.random.key(inputs["seed"]))
 
     return every_run(one, inputs)
 

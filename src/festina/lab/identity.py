@@ -28,15 +28,19 @@ LIBRARIES = ("jax", "jaxlib", "numpy", "scipy", "diffrax", "equinox", "optax", "
 
 
 def identity(experiment: Experiment) -> str:
-    """A hash of all code that a result of this experiment depends on."""
-    own = _own_file(experiment)
-    if own is None:  # typed in at a prompt: there is no file to tell one version from another
-        return _hash([str(id(type(experiment))), _of_modules(ALWAYS), _libraries()])
-    if PACKAGE in own.parents:
-        return _hash([_of_modules((*ALWAYS, _module_of(own))), _libraries()])
-    outside = own.read_text(encoding="utf-8")
-    named = _of_modules((*ALWAYS, *sorted(_named_in(outside))))
-    return _hash([ast.dump(ast.parse(outside)), named, _libraries()])
+    """A hash of all code that a result of this experiment depends on: its own, its models', and what these reach."""
+    outside, modules = [], list(ALWAYS)
+    for kind in dict.fromkeys((type(experiment), *experiment.arms.models)):
+        own = _own_file(kind)
+        if own is None:  # typed in at a prompt: there is no file to tell one version from another
+            outside.append(str(id(kind)))
+        elif PACKAGE in own.parents:
+            modules.append(_module_of(own))
+        else:
+            text = own.read_text(encoding="utf-8")
+            outside.append(ast.dump(ast.parse(text)))
+            modules += sorted(_named_in(text))
+    return _hash([*outside, _of_modules(tuple(dict.fromkeys(modules))), _libraries()])
 
 
 @cache
@@ -64,11 +68,8 @@ def reached(*modules: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _own_file(experiment: Experiment) -> Path | None:
-    """The file that defines an experiment; a model by itself is defined by the model's file."""
-    kind = type(experiment)
-    if experiment.arms is not None and kind.name.startswith("model/"):
-        kind = experiment.arms.models[0]
+def _own_file(kind: type) -> Path | None:
+    """The file that defines an experiment or a model."""
     try:
         return Path(getfile(kind)).resolve()
     except (OSError, TypeError):

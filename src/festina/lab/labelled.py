@@ -1,6 +1,6 @@
 """From what was recorded to data with named dimensions: run, time, those of the arms, those of the variables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -12,7 +12,6 @@ from festina.errors import FestinaError
 from festina.experiment import Experiment
 from festina.lab.batch import Batch, Run, Simulated, batches, starts_of
 from festina.learning.outlook import Counted, Outlook
-from festina.model import Model
 from festina.precision import double, to_numpy
 
 ROUNDING = 1e-12  # times of arms that differ by no more than this share are the same, counted in other steps
@@ -50,7 +49,7 @@ def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr
         work = batches(experiment, runs)
         answers: dict[tuple[int, int], Mapping[str, np.ndarray]] = {}
         for done, batch in enumerate(work, 1):
-            for place, found in _answers(experiment, runs, batch, times):
+            for place, found in _answers(batch, times):
                 answers[place] = found
                 outlook.tick(lambda: Counted(len(answers), len(runs) * times.shape[1]), len(work) - done)
     names = [name for name in experiment.variables if any(name in answer for answer in answers.values())]
@@ -62,18 +61,11 @@ def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr
     return _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, times)))
 
 
-def _answers(experiment: Experiment, runs: Sequence[Run], batch: Batch, times: np.ndarray) -> Any:
+def _answers(batch: Batch, times: np.ndarray) -> Iterator[tuple[tuple[int, int], dict[str, np.ndarray]]]:
     """What theory says of the runs and arms of a batch: ((run, arm), variables)."""
-    places = [(run, arm) for run in range(len(runs)) for arm in batch.arms]
+    places = [(run, arm) for run in range(len(batch.models)) for arm in batch.arms]
     models = [batch.models[run][batch.arms.index(arm)] for run, arm in places]
     grids = np.stack([times[place] for place in places])
-    if not isinstance(models[0], Model):
-        for place, grid in zip(places, grids, strict=True):
-            run = runs[place[0]]
-            solution = experiment.theory(run.config, jax.random.key(run.seed))
-            if solution is not None:
-                yield place, {name: np.asarray(values) for name, values in solution(grid).items()}
-        return
     if not models[0].has_theory():
         return
     drawn = to_numpy(starts_of(batch))
@@ -113,9 +105,9 @@ def _labelled(experiment: Experiment, config: Any, name: str, values: np.ndarray
 
 def arranged(experiment: Experiment, config: Any, values: np.ndarray, axis: int) -> np.ndarray:
     """Values with the one axis of all arms cut into those of their dimensions; NaN (or zero) where there is no arm."""
-    shape = () if experiment.arms is None else tuple(experiment.arms.shape(config).values())
+    shape = tuple(experiment.arms.shape(config).values())
     before, after = values.shape[:axis], values.shape[axis + 1 :]
-    if experiment.arms is not None and values.shape[axis] < prod(shape):
+    if values.shape[axis] < prod(shape):
         fill = np.nan if np.issubdtype(values.dtype, np.floating) else 0
         whole = np.full((*before, prod(shape), *after), fill, values.dtype)
         whole[(*(slice(None),) * axis, list(experiment.arms.places(config)))] = values
@@ -136,9 +128,8 @@ def _coordinates(experiment: Experiment, runs: Sequence[Run], times: np.ndarray)
     coordinates |= _clocks(experiment, config, times)
     for name in config.fields_of_kind("continuous"):
         coordinates[f"config_{name}"] = ("run", np.asarray([getattr(run.config, name) for run in runs], float))
-    if experiment.arms is not None:
-        arms = experiment.arms.coordinates(config)
-        coordinates |= {name: (dim, _as_array(values)) for name, (dim, values) in arms.items()}
+    arms = experiment.arms.coordinates(config)
+    coordinates |= {name: (dim, _as_array(values)) for name, (dim, values) in arms.items()}
     own = experiment.coordinates(config)
     return coordinates | {name: (name, _as_array(values)) for name, values in own.items()}
 
@@ -151,9 +142,8 @@ def _clocks(experiment: Experiment, config: Any, times: np.ndarray) -> dict[str,
     numbers = ("time", np.arange(times.shape[2]), {"units": "recording"})
     if np.allclose(times, times[:, :1], rtol=ROUNDING, atol=0.0, equal_nan=True):
         return {"time": numbers, "clock": (("run", "time"), times[:, 0], unit)}
-    dims = () if experiment.arms is None else experiment.arms.dims
     by_arm = arranged(experiment, config, np.moveaxis(times, 1, 2), 2)
-    return {"time": numbers, "clock": (("run", "time", *dims), by_arm, unit)}
+    return {"time": numbers, "clock": (("run", "time", *experiment.arms.dims), by_arm, unit)}
 
 
 def _as_array(values: Sequence[Any]) -> np.ndarray:

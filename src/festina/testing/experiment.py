@@ -50,6 +50,9 @@ def described_findings(experiment: Experiment) -> Iterator[str]:
         yield "its docstring must begin with one sentence on one line"
     if not experiment.claims:
         yield "it claims nothing"
+    if not hasattr(experiment, "arms"):
+        yield "it has no arms"
+        return
     if not 1 <= len(experiment.equations) <= 3 or not 1 <= len(experiment.presets) <= 4:
         yield "it needs one to three equations (its models may have them) and one to four presets"
     yield from word_findings(experiment.equations, experiment.presets)
