@@ -296,7 +296,9 @@ def _draw_kernels(
         xr.apply_ufunc(part, each, **settings) for each in (result["rung_class_kernel"], theory_kernels(result))
     )
     expected, again = theirs.isel(run=0).sel(chain=chains[0]), {"label": None} if axis.lines else {}
-    axis.plot(expected["temperature"], expected, **{"label": "equilibrium theory"} | again, **THEORY)
+    axis.plot(
+        expected["temperature"], expected, **{"label": "equilibrium theory" if text else "theory"} | again, **THEORY
+    )
     for chain in chains:
         _means(axis, ours.sel(chain=chain), **LOOKS[chain] | again)
     axis.annotate(text, (result.config.ladder[0], expected[0]), (0, 6), textcoords="offset points", color="0.3")
@@ -336,7 +338,7 @@ def _draw_outliers(counts: Axes, sizes: Axes, result: Result) -> None:
     number, most = result["rung_outliers"].sel(chain="rectified"), max(map(len, expected))
     counts.plot(ladder, [len(each) for each in expected], label="theory: directions", **THEORY)
     _means(counts, number, label="sampled: neurons")
-    counts.set(ylabel="outliers", ylim=(-0.3, 1.2 * max(float(number.mean("run").max()), most)))
+    counts.set(ylabel="outliers", ylim=(-0.3, 1.35 * max(float(number.mean("run").max()), most)))
     counts.legend(loc="lower right")
     theirs = np.stack([np.pad(each, (0, most - len(each)), constant_values=np.nan) for each in expected], axis=1)
     last = by_rung(result.data[["heat", "readout", "activity"]].sel(chain="rectified")).isel(run=0, recording=-1)
