@@ -210,7 +210,7 @@ class Temperature(Experiment):
             _draw_kernels(page[3], result, ["rectified"], fs.measures.class_variance)
             _draw_outliers(page[4], page[5], result)
             page[0].set(ylabel="sigmoidal neurons\nkernel of the hidden layer", ylim=(-0.02, 0.55))
-            page[3].set(ylabel="rectified neurons\nclass variance of kernel V", ylim=(0, 1.35 * page[3].get_ylim()[1]))
+            page[3].set(ylabel="rectified neurons\nclass variance of kernel V", ylim=(0, page[3].get_ylim()[1]))
             for axis, onset in product((page[3], page[4]), network_of(result, chain="rectified").onsets()):
                 axis.axvline(onset, color="0.6", lw=0.8, ls=":")
             for axis in page.axes.ravel():
@@ -296,11 +296,13 @@ def _draw_kernels(
         xr.apply_ufunc(part, each, **settings) for each in (result["rung_class_kernel"], theory_kernels(result))
     )
     expected, again = theirs.isel(run=0).sel(chain=chains[0]), {"label": None} if axis.lines else {}
-    axis.plot(expected["temperature"], expected, **{"label": "equilibrium theory"} | again, **THEORY)
+    axis.plot(
+        expected["temperature"], expected, **{"label": "equilibrium theory" if text else "theory"} | again, **THEORY
+    )
     for chain in chains:
         _means(axis, ours.sel(chain=chain), **LOOKS[chain] | again)
     axis.annotate(text, (result.config.ladder[0], expected[0]), (0, 6), textcoords="offset points", color="0.3")
-    axis.legend(loc="upper left")
+    axis.legend(loc="upper left" if text else "lower right")
 
 
 def _draw_shares(axis: Axes, result: Result) -> None:
@@ -336,8 +338,8 @@ def _draw_outliers(counts: Axes, sizes: Axes, result: Result) -> None:
     number, most = result["rung_outliers"].sel(chain="rectified"), max(map(len, expected))
     counts.plot(ladder, [len(each) for each in expected], label="theory: directions", **THEORY)
     _means(counts, number, label="sampled: neurons")
-    counts.set(ylabel="outliers", ylim=(-0.3, 1.6 * max(float(number.mean("run").max()), most)))
-    counts.legend(loc="upper left")
+    counts.set(ylabel="outliers", ylim=(-0.3, 1.35 * max(float(number.mean("run").max()), most)))
+    counts.legend(loc="lower right")
     theirs = np.stack([np.pad(each, (0, most - len(each)), constant_values=np.nan) for each in expected], axis=1)
     last = by_rung(result.data[["heat", "readout", "activity"]].sel(chain="rectified")).isel(run=0, recording=-1)
     looks = list(marks_of(range(len(network.counts)), ms=2.5, lw=0.8).values())
