@@ -9,7 +9,7 @@ from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named
 from festina.experiments._needs import require_case
-from festina.figures.panels import Page, shades
+from festina.figures.panels import Page, curves, shades
 from festina.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, THEORY, VERMILLION
 from festina.models.linear_stack import TRAINED, time_to_loss
 from festina.sources import BRAUN_2022, LECTURE, SAXE_2013
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 JUDGED = 30.0  # τ/s; at depth 2 rounding errors free square networks from their saddle after more than twice that
+LOSS = "loss / loss at zero weights"
 ENOUGH = 40  # networks, for a share with a standard error below .08
 LARGE = {"gain": lambda config: config.large}
 SQUARE = dict.fromkeys(("width", "inputs", "outputs"), lambda config: config.outputs)
@@ -244,18 +245,15 @@ def _draw_times(axis: Axes, result: Result) -> None:
     depths, every = result["depth"].values, result["training_time"]
     highest = 12 * float(np.nanmax([result.config.until, *every.values.ravel()]))
     for start, (marker, color, label) in LOOKS.items():
-        medians = _late(result, start)
-        axis.plot(
-            depths, every.sel(start=start).transpose("depth", "run"), marker, color=color, ms=2.2, mew=0, alpha=0.45
-        )
+        medians, runs = _late(result, start), every.sel(start=start).transpose("depth", "run")
+        axis.plot(depths, runs, marker, color=color, ms=2.2, mew=0, alpha=0.45)
         axis.plot(depths, medians, marker, color=color, ms=4.8, label=label)
         for depth in depths[~np.isfinite(medians)]:
             place = depth * (1.05 if start == "gaussian" else 1 / 1.05)  # two arrows at one depth can be told apart
             look = {"arrowstyle": "->", "color": color, "lw": 1.1}
             axis.annotate("", (place, highest * 0.9), (place, highest * 0.35), arrowprops=look)
-            axis.text(
-                depth, highest * 0.3, "not yet", fontsize=6, color=GREY, ha="center", va="top", backgroundcolor="w"
-            )
+            white = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+            axis.text(depth, highest * 0.3, "not yet", fontsize=6, color=GREY, ha="center", va="top", bbox=white)
     for start in ("small", "orthogonal", "aligned"):
         axis.plot(depths, time_to_loss(result.solved["loss"].sel(start=start)).fillna(np.inf).median("run"), **THEORY)
     pretrained = _late(result, "pretrained").sortby("depth")
@@ -275,19 +273,15 @@ def _draw_times(axis: Axes, result: Result) -> None:
 
 def _draw_courses(axis: Axes, result: Result) -> None:
     """Loss of the first run at every depth, from random orthogonal and from Gaussian weights."""
-    loss, known = (data["loss"].isel(run=0, time=slice(1, None)) for data in (result.data, result.solved))
     depths = sorted(result.config.depth)
     colors = shades(0.0, 1.11).to_rgba(np.linspace(0.0, 1.0, len(depths)))
-    for depth, color in zip(depths, colors, strict=True):
-        look = {"color": color, "lw": 1.3}
-        axis.plot(loss["time"], loss.sel(start="orthogonal", depth=depth), label=f"{depth}", **look)
-        axis.plot(loss["time"], loss.sel(start="gaussian", depth=depth), ls=(0, (1, 1)), **look)
-        axis.plot(loss["time"], known.sel(start="orthogonal", depth=depth), **THEORY)
+    for start, line, label in (("orthogonal", "-", str), ("gaussian", (0, (1, 1)), lambda depth: "")):
+        looks = {depth: {"color": color, "ls": line} for depth, color in zip(depths, colors, strict=True)}
+        curves(axis, result, "loss", by="depth", looks=looks, label=label, log=True, every=3, start=start)
     axis.axhline(TRAINED, color=GREY, lw=0.7)
     axis.text(1.3e-2, TRAINED * 1.15, "trained", fontsize=6.5, color=GREY, va="bottom")
-    axis.text(1.3e-2, TRAINED * 8, "solid: orthogonal\ndotted: Gaussian", fontsize=6.5, color=GREY)
-    axis.set(xscale="log", yscale="log", xlim=(1e-2, None), ylim=(2e-3, 3))
-    axis.set(xlabel="time t / τ", ylabel="loss / loss at zero weights")
+    axis.text(1.3e-2, TRAINED * 5, "solid: orthogonal\n(dots: simulated)\ndotted: Gaussian", fontsize=6.5)
+    axis.set(yscale="log", xlim=(1e-2, None), ylim=(2e-3, 3), ylabel=LOSS)
     above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 6, "columnspacing": 1.0}
     axis.legend(title="depth D", title_fontsize=6.5, fontsize=6.5, **above)
 
@@ -318,4 +312,4 @@ def _draw_fates(axis: Axes, result: Result) -> None:
     axis.axhline(saddle, color=GREY, lw=0.7)
     axis.text(1.3e-2, saddle * 0.96, "saddle", fontsize=6.5, color=GREY, va="top")
     axis.legend(loc="upper right", fontsize=6.5, title=f"square, D = {depth}: determinant has", title_fontsize=6.5)
-    axis.set(xscale="log", xlim=(1e-2, None), ylim=(0, None), xlabel="time t / τ", ylabel="loss / loss at zero weights")
+    axis.set(xscale="log", xlim=(1e-2, None), ylim=(0, None), xlabel="time t / τ", ylabel=LOSS)
