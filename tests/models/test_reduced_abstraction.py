@@ -5,6 +5,7 @@ import pytest
 
 from festina import models
 from festina.errors import ArgumentError
+from festina.testing import check_model
 
 SMALL = {"until": 0.6, "step_size": 0.01, "steps_per_record": 5, "block_length": 0.2}
 
@@ -21,6 +22,13 @@ def plain(model, weights, gates):
         weights = weights + model.step_size / model.weight_timescale * np.outer(gates, error)
         gates = gates + model.step_size / model.gate_timescale * pull
     return np.asarray(losses)
+
+
+@pytest.mark.full
+def test_the_model_is_what_it_should_be():
+    """Numbers that are not at the ends of their ranges, so that there are differences to either side."""
+    inner = {"difference": 0.1, "along_first": 0.5, "along_second": -0.4, "along_gate": 0.3, "knowledge": 0.4}
+    check_model(models.ReducedAbstraction, begin="twins", **SMALL, **inner)
 
 
 @pytest.mark.parametrize(
