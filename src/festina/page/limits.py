@@ -7,7 +7,7 @@ from typing import Any
 
 from festina.errors import FestinaError
 from festina.experiment import Budget, Experiment
-from festina.lab.batch import Builder, Run, builder_of, bytes_of_state, bytes_per_run, models_of
+from festina.lab.batch import Builder, Run, bytes_of_state, bytes_per_run
 
 BODY_BYTES = 64 * 1024
 RECORDING_BYTES = 512 * 2**20
@@ -145,7 +145,7 @@ def _magnitudes(value: Any) -> tuple[float, float]:
 
 def _structure(experiment: Experiment, config: Any) -> Structure:
     """What decides how long a run takes, and how large it is: the structure of every arm."""
-    return tuple(builder_of(experiment, model) for model in models_of(experiment, config))
+    return tuple(Builder.of(arm.model) for arm in experiment.arms_at(config))
 
 
 def _bytes_per_run(experiment: Experiment, config: Any) -> tuple[int, int]:

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from festina.experiment import Experiment
-from festina.lab.batch import Run, models_of, times_of
-from festina.lab.labelled import theory
+from festina.lab.batch import Run, times_of
 from festina.page.series import MOST_TIMES, chosen, lines, numbers, of_dataset
 
 
@@ -16,8 +15,7 @@ def theory_of(experiment: Experiment, run: Run) -> dict[str, Any] | None:
         return None
     times = times_of(experiment, run)
     times = times[chosen(len(times), MOST_TIMES)]
-    arms = len(models_of(experiment, run.config))
-    predicted = theory(experiment, [run], np.broadcast_to(times, (1, arms, len(times))))
+    predicted = experiment.predicted(run.config, run.seed, times)
     if predicted is None:
         return None
     series = lines(of_dataset(predicted, experiment), np.arange(len(times)))

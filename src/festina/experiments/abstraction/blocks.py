@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina import claims, models
@@ -170,7 +170,8 @@ def _rates_of(model: models.ReducedAbstraction, result: Result) -> xr.Dataset:
 def _draw_plane(axis: Axes, result: Result) -> None:
     """Both students of the first run with blocks of two lengths, the shorter one faint."""
     weights = result["weights"].isel(run=0).sel(start="random", time=slice(AT / 3 + 1e-9)).sortby("block_length")
-    for near, look in ((0.5, {"lw": 0.8, "alpha": 0.5}), (1.0, {"lw": 1.4})):
+    looks: dict[float, dict[str, Any]] = {0.5: {"lw": 0.8, "alpha": 0.5}, 1.0: {"lw": 1.4}}
+    for near, look in looks.items():
         one = weights.sel(block_length=near, method="nearest")
         draw_students(axis, one, label=f"$τ_B$ = {one['block_length']:g}", **look)
     draw_plane(axis, f"students, t ≤ {AT / 3:g}")
