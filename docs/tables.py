@@ -47,7 +47,7 @@ def sliders_table() -> str:
     """One row for each experiment: its dimensions, and all else that can be turned in it."""
     rows = ["| experiment | along its dimensions | numbers to turn |", "|---|---|---|"]
     for experiment in all_experiments():
-        along = [f"`{dim}`" for dim in experiment.arms.dims] if experiment.arms is not None else []
+        along = [f"`{dim}`" for dim in experiment.arms.dims]
         turned = _fields(experiment, "continuous")
         rows.append(f"| `{experiment.name}` | {', '.join(along)} | {turned} |")
     return "\n".join(rows)
