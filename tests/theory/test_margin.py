@@ -205,3 +205,11 @@ def test_what_cannot_be_is_refused():
         theory.race(1e200, 1.0, 0.5)
     with pytest.raises(ArgumentError, match="`units` must be a power of 2"):
         theory.captured(np.array([0.5]), units=100)
+
+
+def test_a_start_is_found_from_the_loss_it_leads_to():
+    """Between points of the grid, and the same for several losses at once as for one."""
+    starts, time = np.array([1.1e-3, 1.6e-3, 2.3e-3]), np.linspace(0, 40, 200)
+    losses = theory.xor(starts)(time)["loss"]
+    np.testing.assert_allclose(theory.xor_start(time, losses, 1.5e-3), starts, rtol=1e-4)
+    np.testing.assert_allclose(theory.xor_start(time, losses[:, :1], 1.5e-3), starts[:1], rtol=1e-4)

@@ -1,5 +1,6 @@
 """What a claim that does not apply, or is undecided, says that it needs."""
 
+from collections.abc import Callable
 from math import ceil, floor, inf, log10
 from typing import Any
 
@@ -10,6 +11,13 @@ def require_case(condition: Any, what: str) -> None:
     """Not applicable unless a condition holds: `needs margins on either side of √(2/3)`."""
     if not condition:
         raise NotApplicable(f"needs {what}")
+
+
+def entries(config: Any, name: str, which: Callable[[Any], bool], what: str) -> list[Any]:
+    """Those of a field's several values for which something holds; not applicable if it holds of none."""
+    found = [value for value in getattr(config, name) if which(value)]
+    require_case(found, what)
+    return found
 
 
 def needs(config: Any, name: str, value: float) -> str:

@@ -230,11 +230,87 @@ def end_points(axis: Axes, values: xr.DataArray, x: str, **look: Any) -> None:
     axis.errorbar(values[x], values.mean("run").values, values.std("run").values, **usual | look)
 
 
-def means(axis: Axes, x: Any, values: xr.DataArray, **look: Any) -> None:
-    """The mean over runs of a number at each of some places, with its standard error as a bar; one mark, no line."""
+def means(axis: Axes, x: Any, values: xr.DataArray, *, across: bool = False, **look: Any) -> None:
+    """The mean over runs of a number at each of some places, with its standard error as a bar; one mark, no line.
+
+    ``across`` has the number along the horizontal axis.
+    """
     runs = values.transpose("run", ...).values
-    error = runs.std(axis=0, ddof=1) / len(runs) ** 0.5 if len(runs) > 1 else None
-    axis.errorbar(x, runs.mean(axis=0), error, **{"ls": "none", "elinewidth": 0.8} | look)
+    middle, error = runs.mean(axis=0), runs.std(axis=0, ddof=1) / len(runs) ** 0.5 if len(runs) > 1 else None
+    drawn = {"x": middle, "y": x, "xerr": error} if across else {"x": x, "y": middle, "yerr": error}
+    axis.errorbar(**drawn, **{"ls": "none", "elinewidth": 0.8} | look)
+
+
+def means_and_law(
+    axis: Axes,
+    values: xr.DataArray,
+    law: xr.DataArray,
+    x: str,
+    by: str,
+    *,
+    label: Callable[[Any], str] | None = None,
+    **look: Any,
+) -> None:
+    """Means over runs along ``x`` as marks with standard errors, for each entry of ``by``, over theory as a line.
+
+    Theory may have values of ``x`` of its own; where an entry has none, there is no line.
+    """
+    for number, (entry, mark) in enumerate(marks_of(values[by].values, **look).items()):
+        known = entry in law[by].values
+        line = {"ls": LINES[number % len(LINES)] if known else "none", "lw": 1.1}
+        means(axis, values[x], values.sel({by: entry}), **mark)
+        if known:
+            axis.plot(law[x], law.sel({by: entry}), color=mark["color"], **line)
+        axis.plot([], [], label=label(entry) if label else label_of(by, entry), **mark, **line)
+
+
+def bands(
+    axis: Axes,
+    values: xr.DataArray,
+    by: str,
+    *,
+    looks: Mapping[Any, Look] | None = None,
+    label: Callable[[Any], str] | None = None,
+    **look: Any,
+) -> None:
+    """A number over time, the mean over runs with its standard error, for each entry of a dimension.
+
+    A look may have a label of its own; else entries are called as in `curves`.
+    """
+    for entry, own in (looks or looks_of(values[by].values)).items():
+        usual = {"label": label(entry) if label else label_of(by, entry)}
+        runs = values.sel({by: entry}).transpose("run", "time").values
+        draw_band(axis, values["time"].values, runs, **usual | look | dict(own))
+
+
+def groups(
+    axis: Axes,
+    values: xr.DataArray,
+    x: str,
+    by: str,
+    *,
+    looks: Mapping[Any, Look] | None = None,
+    step: float = 0.1,
+    across: bool = False,
+) -> None:
+    """The mean over runs of a number, with its standard error, at each entry of ``x``, a tick with its name each: for
+    all entries of ``by`` side by side, ``step`` apart. ``across`` has entries of ``x`` one below the other.
+
+    Example:
+        >>> import xarray as xr
+        >>> with Page(1, 1, height=2) as page:
+        ...     groups(page[0], xr.DataArray(np.ones((3, 2, 2)), dims=("run", "world", "arm")), "world", "arm")
+        >>> [text.get_text() for text in page[0].get_xticklabels()]
+        ['0', '1']
+    """
+    places, looks = np.arange(values.sizes[x]), looks or marks_of(values[by].values)
+    for number, (entry, look) in enumerate(looks.items()):
+        at = places + step * (number - (len(looks) - 1) / 2)
+        usual = {"label": label_of(by, entry), "across": across}
+        means(axis, at, values.sel({by: entry}).transpose("run", x), **usual | dict(look))
+    (axis.set_yticks if across else axis.set_xticks)(places, [str(name) for name in values[x].values])
+    if across:
+        axis.invert_yaxis()
 
 
 def all_runs(axis: Axes, values: xr.DataArray, x: str, label: str = "", **look: Any) -> None:

@@ -65,6 +65,11 @@ class RectifiedContexts(ContextDescent):
     def coordinates(self) -> dict[str, list[int]]:
         return {"layer": list(range(1, self.layers + 1)), "size": list(range(self.contexts + 1))}
 
+    def closed_form(self, steps: np.ndarray) -> tuple[int, tuple[float, ...], float, tuple[float, ...]]:
+        """What `festina.theory.rectified.loss_share` is asked for: contexts, strengths of modes, κ, and times t."""
+        strengths, clock = fs.worlds.multitask(self.contexts).strengths, steps * self.rate * 8 * self.contexts
+        return self.contexts, tuple(strengths.tolist()), self.context_scale, tuple(clock.tolist())
+
     def start(self, key: Key) -> Rectified:
         """Independent normal weights, all with the same standard deviation."""
         world = fs.worlds.multitask(self.contexts)

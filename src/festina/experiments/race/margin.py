@@ -12,7 +12,7 @@ from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Preset, Result
 from festina.experiments._needs import require_case
 from festina.experiments.race._settled import at_the_end
-from festina.figures.panels import DOTS, LINES, Page, curves, marks_of, means
+from festina.figures.panels import DOTS, LINES, Page, curves, if_known, marks_of, means_and_law
 from festina.figures.style import BLUE, THEORY, VERMILLION
 from festina.sources import LECTURE, SAXE_2022
 
@@ -157,7 +157,7 @@ class Margin(Experiment):
         """
         others = _small(result)[:-1]
         require_case(others, f"two starts of at most σ = {SMALL:g}")
-        return _worst_error(result, from_smallest(result).mean("run", skipna=False)).sel(scale=others)
+        return _worst_error(result).sel(scale=others)
 
     @claims.theory(claims.below(0.05), loosely=claims.below(0.1), reason=BEYOND)
     @at_the_end
@@ -168,7 +168,7 @@ class Margin(Experiment):
         _small(result)
         large = ends(result)["scale"] > SMALL
         require_case(large.any(), f"a start above σ = {SMALL:g}")
-        return _worst_error(result, from_smallest(result).mean("run", skipna=False)).sel(scale=large)
+        return _worst_error(result).sel(scale=large)
 
     @claims.theory(claims.below(0.05), loosely=claims.below(0.1))
     @at_the_end
@@ -193,10 +193,8 @@ class Margin(Experiment):
         with Page(2, 3, height=4.7) as page:
             _draw_rates(page[0])
             for place, draw in enumerate((_draw_shares, _draw_crossings, _draw_law, _draw_index), start=1):
-                try:
+                with if_known(page[place]):
                     draw(page[place], result)
-                except claims.NotApplicable as lacking:
-                    page[place].text(0.5, 0.5, str(lacking), transform=page[place].transAxes, ha="center", fontsize=7)
             _draw_course(page[5], result)
         return page.figure
 
@@ -233,8 +231,12 @@ def _smallest(result: Result, name: str, what: str = "", low: float = 0.0, high:
     return found
 
 
-def _worst_error(result: Result, predicted: xr.DataArray) -> xr.DataArray:
-    """The largest error of a predicted share over margins at which there are units for one example, by start."""
+def _worst_error(result: Result, predicted: xr.DataArray | None = None) -> xr.DataArray:
+    """The largest error of a predicted share over margins at which there are units for one example, by start.
+
+    The prediction is that from the smallest start, unless it is given.
+    """
+    predicted = from_smallest(result).mean("run", skipna=False) if predicted is None else predicted
     possible = predicted["separation"] < LAST_SINGLE
     require_case(possible.any(), "a margin below √2")
     return abs(predicted - _mean_share(result)).sel(separation=possible).max("separation", skipna=False)
@@ -304,12 +306,7 @@ def _draw_shares(axis: Axes, result: Result) -> None:
     starts = [_in_order(result.solved[name].isel(run=0, time=0)).sel(separation=possible) for name in names]
     if len(possible) > 1:
         starts = [start.interp(separation=np.linspace(possible[0], possible[-1], 100)) for start in starts]
-    law = _raced(*starts)
-    for number, (scale, look) in enumerate(marks_of(share["scale"].values).items()):
-        line = {"ls": LINES[::-1][number % len(LINES)], "lw": 1.1}
-        means(axis, share["separation"], share.sel(scale=scale), **look)
-        axis.plot(law["separation"], law.sel(scale=scale), color=look["color"], **line)
-        axis.plot([], [], label=f"σ = {scale:g}", **look, **line)
+    means_and_law(axis, share, _raced(*starts), "separation", "scale", label="σ = {:g}".format)
     axis.axvline(CROSSING, **EDGE)
     axis.set(xlabel="margin Δ", ylabel="share on one example", title="Crossover", ylim=(-0.03, 1.05), xlim=(0, 1.6))
     axis.legend(loc="lower left", fontsize=6.5, handlelength=2)

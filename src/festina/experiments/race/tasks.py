@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import festina as fs
 from festina import claims, models
-from festina._lazy import np, plt, xr
+from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Preset, Result
 from festina.experiments._needs import require_case
 from festina.experiments.race._settled import require_settled
-from festina.figures.panels import LINES, curves, looks_of, marks_of, means
-from festina.figures.style import BLACK, PALETTE, TWO_COLUMNS, letter, style
+from festina.figures.panels import LINES, Parts, curves, looks_of, marks_of, means_and_law
+from festina.figures.style import BLACK, PALETTE
 from festina.models.similar_tasks import cosine_at, shared_energy
 from festina.sources import SAXE_2022
 
@@ -135,11 +135,8 @@ class Tasks(Experiment):
     def figure(self, result: Result) -> Figure:
         """Who has the energy, for each number of tasks; courses on either side of ρ*; how many pathways take part."""
         counts = result.config.tasks[:3]
-        with style():
-            figure = plt.figure(figsize=(TWO_COLUMNS, 4.5))
-            grid, span = figure.add_gridspec(2, 6), 6 // len(counts)
-            shares = [figure.add_subplot(grid[0, span * k : span * (k + 1)]) for k in range(len(counts))]
-            above, below, numbers = (figure.add_subplot(grid[1, 2 * k : 2 * k + 2]) for k in range(3))
+        with Parts((1, len(counts)), (1, 3), height=4.5) as page:
+            shares, (above, below, numbers) = page.parts[0][0], page.parts[1][0]
             for axis, count in zip(shares, counts, strict=True):
                 _draw_share(axis, result, count)
             shares[0].set_ylabel("energy share of shared path", fontsize=7.5)
@@ -148,8 +145,7 @@ class Tasks(Experiment):
             _draw_course(below, result, BELOW)
             above.legend(loc="upper left", fontsize=6.5, handlelength=1.4)
             _draw_numbers(numbers, result)
-            letter(*shares, above, below, numbers)
-        return figure
+        return page.figure
 
 
 def _smallest(result: Result, most: float = SMALL) -> float:
@@ -220,11 +216,10 @@ def _draw_share(axis: Axes, result: Result, count: int) -> None:
     steps = np.concatenate([[0.0, 0.0], (1 + (count - 1) * limit) / count])
     axis.plot([-1.0 / (count - 1), critical, *limit], steps, color="0.75", lw=3.5, solid_capstyle="butt")
     axis.axvline(critical, color="0.5", lw=0.7, ls=":")
-    for number, (initial, look) in enumerate(marks_of(result.config.initial, ms=2.6, mew=0.8, elinewidth=0.7).items()):
-        means(axis, cosine, share.sel(initial=initial), label=f"{initial:g}", **look)
-        if initial < LARGE:  # theory neglects what of the start does not grow
-            line = {"color": look["color"], "ls": LINES[number % len(LINES)], "lw": 0.9}
-            axis.plot(cosine, predicted.sel(initial=initial).mean("run"), **line)
+    # Theory neglects what of a large start does not grow.
+    law = predicted.sel(initial=predicted["initial"] < LARGE).mean("run")
+    share, law = (values.assign_coords(mean_target=cosine.values) for values in (share, law))
+    means_and_law(axis, share, law, "mean_target", "initial", label="{:g}".format, ms=2.6, mew=0.8)
     axis.set(xlabel="cosine of targets ρ", title=f"C = {count} tasks", ylim=(-0.03, 1.03))
     place = {"fontsize": 7, "ha": "left", "va": "top", "color": "0.3"}
     axis.text(critical, 0.99, f" ρ* = −1/{count}", **place)
@@ -241,15 +236,11 @@ def _draw_course(axis: Axes, result: Result, relative: float) -> None:
     chosen = result["mean_target"].sel(mean_target=relative / count, method="nearest").item()
     paths = ["shared", *(f"task{number}" for number in range(1, count + 1))]
     where = {"tasks": count, "mean_target": chosen, "initial": initial, "path": paths}
-    looks = looks_of(paths, (BLACK, *PALETTE))
-    curves(axis, result, "strength", by="path", looks=looks, label=_called, every=2, log=True, **where)
+    look = {"looks": looks_of(paths, (BLACK, *PALETTE)), "label": lambda path: path.replace("task", "private ")}
+    curves(axis, result, "strength", by="path", every=2, log=True, **look, **where)
     axis.set(ylabel="strength of pathway", ylim=(-0.03, 1.12), xlim=(3.0, result.config.until))
     side = "above" if relative > 1 else "below"
     axis.set_title(f"C = {count}, ρ = {cosine_at(count, chosen):.2f}, {side} ρ*".replace("-", "−"))
-
-
-def _called(path: str) -> str:
-    return path.replace("task", "private ")
 
 
 def _draw_numbers(axis: Axes, result: Result) -> None:

@@ -9,9 +9,9 @@ import festina as fs
 from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Panels, Preset, Result, use
-from festina.experiments._needs import needs, require_case
+from festina.experiments._needs import entries, needs, require_case
 from festina.experiments.race._settled import at_the_end
-from festina.figures.panels import LINES, Page, curves, looks_of, marks_of, means
+from festina.figures.panels import Page, all_runs, curves, if_known, looks_of, marks_of, means_and_law
 from festina.sources import JARVIS_2025, SAXE_2022
 
 if TYPE_CHECKING:
@@ -32,18 +32,17 @@ class Views(Experiment):
 
     V views of one target each have a pathway of L layers; with probability p all are present, otherwise one at a time
     (`model/views`). For p < 1 every start ends in the one non-negative least-squares solution: a race may be run on the
-    way there, but it leaves no trace. This is why seeds can give identical results to three digits, such as
-    the dominance of .379 ± .000 over ten seeds that the author of a summary of Jarvis et al. reports of simulations of
+    way there, but it leaves no trace. This is why seeds can give identical results to three digits, such as the
+    dominance of .379 ± .000 over ten seeds that the author of a summary of Jarvis et al. reports of simulations of
     their own. (Its value depends on correlations that are not told, and is not judged here.) For p = 1 the start
     decides. At depth 2 its ratios are kept. From depth 3 on it is differences of π^(2/L−1), so that the smaller the
     start, the more of all goes to one view, and which one is up to the seed.
 
-    Two statements of that summary, neither of which is known to be the paper's, do not hold. One is that views in a
-    single task never race: a claim that is not reproduced. The other is that strengths are Lotka–Volterra species, ṡ_m
-    = r_m s_m(1 − Σs²/K), and stands below as a misprint: that form keeps ratios at equal rates, and so has no winner
-    who takes all. It is exact only at depth 2 with p = 1 and s = √π. And a measure can mislead: views that share a
-    target get less than half of it each, so that a "coverage" which asks for more than half from each view alone reads
-    0 in a network that has learned nearly all there is.
+    Two statements of that summary, neither of which is known to be the paper's, do not hold: that views in a single
+    task never race, and that strengths are Lotka–Volterra species, ṡ_m = r_m s_m(1 − Σs²/K), which stands below as a
+    misprint. That form keeps ratios at equal rates, and so has no winner who takes all; it is exact only at depth 2
+    with p = 1 and s = √π. And a measure can mislead: views that share a target get less than half of it each, so that
+    a "coverage" which asks for more than half from each alone reads 0 where nearly all there is has been learned.
 
     Beside it, views on orthogonal slots with answers of their own. With pathways of their own, D = I and there is no
     competition at all. Through one hidden layer of r units (`model/bottleneck`), the r strongest are learned and no
@@ -93,7 +92,8 @@ class Views(Experiment):
         """Views that are sometimes seen apart, p < 1, end in the non-negative least-squares solution from every seed
         (largest distance of a strength).
         """
-        gaps = [abs(_ends(result).sel(together=p) - _end_state(result, p).strength) for p in _apart(result)]
+        ends = _ends(result, "strength").transpose(..., "view")
+        gaps = [abs(ends.sel(together=p) - _end_state(result, p).strength) for p in _apart(result)]
         return xr.concat(gaps, "together").max(["together", "depth", "initial", "view"], skipna=False)
 
     @claims.reference(SUMMARY.format("dominance .379 ± .000 over ten seeds"), claims.below(5e-4))
@@ -114,22 +114,22 @@ class Views(Experiment):
         """Views of a single task never race, and seeds always agree (s.d. over seeds of the dominance at p = 1, from
         depth 3 on).
         """
-        return _spread(_ends(result, "dominance").sel(together=_always(result), depth=_deep(result)))
+        return _spread(_racing(result)["dominance"].isel(time=-1))
 
     @claims.theory(claims.below(1e-6))
     def ratios_kept(self, result: Result) -> xr.DataArray:
         """At depth 2 views that always co-occur keep the ratios of their start (largest change of ln π_i/π_j)."""
-        return _ratio_change(result).sel(depth=_two(result)).max("initial", skipna=False)
+        return _ratio_change(_at_two(result)).max("initial", skipna=False)
 
     @claims.theory(claims.below(1e-6))
     def differences_kept(self, result: Result) -> xr.DataArray:
         """From depth 3 on views that always co-occur keep differences of π^(2/L−1) (largest change, relative to its
         size at the start).
         """
-        strength, null = _strength(result).sel(together=_always(result)), _end_state(result, 1.0).null
+        strength, null = _racing(result)["strength"], _end_state(result, 1.0).null
         errors = []
-        for depth in _deep(result):
-            kept = fs.theory.views.conserved(depth, strength.sel(depth=depth).values, null)
+        for depth, own in strength.transpose("depth", "run", "initial", "time", "view").groupby("depth", squeeze=False):
+            kept = fs.theory.views.conserved(depth, own.values[0], null)
             errors.append(np.abs(kept - kept[:, :, :1]).max(axis=(2, 3)) / np.abs(kept[:, :, 0]).max(axis=-1))
         return xr.DataArray(np.max(errors, axis=0), dims=("run", "initial")).max("initial", skipna=False)
 
@@ -157,11 +157,10 @@ class Views(Experiment):
         """Which of the views that always co-occur wins is up to the seed (entropy of the winner, in units of that of a
         fair draw; our threshold).
         """
-        chosen = _ends(result).sel(together=_always(result), depth=_deep(result)).isel(initial=0)
-        enough = max(ENOUGH, 2 * result.config.views)
+        chosen, enough = _racing(result)["strength"], max(ENOUGH, 2 * result.config.views)
         if result.data.sizes["run"] < enough:
             raise claims.Undecided(f"winners are too few to be counted; needs --seeds {enough}")
-        winners = chosen.argmax("view").transpose("depth", "run").values
+        winners = chosen.isel(time=-1, initial=0).argmax("view").transpose("depth", "run").values
         return xr.DataArray([fs.measures.winner_entropy(row, result.config.views) for row in winners], dims="depth")
 
     @claims.theory(claims.above(0.2))
@@ -171,9 +170,8 @@ class Views(Experiment):
         the end (difference at the largest p < 1; our threshold).
         """
         _require_small_and_spread(result)
-        where = {"together": _most_apart(result), "depth": _deep(result)}
-        total, dominance = _strength(result).sum("view"), result.panel("views")["dominance"]
-        total, dominance = (part.sel(where).sortby("initial").isel(initial=0) for part in (total, dominance))
+        smallest = _views(result).sel(together=_most_apart(result), depth=_deep(result)).isel(initial=0)
+        total, dominance = smallest["strength"].sum("view"), smallest["dominance"]
         under_way = dominance.where(total >= 0.5 * total.isel(time=-1))
         return (under_way.max("time") - dominance.isel(time=-1)).mean("run", skipna=False)
 
@@ -184,15 +182,14 @@ class Views(Experiment):
         (mean change of ln π_max/π_min from the smallest start, p = 1).
         """
         _require_small_and_spread(result)
-        return _ratio_change(result).sel(depth=_deep(result)).isel(initial=0).mean("run", skipna=False)
+        return _ratio_change(_racing(result)).isel(initial=0).mean("run", skipna=False)
 
     @claims.theory(claims.below(1e-6))
     def lotka_volterra_once(self, result: Result) -> xr.DataArray:
         """At depth 2 and p = 1, and there only, the roots √π of the strengths are Lotka–Volterra species (largest
         distance).
         """
-        strength = _strength(result).sel(depth=_two(result), together=_always(result))
-        root = (strength**0.5).transpose("time", "run", "initial", "view")
+        root = (_at_two(result)["strength"] ** 0.5).transpose("time", "run", "initial", "view")
         species = fs.theory.views.lotka_volterra(np.ones(root.shape[1:]), root.values[0])(root["time"].values)
         return abs(root - np.asarray(species["strength"])).max(["time", "initial", "view"], skipna=False)
 
@@ -232,22 +229,39 @@ class Views(Experiment):
             _draw_course(page[0], result, together[-1])
             _draw_course(page[1], result, together[max(len(together) - 2, 0)])
             _draw_ends(page[2], result)
-            _draw_sharpening(page[3], result)
-            _draw_ratios(page[4], result)
+            with if_known(page[3]):
+                _draw_sharpening(page[3], result)
+            with if_known(page[4]):
+                _draw_ratios(page[4], result)
             _draw_slots(page[5], result)
         return page.figure
 
 
-def _strength(result: Result) -> xr.DataArray:
-    """Strengths of views of one target, starts rising: (run, depth, together, initial, time, view)."""
-    found = result.panel("views")["strength"].sortby("initial")
-    return found.transpose("run", "depth", "together", "initial", "time", "view")
+def _views(result: Result) -> xr.Dataset:
+    """Views of one target, starts rising."""
+    return result.panel("views").sortby("initial")
 
 
-def _ends(result: Result, name: str = "strength") -> xr.DataArray:
-    """A variable of views of one target at the end, starts rising."""
-    found = result.panel("views")[name].isel(time=-1).sortby("initial")
-    return found.transpose(..., "view") if name == "strength" else found
+def _ends(result: Result, name: str) -> xr.DataArray:
+    return result.panel("views")[name].isel(time=-1).sortby("initial")
+
+
+def _never_apart(result: Result) -> xr.Dataset:
+    """Views that always co-occur, p = 1."""
+    require_case(1.0 in result.config.together, "p = 1 among the probabilities")
+    return _views(result).sel(together=1.0)
+
+
+def _at_two(result: Result) -> xr.Dataset:
+    """The same at depth 2, where they do not race."""
+    together = _never_apart(result)
+    require_case(2 in result.config.depth, "the depth 2 among the depths")
+    return together.sel(depth=2)
+
+
+def _racing(result: Result) -> xr.Dataset:
+    """The same from depth 3 on, where they do."""
+    return _never_apart(result).sel(depth=_deep(result))
 
 
 def _end_state(result: Result, together: float) -> fs.theory.views.EndState:
@@ -271,16 +285,15 @@ def _spread(dominance: xr.DataArray) -> xr.DataArray:
     return dominance.std("run", skipna=False).max(skipna=False)
 
 
-def _ratio_change(result: Result) -> xr.DataArray:
-    """The largest |Δ ln π_i/π_j| from start to end among views that always co-occur: (run, depth, initial)."""
-    strength = _strength(result).sel(together=_always(result))
-    change = xr.apply_ufunc(np.log, strength.isel(time=-1) / strength.isel(time=0))
+def _ratio_change(views: xr.Dataset) -> xr.DataArray:
+    """The largest |Δ ln π_i/π_j| from start to end."""
+    change = xr.apply_ufunc(np.log, views["strength"].isel(time=-1) / views["strength"].isel(time=0))
     return change.max("view", skipna=False) - change.min("view", skipna=False)
 
 
 def _final_dominance(result: Result) -> xr.DataArray:
     """Mean over runs of the dominance at the end for p = 1, by depth (from 3 on) and start, smallest first."""
-    chosen = _ends(result, "dominance").sel(together=_always(result), depth=_deep(result))
+    chosen = _ends(result, "dominance").sel(together=1.0, depth=_racing(result)["depth"])
     return chosen.mean("run", skipna=False).transpose("depth", "initial")
 
 
@@ -291,32 +304,17 @@ def _require_small_and_spread(result: Result) -> None:
 
 
 def _apart(result: Result) -> list[float]:
-    """All p < 1."""
-    found = [together for together in result.config.together if together < 1]
-    require_case(found, "p < 1 among the probabilities")
-    return found
+    return entries(result.config, "together", lambda p: p < 1, "p < 1 among the probabilities")
+
+
+def _deep(result: Result) -> list[int]:
+    return entries(result.config, "depth", lambda depth: depth >= 3, "a depth of 3 or more")
 
 
 def _most_apart(result: Result) -> float:
     largest = max(_apart(result))
     require_case(largest > 0, "0 < p < 1 among the probabilities")
     return largest
-
-
-def _always(result: Result) -> float:
-    require_case(1.0 in result.config.together, "p = 1 among the probabilities")
-    return 1.0
-
-
-def _two(result: Result) -> int:
-    require_case(2 in result.config.depth, "the depth 2 among the depths")
-    return 2
-
-
-def _deep(result: Result) -> list[int]:
-    found = [depth for depth in result.config.depth if depth >= 3]
-    require_case(found, "a depth of 3 or more")
-    return found
 
 
 def _draw_course(axis: Axes, result: Result, together: float) -> None:
@@ -332,16 +330,12 @@ def _draw_course(axis: Axes, result: Result, together: float) -> None:
 def _draw_ends(axis: Axes, result: Result) -> None:
     """The strongest view at the end, of every seed, from the smallest start; least squares as a line."""
     views, depths = result.config.views, result.config.depth
-    final, probability = _ends(result).isel(initial=0).max("view"), np.linspace(0.0, 1.0, 200)
+    final, probability = _ends(result, "strength").isel(initial=0).max("view"), np.linspace(0.0, 1.0, 200)
     present = probability + (1 - probability) / views
-    best = present / (present + (views - 1) * probability)
-    axis.plot(probability, best, color="0.6", lw=2.5, label="least squares")
+    axis.plot(probability, present / (present + (views - 1) * probability), color="0.6", lw=2.5, label="least squares")
     for number, (depth, look) in enumerate(marks_of(depths, ms=2.6, mew=0.6, mfc="none").items()):
-        values = final.sel(depth=depth).transpose("together", "run")
-        shift = 0.022 * (number - (len(depths) - 1) / 2)
-        axis.plot(
-            np.repeat(values["together"].values + shift, values.sizes["run"]), values.values.ravel(), ls="", **look
-        )
+        beside = final["together"] + 0.022 * (number - (len(depths) - 1) / 2)
+        all_runs(axis, final.sel(depth=depth).assign_coords(together=beside), "together", **look)
     axis.axhline(0.5, color="0.3", lw=0.7, ls=":")
     axis.text(0.27, 0.51, "“covered” above ½", fontsize=6.5, va="bottom", color="0.3")
     axis.set(xlabel="co-occurrence p of the views", ylabel="strongest view at the end", ylim=(0, 1.1))
@@ -353,26 +347,21 @@ def _draw_sharpening(axis: Axes, result: Result) -> None:
     """Dominance at the end of views that always co-occur, against the size of the start; what is conserved as lines."""
     axis.set(xscale="log", xlabel="strength at the start", ylabel="dominance max π / Σπ", ylim=(0.3, 1.03))
     axis.set_title("Always together (p = 1)")
-    if 1.0 not in result.config.together:
-        return
-    final, alike = _ends(result, "dominance").sel(together=1.0), np.ones(result.config.views)
-    first = _strength(result).isel(time=0, depth=0, together=0, initial=0)
-    shapes = (first / first["initial"]).transpose("run", "view").values
+    views, end = _never_apart(result), fs.theory.views.co_occurring_end
+    final, first = views["dominance"].isel(time=-1), views["strength"].isel(time=0, depth=0, initial=0)
     sizes = np.geomspace(min(result.config.initial), max(result.config.initial), 12)
-    for number, (depth, look) in enumerate(marks_of(result.config.depth, mew=0.8).items()):
-        ends = [[fs.theory.views.co_occurring_end(depth, alike, size * shape) for shape in shapes] for size in sizes]
-        line = {"color": look["color"], "ls": LINES[number % len(LINES)], "lw": 1.1}
-        axis.plot(sizes, fs.measures.dominance(np.array(ends)).mean(axis=1), **line)
-        means(axis, final["initial"], final.sel(depth=depth), label=f"L = {depth}", **look)
+    starts = (first / first["initial"]).drop_vars(["initial", "depth"]) * xr.DataArray(sizes, {"initial": sizes})
+    along = {"input_core_dims": [[], ["view"]], "output_core_dims": [["view"]], "vectorize": True}
+    kept = xr.apply_ufunc(lambda depth, start: end(depth, np.ones_like(start), start), final["depth"], starts, **along)
+    law = (kept.max("view") / kept.sum("view")).mean("run")
+    means_and_law(axis, final, law, "initial", "depth", label="L = {}".format, mew=0.8)
     axis.legend(loc="upper right", fontsize=6.5)
 
 
 def _draw_ratios(axis: Axes, result: Result) -> None:
     """ln π_i/π_1 at the end against the start: on the diagonal, as Lotka–Volterra species have it, or off it."""
     axis.set(xlabel="ln π$_i$/π$_1$ at the start", ylabel="ln π$_i$/π$_1$ at the end", title="Ratios (p = 1)")
-    if 1.0 not in result.config.together:
-        return
-    logs = xr.apply_ufunc(np.log, _strength(result).isel(time=[0, -1], initial=0).sel(together=1.0))
+    logs = xr.apply_ufunc(np.log, _never_apart(result)["strength"].isel(time=[0, -1], initial=0))
     ratios = (logs - logs.isel(view=0)).isel(view=slice(1, None)).transpose("time", "depth", "run", "view")
     reach = 1.1 * float(abs(ratios.isel(time=0)).max())
     axis.plot([-reach, reach], [-reach, reach], color="0.6", lw=2.5, label="Lotka–Volterra")

@@ -11,8 +11,8 @@ from festina._lazy import np, xr
 from festina.experiment import Arms, Equation, Experiment, Panels, Preset, Result, use
 from festina.experiments._needs import require_case
 from festina.experiments.race._settled import longer, require_settled
-from festina.figures.panels import DOTS, LINES, Page, looks_of, marks_of
-from festina.figures.style import BLUE, THEORY, VERMILLION, draw_band
+from festina.figures.panels import DOTS, LINES, Page, bands, looks_of, marks_of
+from festina.figures.style import BLUE, THEORY, VERMILLION
 from festina.sources import LECTURE, SAXE_2022
 
 if TYPE_CHECKING:
@@ -148,17 +148,9 @@ def _losses(result: Result, scale: float) -> xr.DataArray:
 
 
 def fits(result: Result, scale: float) -> tuple[xr.DataArray, xr.DataArray]:
-    """The start π₀ whose closed form lies nearest to each rectified run, and the largest |ΔL| that is left.
-
-    Nearest in squares, on a fine grid of ln π₀ and between its points by a parabola.
-    """
+    """The start π₀ whose closed form lies nearest to each rectified run, and the largest |ΔL| that is left."""
     time, runs = result["time"].values, _losses(result, scale).values.T
-    grid = np.log(OCCUPIED * result.config.width * scale**2) + np.linspace(-1.0, 1.0, 401)
-    curves = fs.theory.margin.xor(np.exp(grid))(time)["loss"]
-    squares = (runs**2).sum(axis=0)[:, None] - 2.0 * runs.T @ curves + (curves**2).sum(axis=0)
-    best = np.clip(squares.argmin(axis=1), 1, len(grid) - 2)
-    left, middle, right = (np.take_along_axis(squares, (best + k)[:, None], axis=1)[:, 0] for k in (-1, 0, 1))
-    starts = np.exp(grid[best] + 0.5 * (grid[1] - grid[0]) * (left - right) / (left - 2.0 * middle + right))
+    starts = fs.theory.margin.xor_start(time, runs, OCCUPIED * result.config.width * scale**2)
     gaps = np.abs(fs.theory.margin.xor(starts)(time)["loss"] - runs).max(axis=0)
     return xr.DataArray(starts, dims="run"), xr.DataArray(gaps, dims="run")
 
@@ -209,8 +201,8 @@ def _frame(axis: Axes, result: Result, title: str, **legend: Any) -> None:
 def _draw_rectified(axis: Axes, result: Result) -> None:
     """Rectified networks as bands, the closed form from the fitted start (its geometric mean) dashed."""
     time = result["time"].values
-    for scale, look in looks_of(result.config.scale).items():
-        draw_band(axis, time, _losses(result, scale).values, label=f"σ = {scale:g}", **look)
+    bands(axis, result.panel("rectified")["loss"], "scale", label="σ = {:g}".format)
+    for scale in result.config.scale:
         start = np.exp(np.log(fits(result, scale)[0]).mean().item())
         axis.plot(time, fs.theory.margin.xor(start)(time)["loss"], **THEORY)
     axis.plot([], [], **THEORY, label="closed form")
@@ -251,9 +243,7 @@ def _draw_starts(axis: Axes, result: Result) -> None:
 
 def _draw_alignment(axis: Axes, result: Result) -> None:
     """How far units have turned towards single examples."""
-    cosine = result.panel("rectified")["alignment"].transpose("run", "time", "scale")
-    for scale, look in looks_of(result.config.scale).items():
-        draw_band(axis, result["time"].values, cosine.sel(scale=scale).values, label=f"σ = {scale:g}", **look)
+    bands(axis, result.panel("rectified")["alignment"], "scale", label="σ = {:g}".format)
     axis.set(xlabel="time t / τ", ylabel="cosine with example", title="Units turn to one example")
     axis.set(xlim=(0, result["time"].values[-1]), ylim=(0.88, 1.005))
     axis.legend(loc="lower right", fontsize=6.5)

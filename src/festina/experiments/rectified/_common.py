@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina._lazy import np
-from festina.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, draw_band
+from festina.figures.panels import bands
+from festina.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,12 +42,22 @@ def more_steps(result: Result) -> str:
     return f"needs more than --steps {result['time'].values[-1]:g}"
 
 
+def lead_of(size: int, shares: xr.DataArray) -> xr.DataArray:
+    """The share of units of so many contexts, less the largest share of any other number."""
+    return shares.sel(size=size, drop=True) - shares.drop_sel(size=size).max("size")
+
+
+def draw_over_steps(axis: Axes, values: xr.DataArray, by: str, **look: Any) -> None:
+    """`bands` over thousands of steps."""
+    bands(axis, values.assign_coords(time=values["time"] / 1000), by, **look)
+    axis.set(xlabel="steps (thousands)")
+
+
 def draw_course(axis: Axes, shares: xr.DataArray, contexts: int) -> None:
     """Shares of sizes from 1 on over time, the mean over runs with its standard error."""
-    for size in shares["size"].values:
-        values = shares.sel(size=size).transpose("run", "time").values
-        draw_band(axis, steps_of(shares), values, label=f"{size} of {contexts}", **look_of_size(size))
-    axis.set(xlabel="steps (thousands)", yticks=[0, 0.5, 1])
+    looks = {size: look_of_size(size) for size in shares["size"].values}
+    draw_over_steps(axis, shares, "size", looks=looks, label=lambda size: f"{size} of {contexts}")
+    axis.set(yticks=[0, 0.5, 1])
 
 
 def draw_ends(axis: Axes, worlds: dict[str, xr.DataArray]) -> None:

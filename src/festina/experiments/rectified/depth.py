@@ -8,9 +8,9 @@ from festina import claims, models
 from festina._lazy import np
 from festina.experiment import Arms, Experiment, Preset, Result, use
 from festina.experiments._needs import require_case
-from festina.experiments.rectified._common import draw_course, look_of_size, more_steps, share_of_loss, steps_of
+from festina.experiments.rectified import _common as common
 from festina.figures.panels import Page
-from festina.figures.style import BLUE, VERMILLION, draw_band
+from festina.figures.style import BLUE, VERMILLION
 from festina.sources import JARVIS_2025
 
 if TYPE_CHECKING:
@@ -122,22 +122,22 @@ class Depth(Experiment):
     def figure(self, result: Result) -> Figure:
         """Loss of every run; linearity of both layers; contexts of their units over time, and by run at the end."""
         with Page(2, 3, height=4.3) as page:
-            loss = share_of_loss(result["loss"]).transpose("run", "time")
-            page[0].plot(steps_of(loss), loss.values.T, color="0.55", lw=0.7)
+            loss = common.share_of_loss(result["loss"]).transpose("run", "time")
+            page[0].plot(common.steps_of(loss), loss.values.T, color="0.55", lw=0.7)
             page[0].plot([], [], color="0.55", lw=0.7, label="each run")
-            page[0].plot(steps_of(loss), loss.mean("run"), color="k", lw=1.5, label="mean")
+            page[0].plot(common.steps_of(loss), loss.mean("run"), color="k", lw=1.5, label="mean")
             page[0].set(xlabel="steps (thousands)", ylabel="loss, share of L(0)", ylim=(0, 1.05))
             page[0].legend(loc="upper right")
-            _draw_layers(page[1], result["linearity"])
+            common.draw_over_steps(page[1], result["linearity"], "layer", looks=LOOKS, lw=1.3)
             page[1].set(ylabel="R² of a linear map of x", ylim=(None, 1.02))
             page[1].legend(loc="lower right")
-            _draw_layers(page[2], result["whole"])
+            common.draw_over_steps(page[2], result["whole"], "layer", looks=LOOKS, lw=1.3)
             page[2].set(ylabel="strength in units with\ngates of whole contexts", ylim=(0, 1.03))
             page[2].legend(loc="upper right")
             contexts = result.config.contexts
             for layer in LOOKS:
                 axis = page[2 + layer]
-                draw_course(axis, result["strength"].sel(layer=layer, size=slice(1, None)), contexts)
+                common.draw_course(axis, result["strength"].sel(layer=layer, size=slice(1, None)), contexts)
                 axis.set(ylabel="strength, by contexts", ylim=(0, 1.35), title=f"Layer {layer}")
                 axis.legend(loc="upper center", ncols=contexts, fontsize=6.5, columnspacing=0.8, handlelength=1.4)
             _draw_runs(page[5], result["strength"].sel(layer=2).isel(time=-1))
@@ -145,7 +145,7 @@ class Depth(Experiment):
 
 
 def _left(result: Result) -> xr.DataArray:
-    return share_of_loss(result["loss"]).isel(time=-1)
+    return common.share_of_loss(result["loss"]).isel(time=-1)
 
 
 def _final(result: Result, name: str) -> xr.DataArray:
@@ -154,7 +154,7 @@ def _final(result: Result, name: str) -> xr.DataArray:
     if bool((left > LEARNED).any()):
         raise claims.Undecided(
             f"{int((left > LEARNED).sum())} of {left.size} networks have more than {LEARNED:.0%} of the loss left; "
-            f"{more_steps(result)}"
+            f"{common.more_steps(result)}"
         )
     return result[name].isel(time=-1)
 
@@ -167,17 +167,7 @@ def _with_several(result: Result) -> Result:
 
 def lead_of_but_one(result: Result) -> xr.DataArray:
     """The second layer's share of strength on exactly C − 1 contexts, less the largest share of any other number."""
-    last = _final(result, "strength").sel(layer=2)
-    size = result.config.contexts - 1
-    return last.sel(size=size, drop=True) - last.drop_sel(size=size).max("size")
-
-
-def _draw_layers(axis: Axes, values: xr.DataArray) -> None:
-    """A number of either layer over time, the mean over runs with its standard error."""
-    for layer, look in LOOKS.items():
-        runs = values.sel(layer=layer).transpose("run", "time").values
-        draw_band(axis, steps_of(values), runs, lw=1.3, label=f"layer {layer}", **look)
-    axis.set(xlabel="steps (thousands)")
+    return common.lead_of(result.config.contexts - 1, _final(result, "strength").sel(layer=2))
 
 
 def _draw_runs(axis: Axes, last: xr.DataArray) -> None:
@@ -186,7 +176,7 @@ def _draw_runs(axis: Axes, last: xr.DataArray) -> None:
     contexts, place, bottom = len(values) - 1, np.arange(1, last.sizes["run"] + 1), np.cumsum(values, axis=0) - values
     hatches = ("", "|||", "", "///", "xxx", "\\\\\\", "+++", "ooo", "---")
     for size, (share, below) in enumerate(zip(values, bottom, strict=True)):
-        color = look_of_size(size)["color"] if size else "0.75"
+        color = common.look_of_size(size)["color"] if size else "0.75"
         look = {"color": color, "edgecolor": "white", "linewidth": 0.3, "hatch": hatches[size], "alpha": 0.85}
         axis.bar(place, share, 0.85, bottom=below, label=f"{size} of {contexts}", **look)
     axis.set(xlabel="run", ylabel="strength at the end", ylim=(0, 1.45), yticks=[0, 0.5, 1], xticks=place)

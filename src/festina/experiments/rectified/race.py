@@ -10,9 +10,9 @@ from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Preset, Result, named, use
 from festina.experiments._needs import require_case
-from festina.experiments.rectified._common import draw_course, draw_ends, more_steps, share_of_loss, steps_of, time_to
+from festina.experiments.rectified import _common as common
 from festina.figures.panels import Page, marks_of
-from festina.figures.style import BLUE, VERMILLION, draw_band
+from festina.figures.style import BLUE, VERMILLION
 from festina.models.gated_contexts import left_over
 from festina.sources import JARVIS_2025
 
@@ -133,7 +133,7 @@ class Race(Experiment):
             for row, start in enumerate(SETTLED):
                 _draw_course(page[row, 0], result, start)
                 energy = result["energy"].sel(start=start, rivals="race").isel(time=-1)
-                draw_ends(page[row, 1], {f"C = {c}": _sizes(energy, c) for c in result.config.contexts})
+                common.draw_ends(page[row, 1], {f"C = {c}": _sizes(energy, c) for c in result.config.contexts})
                 page[row, 1].set(ylim=(0, 1.35), xlabel="contexts of a path", ylabel="energy at the end")
                 page[row, 1].legend(fontsize=6, loc="upper left", ncols=2, columnspacing=0.8)
                 _draw_correlations(page[row, 2], result.config.contexts, start)
@@ -150,8 +150,10 @@ def _ends(result: Result, start: str, least: int) -> Iterator[tuple[int, xr.Data
     """Shares of energy at the end of every race of so many contexts at least."""
     race = result.data.sel(start=start, rivals="race")
     for contexts in at_least(result, least):
-        if bool((share_of_loss(race["loss"].sel(contexts=contexts)).isel(time=-1) > SETTLED[start]).any()):
-            raise claims.Undecided(f"the race of {contexts} contexts ({start}) is not over; {more_steps(result)}")
+        if bool((common.share_of_loss(race["loss"].sel(contexts=contexts)).isel(time=-1) > SETTLED[start]).any()):
+            raise claims.Undecided(
+                f"the race of {contexts} contexts ({start}) is not over; {common.more_steps(result)}"
+            )
         yield contexts, _sizes(race["energy"], contexts).isel(time=-1)
 
 
@@ -180,17 +182,17 @@ def correlation_ratios(result: Result, start: str) -> xr.DataArray:
 
 def duel(result: Result, start: str) -> xr.DataArray:
     """The time single contexts take until the loss has settled, over that of all but one; runs × contexts."""
-    times = time_to(SETTLED[start], result["loss"].sel(start=start, contexts=at_least(result, 3)))
+    times = common.time_to(SETTLED[start], result["loss"].sel(start=start, contexts=at_least(result, 3)))
     times = times.sel(rivals=list(LOOKS))
     if times.isnull().any():
-        raise claims.Undecided(f"the loss of a rival ({start}) has not settled; {more_steps(result)}")
+        raise claims.Undecided(f"the loss of a rival ({start}) has not settled; {common.more_steps(result)}")
     return times.sel(rivals="single", drop=True) / times.sel(rivals="all-but-one", drop=True)
 
 
 def _draw_course(axis: Axes, result: Result, start: str) -> None:
     contexts = max(result.config.contexts)
     energy = _sizes(result["energy"].sel(start=start, rivals="race"), contexts)
-    draw_course(axis, energy.sel(size=slice(1, contexts if start == "scratch" else contexts - 1)), contexts)
+    common.draw_course(axis, energy.sel(size=slice(1, contexts if start == "scratch" else contexts - 1)), contexts)
     axis.set(ylabel="share of energy", ylim=(0, 1.5))
     axis.set_title(f"Race {TITLES[start]}, C = {contexts}", fontsize=7.5)
     axis.legend(fontsize=6, loc="upper center", ncols=2, columnspacing=0.8)
@@ -210,10 +212,8 @@ def _draw_correlations(axis: Axes, every: tuple[int, ...], start: str) -> None:
 
 def _draw_duel(axis: Axes, result: Result, start: str) -> None:
     contexts = min(result.config.contexts)
-    loss = share_of_loss(result["loss"].sel(contexts=contexts, start=start)).transpose("rivals", "run", "time")
-    for rival, look in LOOKS.items():
-        label = rival.replace("-", " ")
-        draw_band(axis, steps_of(loss), loss.sel(rivals=rival).values, label=label, lw=1.3, **look)
-    axis.set(xlabel="steps (thousands)", ylabel="loss, share of start", ylim=(0, 1.3), yticks=[0, 0.5, 1])
+    loss = common.share_of_loss(result["loss"].sel(contexts=contexts, start=start))
+    common.draw_over_steps(axis, loss, "rivals", looks=LOOKS, label=lambda rival: rival.replace("-", " "), lw=1.3)
+    axis.set(ylabel="loss, share of start", ylim=(0, 1.3), yticks=[0, 0.5, 1])
     axis.set_title(f"Duel, C = {contexts}", fontsize=7.5)
     axis.legend(fontsize=6.5, loc="upper right")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Equation, Experiment, Preset, Result, named, use
 from festina.experiments._needs import require_case
-from festina.experiments.rectified._common import GREYS, draw_course, draw_ends, share_of_loss, steps_of, time_to
-from festina.figures.panels import Page, looks_of, means
-from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, VERMILLION, draw_band
+from festina.experiments.rectified import _common as common
+from festina.figures.panels import DOTS, Page, groups
+from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, VERMILLION
 from festina.sources import JARVIS_2025
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EARLIER = "an earlier simulation of our own, separate from this one"
+MORE_CONTEXTS = JARVIS_2025.at("effect of more contexts: pathways active for C − 1 contexts")
 SETTLED = 0.1  # share of the initial loss at which networks are compared
 EARLY, LATER = 500, 1000  # steps: before and after units begin to switch off
 RATE = 1e-3  # with which they do
 MOST = 1_000_000  # steps that a configuration allows
-MANY = "a world of three contexts or more"
 LOOKS = {
     "relu": {"color": BLACK, "ls": "-", "lw": 1.6, "label": "ReLU"},
     "all-but-one": {"color": BLUE, "ls": (0, (4, 1.2)), "lw": 1.4, "label": "gated, all but one"},
@@ -171,16 +171,12 @@ class Selectivity(Experiment):
         """
         return slowness(result, "frozen")
 
-    @claims.paper(
-        JARVIS_2025.at("effect of more contexts: pathways active for C − 1 contexts"),
-        claims.above(0.0),
-        each={"contexts": (3, 4)},
-    )
+    @claims.paper(MORE_CONTEXTS, claims.above(0.0), each={"contexts": (3, 4)})
     def lead(self, result: Result, contexts: int) -> xr.DataArray:
         """With {contexts} contexts, units on in all contexts but one lead (their share of strength less the largest
         other, at the end).
         """
-        return lead_of_but_one(result, f"C = {contexts}")
+        return common.lead_of(*strength_at_end(result, f"C = {contexts}"))
 
     @claims.reference(EARLIER, claims.near(0.88, 0.05), loosely=claims.above(0.5))
     def mixed_three(self, result: Result) -> xr.DataArray:
@@ -193,14 +189,14 @@ class Selectivity(Experiment):
         return share_but_one(result, "C = 4")
 
     @claims.paper(
-        JARVIS_2025.at("effect of more contexts: pathways active for C − 1 contexts"),
+        MORE_CONTEXTS,
         claims.above(0.0),
         reason="the published code has context inputs of size 1.35 there, with which it holds; see the experiment's "
         "description",
     )
     def mixed_five(self, result: Result) -> xr.DataArray:
         """With five contexts, units on in four lead (their share of strength less the largest other, at the end)."""
-        return lead_of_but_one(result, "C = 5")
+        return common.lead_of(*strength_at_end(result, "C = 5"))
 
     @claims.paper(
         JARVIS_2025.at("effect of more contexts, with the context inputs of the published code"), claims.above(0.0)
@@ -209,7 +205,7 @@ class Selectivity(Experiment):
         """With five contexts and context inputs of size 1.35, units on in four lead (their share of strength less the
         largest other, at the end).
         """
-        return lead_of_but_one(result, "C = 5, κ = 1.35")
+        return common.lead_of(*strength_at_end(result, "C = 5, κ = 1.35"))
 
     @claims.reference(EARLIER, claims.near(0.9, 0.05), budget="full")
     def on_everywhere(self, result: Result) -> xr.DataArray:
@@ -242,75 +238,63 @@ class Selectivity(Experiment):
     def figure(self, result: Result) -> Figure:
         """Losses, how far apart they are and how fast they fall; contexts of units over time and at the end."""
         first, contexts = next(iter(worlds(result))), result.config.contexts[0]
-        strength = of_relu(result, "strength")
+        strength, units = of_relu(result, "strength"), of_relu(result, "everywhere").sel(world=[first])
         with Page(2, 3, height=4.7) as page:
             _draw_losses(page[0], result, first)
             _draw_gaps(page[1], result)
             _draw_speeds(page[2], result)
-            draw_course(page[3], strength.sel(world=first, size=slice(1, contexts)), contexts)
-            everywhere = of_relu(result, "everywhere").sel(world=first)
+            common.draw_course(page[3], strength.sel(world=first, size=slice(1, contexts)), contexts)
             look = {"color": "0.5", "ls": ":", "lw": 1.2, "label": f"{contexts} of {contexts}, units"}
-            draw_band(page[3], steps_of(everywhere), everywhere.transpose("run", "time").values, **look)
+            common.draw_over_steps(page[3], units, "world", looks={first: look})
             page[3].set(ylabel="strength, by contexts", ylim=(0, 1.45), title=first)
-            page[3].legend(fontsize=6, loc="upper center", ncols=2, columnspacing=0.9)
             ends = strength.isel(time=-1).sel(size=slice(1, None))
-            draw_ends(page[4], {world: ends.sel(world=world) for world in worlds(result)})
+            common.draw_ends(page[4], {world: ends.sel(world=world) for world in worlds(result)})
             page[4].set(ylim=(0, 1.3), xlabel="contexts of a unit", ylabel="strength at the end")
-            page[4].legend(fontsize=6, loc="upper left", ncols=2, columnspacing=0.9)
-            whole = of_relu(result, "whole").transpose("world", "run", "time")
-            for values, (world, look) in zip(whole, looks_of(worlds(result)).items(), strict=True):
-                draw_band(page[5], steps_of(whole), values.values, lw=1.2, label=world, **look)
-            page[5].set(xlabel="steps (thousands)", ylabel="strength in units with\ngates of whole contexts")
-            page[5].set_ylim(0, 1.02)
-            page[5].legend(fontsize=6.5, loc="upper right")
+            common.draw_over_steps(page[5], of_relu(result, "whole"), "world", lw=1.2)
+            page[5].set(ylabel="strength in units with\ngates of whole contexts", ylim=(0, 1.02))
+            for axis, place in zip(page.axes[1], ("upper center", "upper left", "upper right"), strict=True):
+                axis.legend(fontsize=6, loc=place, ncols=1 if axis is page[5] else 2, columnspacing=0.9)
         return page.figure
 
 
-def worlds(result: Result) -> dict[str, tuple[int, float]]:
-    """Contexts and κ of every world, by its name."""
-    every = [(arm.labels["contexts"], arm.labels["context_scale"]) for arm in result.arms]
-    return {f"C = {c}" if scale == 1.0 else f"C = {c}, κ = {scale:g}": (c, scale) for c, scale in every}
+def worlds(result: Result) -> dict[str, models.RectifiedContexts]:
+    """The ReLU network of every world, by the world's name."""
+    every: list[Any] = [arm.model for arm in result.arms if arm.labels["network"] == "relu"]
+    scales = {scale: "" if scale == 1.0 else f", κ = {scale:g}" for scale in result.config.context_scale}
+    return {f"C = {model.contexts}{scales[model.context_scale]}": model for model in every}
 
 
-def by_world(result: Result, name: str) -> xr.DataArray:
-    """A variable along the worlds there are."""
-    each = [result[name].sel(contexts=c, context_scale=scale, drop=True) for c, scale in worlds(result).values()]
-    return xr.concat(each, "world").assign_coords(world=list(worlds(result)))
+def by_world(result: Result, name: str, network: str | list[str] = "relu") -> xr.DataArray:
+    """A variable of one network, or of several, along the worlds there are."""
+    own, every = result[name].sel(network=network, drop=True), worlds(result)
+    each = [own.sel(contexts=one.contexts, context_scale=one.context_scale, drop=True) for one in every.values()]
+    return xr.concat(each, "world").assign_coords(world=list(every))
 
 
 def of_relu(result: Result, name: str) -> xr.DataArray:
     """A variable of the ReLU network's hidden layer, world by world."""
-    return by_world(result, name).sel(network="relu", layer=1, drop=True)
+    return by_world(result, name).sel(layer=1, drop=True)
 
 
-def share(result: Result, network: str) -> xr.DataArray:
+def share(result: Result, network: str | list[str] = "relu") -> xr.DataArray:
     """L(t)/L(0): runs × worlds × recordings."""
-    return share_of_loss(by_world(result, "loss").sel(network=network, drop=True)).transpose("run", "world", "time")
+    return common.share_of_loss(by_world(result, "loss", network)).transpose("run", "world", ..., "time")
 
 
 def gaps(result: Result, other: xr.DataArray) -> xr.DataArray:
     """The largest gap to the ReLU network's loss at any time, as a share of L(0), for each run and world."""
-    return abs(other - share(result, "relu")).max("time")
+    return abs(other - share(result)).max("time")
 
 
 def fitted(result: Result, starts: int) -> xr.DataArray:
     """The closed form L(t)/L(0) with one or two fitted initial strengths for each run and world."""
-    measured = share(result, "relu")
-    asked = [_clocked(result, *at, measured["time"].values) for at in worlds(result).values()]
-    curves = [
-        [
-            fs.theory.rectified.fitted_share(*world, tuple(curve.tolist()), starts)
-            for world, curve in zip(asked, run, strict=True)
-        ]
-        for run in measured.values
-    ]
-    return measured.copy(data=np.array(curves))
+    measured, fit = share(result), fs.theory.rectified.fitted_share
+    forms = [model.closed_form(measured["time"].values) for model in worlds(result).values()]
 
+    def of_run(run: np.ndarray) -> list[np.ndarray]:
+        return [fit(*form, tuple(curve.tolist()), starts) for form, curve in zip(forms, run, strict=True)]
 
-def _clocked(result: Result, contexts: int, scale: float, steps: np.ndarray) -> tuple:
-    """What the closed form is asked for: contexts, strengths of modes, κ and times."""
-    strengths = tuple(fs.worlds.multitask(contexts).strengths.tolist())
-    return contexts, strengths, scale, tuple((steps * result.config.rate * 8 * contexts).tolist())
+    return measured.copy(data=np.array([of_run(run) for run in measured.values]))
 
 
 def learned(result: Result, world: str | None = None, least: int = 3) -> list[str]:
@@ -318,34 +302,33 @@ def learned(result: Result, world: str | None = None, least: int = 3) -> list[st
 
     With two contexts all but one are a single one, so that claims which set these against each other do not apply.
     """
-    chosen = [name for name, (contexts, _) in worlds(result).items() if contexts >= least] if world is None else [world]
-    require_case(chosen and set(chosen) <= set(worlds(result)), f"the world {world}" if world else MANY)
-    left = share(result, "relu").isel(time=-1).max("run")
+    every = worlds(result)
+    chosen = [name for name in every if world == name or (world is None and every[name].contexts >= least)]
+    require_case(chosen, f"the world {world}" if world else "a world of three contexts or more")
+    left, last = share(result).isel(time=-1).max("run"), result["time"].values[-1]
     for name in chosen:
         if left.sel(world=name) > SETTLED:
-            raise claims.Undecided(_too_short(result, name))
+            enough = _enough(every[name], last)
+            raise claims.Undecided(f"a tenth of the loss is not reached with {name}; needs {enough}")
     return chosen
 
 
-def _too_short(result: Result, world: str) -> str:
+def _enough(model: models.RectifiedContexts, last: float) -> str:
     """Steps by which the closed form has come down, if paths get no head start: later than networks do."""
-    config, steps = result.config, np.geomspace(result["time"].values[-1], MOST, 200)
-    curve = fs.theory.rectified.loss_share(*_clocked(result, *worlds(result)[world], steps))
-    (late,) = np.nonzero(curve(np.log([config.width * config.deviation**2])) > SETTLED)
-    after = 0 if not late.size else int(late[-1]) + 1
-    if after == 0:  # theory has come down already: networks are not as it has them
-        enough = f"more than --steps {config.steps}, or more than --width {config.width}"
-    elif after == len(steps):
-        enough = f"more than the most --steps, {MOST}"
-    else:
-        enough = f"--steps {config.records * int(np.ceil(steps[after] / config.records))}"
-    return f"a tenth of the loss is not reached with {world}; needs {enough}"
+    steps = np.geomspace(last, MOST, 200)
+    curve = fs.theory.rectified.loss_share(*model.closed_form(steps))
+    late = np.flatnonzero(curve(np.log([model.width * model.deviation**2])) > SETTLED)
+    if not late.size:  # theory has come down already: networks are not as it has them
+        return f"more than --steps {model.steps}, or more than --width {model.width}"
+    if late[-1] + 1 == len(steps):
+        return f"more than the most --steps, {MOST}"
+    return f"--steps {model.records * int(np.ceil(steps[late[-1] + 1] / model.records))}"
 
 
-def time_ratio(result: Result, rival: str) -> xr.DataArray:
+def time_ratio(result: Result, rival: str | list[str]) -> xr.DataArray:
     """The time a rival takes to a tenth of its initial loss, over that of the ReLU network; NaN if one never does."""
-    times = time_to(SETTLED, by_world(result, "loss"))
-    return (times.sel(network=rival, drop=True) / times.sel(network="relu", drop=True)).transpose("run", "world")
+    rivals, own = (common.time_to(SETTLED, by_world(result, "loss", network)) for network in (rival, "relu"))
+    return (rivals / own).transpose("run", "world", ...)
 
 
 def slowness(result: Result, rival: str, world: str | None = None) -> xr.DataArray:
@@ -357,16 +340,16 @@ def slowness(result: Result, rival: str, world: str | None = None) -> xr.DataArr
     return ratio
 
 
+def strength_at_end(result: Result, world: str) -> tuple[int, xr.DataArray]:
+    """All contexts but one, and shares of strength by the number of contexts, of one world."""
+    last = of_relu(result, "strength").isel(time=-1).sel(world=learned(result, world))
+    return worlds(result)[world].contexts - 1, last
+
+
 def share_but_one(result: Result, world: str) -> xr.DataArray:
     """The share of strength on exactly C − 1 contexts at the end."""
-    last = of_relu(result, "strength").isel(time=-1).sel(world=learned(result, world))
-    return last.sel(size=worlds(result)[world][0] - 1, drop=True)
-
-
-def lead_of_but_one(result: Result, world: str) -> xr.DataArray:
-    """That share less the largest share of any other number of contexts."""
-    last = of_relu(result, "strength").isel(time=-1).sel(world=learned(result, world))
-    return share_but_one(result, world) - last.drop_sel(size=worlds(result)[world][0] - 1).max("size")
+    size, last = strength_at_end(result, world)
+    return last.sel(size=size, drop=True)
 
 
 def everywhere_at(result: Result, step: int) -> xr.DataArray:
@@ -383,13 +366,11 @@ def everywhere_at(result: Result, step: int) -> xr.DataArray:
 
 def _draw_losses(axis: Axes, result: Result, world: str) -> None:
     """Losses of all networks in one world, and the closed form."""
-    for network, look in LOOKS.items():
-        loss = share(result, network).sel(world=world)
-        draw_band(axis, steps_of(loss), loss.values, **look)
+    common.draw_over_steps(axis, share(result, list(LOOKS)).sel(world=world), "network", looks=LOOKS)
     closed = fitted(result, 2).sel(world=world).mean("run")
     some = closed.isel(time=slice(None, None, max(1, closed.sizes["time"] // 30)))
-    axis.plot(steps_of(some), some, "o", ms=2.6, mfc="white", color="0.2", mew=0.7, label="closed form")
-    axis.set(xlabel="steps (thousands)", ylabel="loss, share of L(0)", ylim=(0, 1.04), title=world)
+    axis.plot(some["time"] / 1000, some, color="0.2", label="closed form", **DOTS)
+    axis.set(ylabel="loss, share of L(0)", ylim=(0, 1.04), title=world)
     axis.legend(fontsize=5.8, loc="upper right", labelspacing=0.25)
 
 
@@ -400,28 +381,21 @@ def _draw_gaps(axis: Axes, result: Result) -> None:
         "gated,\nall but one": share(result, "all-but-one"),
         "gated,\nsingle": share(result, "single"),
     }
-    means_of = xr.concat([gaps(result, other).mean("run") for other in rows.values()], "row")
-    for number, world in enumerate(worlds(result)):
-        place = np.arange(len(rows)) + 0.18 * (number - (len(worlds(result)) - 1) / 2)
-        look = {"marker": "osD^v"[number % 5], "color": GREYS[number % len(GREYS)], "ms": 4, "ls": "none"}
-        axis.plot(means_of.sel(world=world), place, label=world, mec="k", mew=0.5, **look)
-    axis.set(yticks=range(len(rows)), yticklabels=list(rows), xlabel="largest gap to ReLU, share of L(0)")
+    each = xr.concat([gaps(result, other) for other in rows.values()], "row").assign_coords(row=list(rows))
+    groups(axis, each, "row", "world", step=0.18, across=True)
     axis.set(xlim=(0, 1.1 * axis.get_xlim()[1]), ylim=(len(rows) - 0.4, -1.9))
+    axis.set_xlabel("largest gap to ReLU, share of L(0)", fontsize=7.5)
     axis.tick_params(axis="y", labelsize=6.5)
-    axis.xaxis.label.set_fontsize(7.5)
     axis.legend(fontsize=6, loc="upper right", ncols=2, columnspacing=0.6, handletextpad=0.1)
 
 
 def _draw_speeds(axis: Axes, result: Result) -> None:
     """How long rivals take, over the ReLU network."""
-    place = np.arange(len(worlds(result)))
-    for number, (network, mark) in enumerate(
-        {"all-but-one": "o", "single": "s", "modular": "D", "frozen": "v"}.items()
-    ):
-        look = {"color": LOOKS[network]["color"], "label": LOOKS[network]["label"], "marker": mark, "ms": 4}
-        means(axis, place + 0.08 * (number - 1.5), time_ratio(result, network), **look)
+    marks = {"all-but-one": "o", "single": "s", "modular": "D", "frozen": "v"}
+    looks = {rival: LOOKS[rival] | {"marker": mark, "ms": 4, "ls": "none"} for rival, mark in marks.items()}
+    groups(axis, time_ratio(result, list(marks)), "world", "network", looks=looks, step=0.08)
     axis.axhline(1.0, color="0.5", lw=0.8, ls=":")
-    axis.set_xticks(place, [name.replace(", ", "\n") for name in worlds(result)], fontsize=6.8)
-    axis.set(xlim=(-0.6, len(place) - 0.4), ylim=(0, 1.55 * axis.get_ylim()[1]))
+    axis.set_xticks(axis.get_xticks(), [name.replace(", ", "\n") for name in worlds(result)], fontsize=6.8)
+    axis.set(xlim=(-0.6, len(worlds(result)) - 0.4), ylim=(0, 1.55 * axis.get_ylim()[1]))
     axis.set_ylabel(f"time to {SETTLED:g} L(0),\nover that of ReLU")
     axis.legend(fontsize=6, loc="upper left", labelspacing=0.3)
