@@ -178,7 +178,7 @@ def _draw_course(axis: Axes, result: Result, scale: float, title: str) -> None:
     axis.axvline(moment, color="0.6", lw=0.8, ls=":")
     axis.plot(moment, height, "o", color=BLUE, mfc="white", ms=4.5, mew=1.1, zorder=4)
     axis.text(moment, 1.13, f"  loss fallen by {FALLEN:.0%}", va="center", fontsize=7, color="0.3")
-    last = min(2.25 * time[np.argmax(loss < 0.05)], time[-1])
+    last = min(2.25 * time[np.argmax(loss < 0.05)] or time[-1], time[-1])
     axis.set(xlim=(0, last), ylim=(-0.03, 1.18), xlabel="time t / τ", ylabel="share", title=title)
     axis.text(0.98, 0.52, f"σ = {float(f'{scale:.1g}'):g}", transform=axis.transAxes, ha="right", fontsize=8)
     axis.legend(loc="center right", bbox_to_anchor=(1.0, 0.3), fontsize=7, labelspacing=0.35)

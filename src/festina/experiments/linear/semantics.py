@@ -193,6 +193,11 @@ def _looks(result: Result) -> dict[Any, dict[str, Any]]:
     return looks_of(result["level"].values, lines=("-",))
 
 
+def _halves(result: Result) -> np.ndarray:
+    """When the deep network of the first run knows half of each level; the end, for what it does not know by then."""
+    return result["half_time"].sel(network="deep").isel(run=0).fillna(result["time"][-1].item()).values
+
+
 def _draw_both(axis: Axes, result: Result, name: str, kind: str, looks: Looks, **shared: Any) -> None:
     """Curves of two layers in colours and of one in grey, the closed forms as lines."""
     grey: dict[str, Any] = shared | {"looks": dict.fromkeys(looks, GREY), "label": lambda _: ""}
@@ -202,13 +207,13 @@ def _draw_both(axis: Axes, result: Result, name: str, kind: str, looks: Looks, *
 
 def _draw_course(axis: Axes, result: Result) -> None:
     """Levels of the first run, deep and shallow, with the closed forms as lines."""
-    looks, half = _looks(result), result["half_time"].sel(network="deep").isel(run=0)
+    looks, half = _looks(result), _halves(result)
     labels = {level: level if len(looks) <= 5 or n in (0, len(looks) - 1) else "" for n, level in enumerate(looks)}
     shared: dict[str, Any] = {"by": "level", "label": labels.__getitem__, "every": max(1, result.config.records // 150)}
     _draw_both(axis, result, "learned", "", looks, **shared)
     axis.plot([], [], **GREY, label="shallow, all levels")
     axis.plot([], [], color="0.3", **DOTS, label="simulation")
-    axis.set(xlim=(0, min(2.2 * float(half.max()), float(result["time"][-1]))), ylim=(-0.02, 1.04))
+    axis.set(xlim=(0, min(2.2 * half.max(), float(result["time"][-1]))), ylim=(-0.02, 1.04))
     axis.set(ylabel="share of level learned", title="Broad distinctions first, each in a stage")
     axis.legend(loc="lower right", fontsize=7)
 
@@ -217,7 +222,7 @@ def _draw_paths(axis: Axes, result: Result) -> None:
     """Hidden representations in the plane, from the common start to one place for each item."""
     apart, deep = _model(result, "deep").apart(), result.data.sel(network="deep").isel(run=0)
     hue, shape = (np.unique(apart <= max(apart.max() - up, 0), axis=0, return_inverse=True)[1].ravel() for up in (1, 2))
-    shown = deep["similarity"].sel(time=slice(0, 1.6 * float(deep["half_time"].max())))
+    shown = deep["similarity"].sel(time=slice(0, 1.6 * _halves(result).max()))
     for item, path in enumerate(fs.measures.planar_paths(shown.values).transpose(1, 0, 2)):
         color = PALETTE[hue[item] % len(PALETTE)]
         axis.plot(*path.T, color=color, lw=1.0)
@@ -230,8 +235,7 @@ def _draw_paths(axis: Axes, result: Result) -> None:
 
 def _draw_similarity(axes: Sequence[Axes], result: Result) -> None:
     """Inner products of the hidden representations, at three moments between the stages."""
-    deep = result.data.sel(network="deep").isel(run=0)
-    halves = np.sort(deep["half_time"].values)
+    deep, halves = result.data.sel(network="deep").isel(run=0), np.sort(_halves(result))
     moments = np.array([halves[0], *(halves[:-1] + halves[1:]) / 2, 1.6 * halves[-1]])
     chosen = np.linspace(min(2, len(moments) - 3), len(moments) - 1, 3).round().astype(int)
     frames(axes, deep["similarity"].sel(time=moments[chosen], method="nearest"), "inner product of representations")
