@@ -195,6 +195,10 @@ class Result:
         theory = None if self.theory is None else self.panel(panel, self.theory)
         return replace(self, data=self.panel(panel), theory=theory)
 
+    def sel(self, **at: Any) -> Result:
+        """Some entries of dimensions alone: their simulation, and the theory beside it."""
+        return replace(self, data=self.data.sel(at), theory=None if self.theory is None else self.theory.sel(at))
+
     @property
     def failures(self) -> list[str]:
         """Why runs failed, one sentence each."""

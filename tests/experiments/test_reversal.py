@@ -10,7 +10,6 @@ from scipy.integrate import quad
 
 import festina as fs
 from festina.errors import FestinaWarning
-from festina.experiments.linear._common import crossing
 from festina.experiments.linear.reversal import Reversal, escape_times, loss_ratios
 from festina.theory.balanced import balanced
 from shared import quick
@@ -48,7 +47,7 @@ def test_networks_that_are_on_their_way_say_how_long_it_takes(result):
 @pytest.mark.full
 def test_crossing_times_by_quadrature(result):
     """t = ∫₀ˢ da / (√(λ² + 4a²)(s + a))."""
-    measured = crossing(-result.panel("ladder")["strength"].isel(run=0), 0.0)
+    measured = fs.measures.crossings(-result.panel("ladder")["strength"].isel(run=0), 0.0)
     for imbalance in result.config.imbalance[:4]:
         for mode, s in enumerate((2.0, 1.5, 1.0)):
 

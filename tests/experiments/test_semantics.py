@@ -60,6 +60,11 @@ def test_figure_has_a_letter_for_each_panel(result):
     plt.close(figure)
 
 
+def test_a_run_too_short_for_any_level_can_be_drawn(result):
+    unknown = replace(result, data=result.data.assign(half_time=result["half_time"].where(False)))
+    plt.close(unknown.figure())
+
+
 @pytest.mark.parametrize("fields", [{"hidden": 7}, {"features": 7}, {"flip": 0.5}, {"branching": (2, 1)}])
 def test_impossible_questions_are_refused(fields):
     with pytest.raises(ArgumentError, match="Argument `"):

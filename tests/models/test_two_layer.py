@@ -71,6 +71,10 @@ def test_the_limit_is_where_learning_ends(initial):
     for name, value in limit.items():
         np.testing.assert_allclose(last[name], value, atol=1e-7)
     np.testing.assert_allclose(last["learned"], 1.0, atol=1e-7)
+    many = model.limits(np.array([-0.3, 0.7]), np.array([0, 1, 2]))
+    assert many["distance"].shape == (2, 3)
+    for name, value in limit.items():
+        np.testing.assert_allclose(many[name][1, 1], value, rtol=1e-10)
 
 
 @pytest.mark.parametrize(("of", "by"), [("loss", "imbalance"), ("distance", "scale"), ("learned", "strongest")])

@@ -473,3 +473,25 @@ def test_modes_that_do_not_fit_and_numbers_that_are_none_are_refused():
         chain(2, 1.0, 0.1, input_variance=np.inf)
     with pytest.raises(ArgumentError, match="`imbalance` must be finite"):
         imbalanced(1.0, 0.1, np.inf)
+
+
+def test_times_of_imbalanced_weights_invert_the_closed_form():
+    """For tasks of either sign, from either side of zero, and whatever the imbalance."""
+    starts, imbalances = (0.02, -0.02, -30.0), (1e-4, 0.03, -2.0, 300.0)
+    grid = [(s, np.sign(s) * a, ell) for s in (1.7, -0.4) for a in starts for ell in imbalances]
+    strength, initial, imbalance = np.array(grid).T
+    solution = imbalanced(strength, initial, imbalance, input_variance=0.8, timescale=TIMESCALE)
+    for level in (0.1, 0.5, 0.9):
+        time = np.asarray(solution.time_to_reach(level))
+        assert np.all(time > 0)
+        products = np.diagonal(solution(time)["product"])
+        np.testing.assert_allclose(products, level * strength / 0.8, rtol=1e-9)
+
+
+def test_times_without_imbalance_are_those_of_two_balanced_weights():
+    strength, initial = np.array([1.7, 1.7, -0.4, 1.0, 1.0, 0.0]), np.array([0.02, 3.0, -0.01, 0.0, -0.1, 0.1])
+    found = imbalanced(strength, initial, 0.0).time_to_reach(0.6)
+    np.testing.assert_allclose(found, time_to_reach(2, strength, initial, 0.6), rtol=1e-12)
+    assert np.isinf(found[3:]).all() and found[1] == 0
+    with pytest.raises(ArgumentError, match="`level` must"):
+        imbalanced(1.0, 0.1, 0.0).time_to_reach(1.0)

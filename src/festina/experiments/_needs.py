@@ -4,7 +4,8 @@ from collections.abc import Callable
 from math import ceil, floor, inf, log10
 from typing import Any
 
-from festina.claims import NotApplicable
+from festina._lazy import np
+from festina.claims import NotApplicable, Undecided
 
 
 def require_case(condition: Any, what: str) -> None:
@@ -18,6 +19,15 @@ def entries(config: Any, name: str, which: Callable[[Any], bool], what: str) -> 
     found = [value for value in getattr(config, name) if which(value)]
     require_case(found, what)
     return found
+
+
+def require_enough(enough: Any, why: str, config: Any, name: str, value: float | Callable[[], float]) -> None:
+    """Undecided unless a condition holds everywhere: `not learned yet: needs --until 340`, the value of a field.
+
+    If the value has a meaning only where the condition does not hold, it is a function.
+    """
+    if not np.all(enough):
+        raise Undecided(f"{why}: {needs(config, name, value() if callable(value) else value)}")
 
 
 def needs(config: Any, name: str, value: float) -> str:

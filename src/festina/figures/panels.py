@@ -33,6 +33,7 @@ FEW = 12  # cells along an axis of a map up to which each gets its label, and it
 DARK = 0.64  # of the range of a map, below which its colours are
 
 Look = Mapping[str, Any]
+Looks = Mapping[Any, Look]
 Quantity = Callable[["xr.Dataset"], "xr.DataArray"]
 
 
@@ -128,9 +129,11 @@ def label_of(dim: str, value: Any) -> str:
     return f"{dim.replace('_', ' ')} {number}"
 
 
-def looks_of(values: Iterable[Any], colors: Sequence[str] = PALETTE) -> dict[Any, dict[str, Any]]:
+def looks_of(
+    values: Iterable[Any], colors: Sequence[str] = PALETTE, lines: Sequence[Any] = LINES
+) -> dict[Any, dict[str, Any]]:
     """A colour and a line for every entry of a dimension."""
-    return {value: {"color": colors[n % len(colors)], "ls": LINES[n % len(LINES)]} for n, value in enumerate(values)}
+    return {value: {"color": colors[n % len(colors)], "ls": lines[n % len(lines)]} for n, value in enumerate(values)}
 
 
 def graded_looks(values: Sequence[Any], begin: float = 0.0, end: float = 0.85) -> dict[Any, dict[str, Any]]:
@@ -163,7 +166,7 @@ def curves(
     name: str | Quantity,
     *,
     by: str | None = None,
-    looks: Mapping[Any, Look] | None = None,
+    looks: Looks | None = None,
     label: Callable[[Any], str] | None = None,
     run: int | None = 0,
     every: int | None = None,

@@ -15,7 +15,7 @@ from festina.ranges import Imbalance, LogDuration, Start, Strength
 from festina.sources import BRAUN_2022, DOMINE_2025, LECTURE
 
 if TYPE_CHECKING:
-    from festina.models._types import Array, Curves, DeepLinear, Float, Key, Observed, Process, Solution, State
+    from festina.models._types import Array, Curves, DeepLinear, Float, Int, Key, Observed, Process, Solution, State
 
 Width = Annotated[int, Field(ge=1, le=64)]
 
@@ -216,6 +216,17 @@ class TwoLayer(Model):
         first = (start.right.T * (size - self.imbalance) / 2) @ start.right
         second = (start.left * (size + self.imbalance) / 2) @ start.left.T
         return compare_grams(start.task, grams_of(start.network), (first, second))
+
+    def limits(self, imbalances: Float[np.ndarray, " imbalances"], seeds: Int[np.ndarray, " seeds"]) -> Curves:
+        """`limit` for many λ and seeds, each of shape (imbalances, seeds)."""
+
+        def limit(imbalance: Float[Array, ""], seed: Int[Array, ""]) -> Curves:
+            own = self.model_copy(update={"imbalance": imbalance})
+            return own.limit(own.start(jax.random.key(seed)))
+
+        with fs.double():
+            found = jax.jit(jax.vmap(jax.vmap(limit, (None, 0)), (0, None)))(imbalances, seeds)
+            return {name: np.asarray(values) for name, values in found.items()}
 
     def rotation(self, start: Begin, time: Float[Array, "*times"]) -> Float[np.ndarray, "*times"]:
         """The loss while the visible part turns; NaN unless learning is delayed.

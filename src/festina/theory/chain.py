@@ -174,6 +174,17 @@ class ImbalancedChain(eqx.Module):
         product, loss = _unbalanced(*_over_time(time, *modes))
         return {"product": product, "loss": loss}
 
+    @precise
+    def time_to_reach(self, level: ArrayLike) -> Float[Array, "..."]:
+        """The time at which the product reaches `level`·s/λ, 0 < level < 1, as :func:`time_to_reach` has it of ℓ = 0.
+
+        The solution, solved for t (with λ = τ = 1): t = ln[(p - p₋)(p₊ - p0) / ((p0 - p₋)(p₊ - p))] / 2R.
+        """
+        *modes, level = _arrays(self.strength, self.initial, self.imbalance, self.input_variance, self.timescale, level)
+        inside = is_traced(level) or bool(np.all((np.asarray(level) > 0) & (np.asarray(level) < 1)))
+        require(inside, "level", "lie strictly between 0 and 1", level)
+        return _unbalanced_crossing(level, *modes)
+
 
 @precise
 def imbalanced(
@@ -213,6 +224,26 @@ def _unbalanced(
     rescaled = jnp.minimum(time * input_variance / timescale, math.sqrt(jnp.finfo(time.dtype).max))
     product, distance = _riccati(rescaled, sign * strength / input_variance, sign * initial, imbalance / 2)
     return sign * product, input_variance * distance**2 / 2
+
+
+@jax.jit
+def _unbalanced_crossing(
+    level: Values, strength: Values, initial: Values, imbalance: Values, input_variance: Values, timescale: Values
+) -> Values:
+    """With L = √(a² + ℓ²/4), p = a + L: p - p₋ is a sum of positive numbers, p₊ - p is (s - a)(1 + (s + a)/(R + L))."""
+    best, half = jnp.abs(strength / input_variance), jnp.abs(imbalance / 2)
+    start, root = jnp.where(strength < 0, -initial, initial), _hypotenuse(best, half)
+
+    def passed(product: Values) -> Values:
+        length = _hypotenuse(product, half)
+        larger = length + jnp.abs(product)
+        p = jnp.where(product < 0, half * quotient(half, larger), larger)
+        near = (best - product) * (1 + quotient(best + product, root + length))
+        return jnp.log(p + half * quotient(half, root + best)) - jnp.log(jnp.where(product < 0, best + root - p, near))
+
+    on_the_way = start < level * best
+    duration = passed(level * best) - passed(jnp.where(on_the_way, start, level * best))
+    return timescale * jnp.where(best == 0, jnp.inf, duration / (2 * root * input_variance))
 
 
 def _riccati(time: Values, best: Values, initial: Values, half: Values) -> tuple[Values, Values]:

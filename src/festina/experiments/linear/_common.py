@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-import festina as fs
 from festina import claims
 from festina._lazy import xr
 from festina.experiment import Arm, Result
@@ -28,16 +27,6 @@ def of_arms(variable: xr.DataArray, arms: list[Arm]) -> xr.DataArray:
     """A variable of some arms, along the dimension `network`."""
     labels = {dim: [arm.labels[dim] for arm in arms] for dim in arms[0].labels}
     return variable.sel({dim: xr.DataArray(values, dims="network") for dim, values in labels.items()})
-
-
-def crossing(curve: xr.DataArray, level: float) -> xr.DataArray:
-    """When a curve first reaches a level, by linear interpolation between recordings; NaN where it never does."""
-    return xr.apply_ufunc(
-        lambda time, values: fs.measures.crossing_time(time, values, level),
-        curve["time"],
-        curve,
-        input_core_dims=[["time"], ["time"]],
-    )
 
 
 def signed(number: float) -> str:

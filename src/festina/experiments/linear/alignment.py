@@ -9,7 +9,7 @@ import festina as fs
 from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Preset, Result, named
-from festina.experiments._needs import needs
+from festina.experiments._needs import require_case, require_enough
 from festina.figures.panels import Page, all_runs, shades
 from festina.figures.style import BLUE, ORANGE, THEORY, VERMILLION
 from festina.models.single_output import FALLEN
@@ -30,8 +30,7 @@ class Alignment(Experiment):
 
     Along the target ŝ weights grow as e^(st): after t₁ ≈ 1/s they outweigh the kernel K ≈ 2σ²I of the start, the loss
     falls only at t₂ = (1/2s) ln(s/σ²), and K ends as s(ŝŝᵀ + I), with the alignment A = ŝᵀKŝ/|K| = 2/√(Ni + 3). The
-    silent share is how much of the alignment is done when the loss has fallen by 10 %. Its distance from 1 goes as σ².
-    For large σ it is small, and from mirrored weights it tends to (1 − √0.9)² = 0.0026. Plain random weights begin with
+    silent share is how much of the alignment is done when the loss has fallen by 10 %. Plain random weights begin with
     an output of size σ², and what is learned beyond σ² ≈ s is mostly to undo it; the share then says little.
     """
 
@@ -72,8 +71,8 @@ class Alignment(Experiment):
         """From large mirrored weights the kernel turns with the loss: the silent share of the alignment is
         (1 − √0.9)² = 0.0026.
         """
-        if (largest := max(result.config.scale)) ** 2 < 5.0 * result.config.strength:
-            raise claims.NotApplicable("needs a largest scale with σ² ≥ 5s")
+        largest = max(result.config.scale)
+        require_case(largest**2 >= 5.0 * result.config.strength, "a largest scale with σ² ≥ 5s")
         return _learned(result)["silent"].sel(start="mirrored", scale=largest)
 
     @claims.theory(claims.below(0.1))
@@ -82,8 +81,7 @@ class Alignment(Experiment):
         below .1.
         """
         like, nearest = result.config.strength**0.5, _nearest_to_strength(result)
-        if not like / 2 <= nearest <= 2 * like:
-            raise claims.NotApplicable("needs a scale σ with σ² ≈ s")
+        require_case(like / 2 <= nearest <= 2 * like, "a scale σ with σ² ≈ s")
         return _learned(result)["silent"].sel(start="random", scale=nearest)
 
     @claims.paper(ATANASOV_2021.at("Fig. 2, t₁ ≈ 1/s"), claims.between(0.5, 2.0))
@@ -134,8 +132,8 @@ class Alignment(Experiment):
 def _smallest(result: Result, at_most: float = SMALL, factor: float = 1.0) -> float:
     """The smallest scale, if σ², of it or of a multiple of it, is at most a share of the target."""
     smallest = min(result.config.scale)
-    if (factor * smallest) ** 2 > at_most * result.config.strength:
-        raise claims.NotApplicable("needs a smaller --scale, or a larger --strength: σ² ≪ s")
+    small = (factor * smallest) ** 2 <= at_most * result.config.strength
+    require_case(small, "a smaller --scale, or a larger --strength: σ² ≪ s")
     return smallest
 
 
@@ -147,9 +145,9 @@ def _nearest_to_strength(result: Result) -> float:
 def _learned(result: Result) -> Result:
     """The result, if every loss has fallen; by theory the smallest weights take longest, (1/2s) ln(s/σ²)."""
     loss, config = result["loss"], result.config
-    if bool((loss.isel(time=-1) > 1e-3 * loss.isel(time=0)).any()):
-        enough = (0.5 * log(max(config.strength / min(config.scale) ** 2, 1.0)) + 5.0) / config.strength
-        raise claims.Undecided(f"the loss has not fallen yet from every scale: {needs(config, 'until', enough)}")
+    fallen = loss.isel(time=-1) <= 1e-3 * loss.isel(time=0)
+    enough = (0.5 * log(max(config.strength / min(config.scale) ** 2, 1.0)) + 5.0) / config.strength
+    require_enough(fallen, "the loss has not fallen yet from every scale", config, "until", enough)
     return result
 
 
@@ -157,8 +155,7 @@ def _decade(result: Result) -> xr.Dataset:
     """The scales from the smallest to ten times as much, if these are small and have learned."""
     smallest, scales = _smallest(result, factor=10.0), np.sort(result.config.scale)
     seen = scales[scales < 10.01 * smallest]
-    if seen[-1] < 9.99 * smallest:
-        raise claims.NotApplicable("needs a scale ten times the smallest")
+    require_case(seen[-1] >= 9.99 * smallest, "a scale ten times the smallest")
     return _learned(result).data.sel(scale=seen)
 
 
@@ -169,20 +166,19 @@ def _slope(values: xr.DataArray) -> xr.DataArray:
 
 def _draw_course(axis: Axes, result: Result, scale: float, title: str) -> None:
     """Loss and alignment of the mirrored start, simulated and by the small-weight solution."""
-    seen, time = result.data.sel(start="mirrored", scale=scale).isel(run=0), result["time"].values
-    loss, done = seen["remaining"].values, seen["aligned"].values
+    part, time = result.sel(start="mirrored", scale=scale), result["time"].values
+    loss, done = (part[name].values[0] for name in ("remaining", "aligned"))
     axis.plot(time, loss, color=VERMILLION, lw=2.0, label="loss, share left")
     axis.plot(time, done, color=BLUE, lw=2.0, ls=(0, (5, 1)), label="alignment, share done")
     if scale == min(result.config.scale):
-        exact = {name: result.solved[name].sel(start="mirrored", scale=scale)[0] for name in ("loss", "alignment")}
-        known = models.SingleOutput.measure(xr.Dataset(exact))
+        known = models.SingleOutput.measure(part.solved[["loss", "alignment"]].isel(run=0))
         axis.plot(time, np.transpose([known["remaining"], known["aligned"]]), **THEORY)
         axis.plot([], [], **THEORY, label="theory, small weights")
     moment, height = (float(fs.measures.at_fall(loss, curve, FALLEN)) for curve in (time, done))
     axis.axvline(moment, color="0.6", lw=0.8, ls=":")
     axis.plot(moment, height, "o", color=BLUE, mfc="white", ms=4.5, mew=1.1, zorder=4)
     axis.text(moment, 1.13, f"  loss fallen by {FALLEN:.0%}", va="center", fontsize=7, color="0.3")
-    last = min(2.25 * time[np.argmax(loss < 0.05)], time[-1])
+    last = min(2.25 * time[np.argmax(loss < 0.05)] or time[-1], time[-1])
     axis.set(xlim=(0, last), ylim=(-0.03, 1.18), xlabel="time t / τ", ylabel="share", title=title)
     axis.text(0.98, 0.52, f"σ = {float(f'{scale:.1g}'):g}", transform=axis.transAxes, ha="right", fontsize=8)
     axis.legend(loc="center right", bbox_to_anchor=(1.0, 0.3), fontsize=7, labelspacing=0.35)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina import claims, models
 from festina._lazy import np
 from festina.experiment import Arms, Experiment, Preset, Result
-from festina.experiments._needs import needs
-from festina.figures.panels import DOTS, Page, curves, looks_of
+from festina.experiments._needs import needs, require_case, require_enough
+from festina.figures.panels import DOTS, Page, curves, label_of, looks_of
 from festina.figures.style import PALETTE
 from festina.sources import LECTURE, SAXE_2013
 
@@ -26,8 +27,7 @@ class Chain(Experiment):
     """Depth adds a saddle at zero to a chain of D weights, and with it a plateau before learning.
 
     The lecture's slide prints two exponents incompletely. D = 1 has exp(−t/τ) for exp(−λt/τ), and D = ∞ has −t/τ for
-    −(s²/λ)t/τ. Two claims below measure how much further the printed curves miss than the
-    corrected ones. With λ = 1 the first is right as it is printed, with s² = λ the second.
+    −(s²/λ)t/τ. With λ = 1 the first is right as it is printed, with s² = λ the second.
     """
 
     name = "linear/chain"
@@ -55,7 +55,8 @@ class Chain(Experiment):
     @claims.theory(claims.below(1e-8), source=LECTURE.at("Analytic learning trajectory"))
     def exact(self, result: Result) -> xr.DataArray:
         """The closed form of every depth, corrected where the lecture misprints it, is the simulated curve."""
-        return _relative_errors(result)
+        gap = abs(result["product"] - result.solved["product"]).max(["run", "time"], skipna=False)
+        return gap / max(_final(result), result.config.initial)  # relative to the largest value that is passed
 
     @claims.paper(LECTURE.at("Depth introduces stage-like transitions"), claims.below(0.2))
     def plateau(self, result: Result) -> xr.DataArray:
@@ -64,8 +65,7 @@ class Chain(Experiment):
         """
         product = _one_run(result)
         shallow, deep = _at_depth(product, 1.0), product.sel(depth=product["depth"] >= 2)
-        if not deep.sizes["depth"]:
-            raise claims.NotApplicable("needs a depth of two or more")
+        require_case(deep.sizes["depth"], "a depth of two or more")
         return _stage_indices(result, deep) / _stage_indices(result, shallow.expand_dims("depth")).item()
 
     @claims.theory(claims.below(0.0))
@@ -74,8 +74,7 @@ class Chain(Experiment):
         next.
         """
         product = _one_run(result)
-        if product.sizes["depth"] < 2:
-            raise claims.NotApplicable("needs two depths at least")
+        require_case(product.sizes["depth"] > 1, "two depths at least")
         indices = _stage_indices(result, product)
         _require_resolved(result, indices)
         return indices.diff("depth")
@@ -99,15 +98,15 @@ class Chain(Experiment):
         """The curves, the curves on their own clocks, and the error surface of two layers."""
         looks = looks_of(result["depth"].values)
         with Page(1, 3, height=2.5, width_ratios=(1.15, 1, 1)) as page:
-            curves(page[0], result, "product", by="depth", looks=looks, label=_label, every=25, log=True)
+            named = partial(label_of, "D =")
+            curves(page[0], result, "product", by="depth", looks=looks, label=named, every=25, log=True)
             page[0].axhline(_final(result), color="0.6", lw=0.7, ls=":")
             page[0].plot([], [], color="0.3", label="simulation", **DOTS)
             page[0].set(ylabel="product of weights a", title="Exact and simulated")
             page[0].legend(loc="upper left", fontsize=6.5, handlelength=1.3)
             for depth, look in looks.items():
-                product = _one_run(result).sel(depth=depth)
-                half = fs.measures.crossing_time(product["time"].values, product.values, 0.5 * _final(result))
-                page[1].plot(product["time"] / half, product / _final(result), **look)
+                share = _one_run(result).sel(depth=depth) / _final(result)
+                page[1].plot(share["time"] / fs.measures.crossings(share, 0.5), share, **look)
             page[1].set(xlim=(0, 3), xlabel="time / half-time", ylabel="share learned aλ/s", title="Wait, then jump")
             _draw_surface(page[2], result)
         return page.figure
@@ -117,25 +116,14 @@ def _final(result: Result) -> float:
     return result.config.strength / result.config.input_variance
 
 
-def _relative_errors(result: Result) -> xr.DataArray:
-    """Largest |simulation − theory| of each depth, relative to the largest value that is passed."""
-    gap = abs(result["product"] - result.solved["product"]).max(["run", "time"], skipna=False)
-    return gap / max(_final(result), result.config.initial)
-
-
 def _one_run(result: Result) -> xr.DataArray:
     """The curves, in the order of depth; there is no chance in them, so that one run is like any other."""
     return result["product"].isel(run=0).sortby("depth").transpose("depth", "time")
 
 
 def _at_depth(curves: Any, depth: float) -> xr.DataArray:
-    if depth not in curves["depth"]:
-        raise claims.NotApplicable(f"needs the depth {_named(depth)} among the depths")
+    require_case(depth in curves["depth"], f"the depth {depth:g} among the depths")
     return curves.sel(depth=depth)
-
-
-def _named(depth: float) -> str:
-    return "inf" if math.isinf(depth) else f"{depth:g}"
 
 
 def _time_to_reach(config: Any, depth: float, share: float) -> float:
@@ -147,12 +135,10 @@ def _time_to_reach(config: Any, depth: float, share: float) -> float:
 def _stage_indices(result: Result, product: Any) -> xr.DataArray:
     """Measured (t90 − t10)/t10 of each depth."""
     config, depths, final = result.config, product["depth"].values, _final(result)
-    if config.initial >= 0.1 * final:
-        raise claims.NotApplicable("needs a start below a tenth of the final value s/λ")
+    require_case(config.initial < 0.1 * final, "a start below a tenth of the final value s/λ")
     late = {depth: _time_to_reach(config, depth, 0.9) for depth in depths[product.isel(time=-1).values < 0.9 * final]}
-    if late:
-        waiting = ", ".join(f"D = {_named(depth)}" for depth in late)
-        raise claims.Undecided(f"90 % not reached at {waiting}: {needs(config, 'until', max(late.values()))}")
+    why = f"90 % not reached at {', '.join(f'D = {depth:g}' for depth in late)}"
+    require_enough(not late, why, config, "until", lambda: max(late.values()))
     indices = fs.measures.stage_index(product["time"].values, product.values, np.full(len(depths), final))
     return product.isel(time=-1, drop=True).copy(data=indices)
 
@@ -165,7 +151,7 @@ def _require_resolved(result: Result, indices: Any) -> None:
         if index < 3.0 * apart and abs(gap) < 2.0 * apart:
             early, late = (_time_to_reach(config, depth, share) for share in (0.1, 0.9))
             needed = 3.0 * math.log(time[-1] / time[0]) / math.log(late / early)
-            raise claims.Undecided(f"D = {_named(depth)} jumps between recordings: {needs(config, 'records', needed)}")
+            raise claims.Undecided(f"D = {depth:g} jumps between recordings: {needs(config, 'records', needed)}")
 
 
 def _misprint(result: Result, depth: float, rate: float, printed: Any) -> xr.DataArray:
@@ -175,17 +161,14 @@ def _misprint(result: Result, depth: float, rate: float, printed: Any) -> xr.Dat
     """
     config, final = result.config, _final(result)
     simulated = _at_depth(result["product"].isel(run=0), depth)
-    if rate == 1.0:
-        raise claims.NotApplicable("needs other statistics: with these the print is right")
+    require_case(rate != 1.0, "other statistics: with these the print is right")
     as_printed = printed(config, simulated["time"].values)
     corrected = _at_depth(result.solved["product"].isel(run=0), depth).values
-    if np.max(np.abs(as_printed - corrected)) <= VISIBLE * final:
-        arrival = min(rate, 1.0) * _time_to_reach(config, depth, 0.9)  # of the faster of the two
-        if config.until < arrival:
-            raise claims.Undecided(f"D = {_named(depth)} has hardly moved: {needs(config, 'until', arrival)}")
-        raise claims.NotApplicable(
-            "needs other statistics, or another start: with these the printed formula is right but for 1 %"
-        )
+    visible = np.max(np.abs(as_printed - corrected)) > VISIBLE * final
+    arrival = min(rate, 1.0) * _time_to_reach(config, depth, 0.9)  # of the faster of the two
+    moved = visible or config.until >= arrival
+    require_enough(moved, f"D = {depth:g} has hardly moved", config, "until", arrival)
+    require_case(visible, "other statistics, or another start: with these the printed formula is right but for 1 %")
     missed, left = (np.max(np.abs(simulated.values - curve)) / final for curve in (as_printed, corrected))
     return missed - left
 
@@ -203,10 +186,6 @@ def _printed_infinite(config: Any, time: Any) -> xr.DataArray:
         return config.strength / config.input_variance / (1.0 + lambertw(start * np.exp(start - time)).real)
     # ω(L) is W(e^L), and does not overflow.
     return config.strength / config.input_variance / (1.0 + wrightomega(start + np.log(start) - time).real)
-
-
-def _label(depth: float) -> str:
-    return f"D = {'∞' if math.isinf(depth) else f'{depth:g}'}"
 
 
 def _draw_surface(axis: Axes, result: Result) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina import claims, models
-from festina._lazy import jax, np, xr
+from festina._lazy import np, xr
 from festina.experiment import Arm, Arms, Experiment, Preset, Result, named
-from festina.experiments._needs import needs
-from festina.experiments.linear._common import crossing, of_arms, signed, two_layer, with_imbalance
-from festina.figures.panels import DOTS, Page, curves, end_points, share_scale
+from festina.experiments._needs import needs, require_case, require_enough
+from festina.experiments.linear._common import of_arms, signed, two_layer, with_imbalance
+from festina.figures.panels import DOTS, Looks, Page, curves, end_points, looks_of, share_scale
 from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from festina.sources import BRAUN_2022, DOMINE_2025, LECTURE
 
@@ -27,12 +27,11 @@ LEARNED = 0.01  # share of the initial loss below which a network has learned
 TENTH = log(10.0) / 2.0  # |λ|t at which e^(−2|λ|t) is a tenth
 SIMULATED = "a separate simulation of the same equations, means of ten runs"
 RUNS = 10
-MEASURED = ("loss", "distance", "movement", "first_similarity", "second_similarity")
-SOLID, DASHED, DOTTED = "-", (0, (3, 1.8)), (0, (1.2, 1))
+DASHED = (0, (3, 1.8))
 ROTATION: dict[str, Any] = {"color": BLACK, "ls": (0, (1, 1.4)), "lw": 0.9}
-SHAPES = {"funnel": (BLUE, SOLID, "v"), "square": (BLACK, DOTTED, "s"), "anti-funnel": (VERMILLION, DASHED, "^")}
+SHAPES = {"funnel": (BLUE, "-", "v"), "square": (BLACK, (0, (1.2, 1)), "s"), "anti-funnel": (VERMILLION, DASHED, "^")}
 LAYERS = {
-    "first_similarity": ("W₁ᵀW₁ with SᵀS", (GREEN, SOLID, "o")),
+    "first_similarity": ("W₁ᵀW₁ with SᵀS", (GREEN, "-", "o")),
     "second_similarity": ("W₂W₂ᵀ with SSᵀ", (PURPLE, DASHED, "D")),
 }
 
@@ -52,11 +51,10 @@ class Regimes(Experiment):
     """Unequal layers learn lazily, unless the wide side of the network holds the large weights: then late, but richly.
 
     λ = 0 is rich. Large |λ| is lazy, except if (No − Ni)·λ > 0, where the larger of the two layers sees only a part of
-    the wide side of the network. Learning within that part takes t = 1.15/|λ| (to a tenth) and ends on a plateau,
-    ½|S − S W₁⁺W₁|² in a funnel and ½|S − W₂W₂⁺S|² in an anti-funnel. Then the visible part turns towards S, each
-    mode at the rate √(s² + λ²/4) − |λ|/2 ≈ s²/|λ|: with visible part span Q₀ at the start it is span e^(Rt) Q₀, where
-    R has these rates (`rotation` is the loss this leaves). That is Oja's rule for principal subspaces. In the end the
-    kernel has turned by the distance of two random subspaces, on average 1 − Nh/max(Ni, No).
+    the wide side of the network. Learning within that part is fast and ends on a plateau, ½|S − S W₁⁺W₁|² in a funnel
+    and ½|S − W₂W₂⁺S|² in an anti-funnel. Then the visible part, span Q₀ at the start, turns towards S as span e^(Rt) Q₀
+    by Oja's rule for principal subspaces, R being the rates of the modes (`rotation` is the loss this leaves). In the
+    end the kernel has turned by the distance of two random subspaces, on average 1 − Nh/max(Ni, No).
 
     Both measures of the kernel are needed: a square network at λ = 0 turns little, but its kernel grows manyfold. Which
     networks are rich, lazy and delayed rich is the sources' statement. The five distances that claims name are not:
@@ -92,7 +90,7 @@ class Regimes(Experiment):
     @claims.theory(claims.below(1e-8), source=LECTURE.at("Partitioned solution"))
     def exact(self, result: Result) -> np.ndarray:
         """Loss, tangent kernel and representations follow the exact solution in every network, for every λ."""
-        return result.errors(*MEASURED)
+        return result.errors("loss", "distance", "movement", *LAYERS)
 
     @claims.paper(LECTURE.at("Architecture and learning regime"), claims.below(0.005))
     def lazy(self, result: Result) -> xr.DataArray:
@@ -151,8 +149,8 @@ class Regimes(Experiment):
         """Learning is rich at λ = 0 from a small start: every tangent kernel moves by more than twice its first norm
         (our threshold).
         """
-        if result.config.scale > 0.1 * result.config.weakest:
-            raise claims.NotApplicable("needs a start of at most a tenth of the weakest mode")
+        config = result.config
+        require_case(config.scale <= 0.1 * config.weakest, "a start of at most a tenth of the weakest mode")
         return _learned(result, "movement", with_imbalance(result, 0.0))
 
     @claims.theory(claims.near(TENTH, 0.1))
@@ -162,7 +160,7 @@ class Regimes(Experiment):
         """
         loss, rotation = _delayed(result, lambda model: 2.0 / abs(model.imbalance))
         first = loss.isel(time=0)
-        return crossing((first - loss) / (first - rotation.isel(time=0)), 0.9) * abs(loss["imbalance"])
+        return fs.measures.crossings((first - loss) / (first - rotation.isel(time=0)), 0.9) * abs(loss["imbalance"])
 
     @claims.theory(claims.below(0.05))
     def plateau(self, result: Result) -> xr.DataArray:
@@ -180,7 +178,8 @@ class Regimes(Experiment):
         the time to halve it).
         """
         loss, rotation = _delayed(result, lambda model: 2.0 / model.slowest_turn)
-        simulated, predicted = (crossing(-curve / rotation.isel(time=0), -0.5) for curve in (loss, rotation))
+        shares = (-curve / rotation.isel(time=0) for curve in (loss, rotation))
+        simulated, predicted = (fs.measures.crossings(share, -0.5) for share in shares)
         return abs(simulated / predicted - 1.0)
 
     @claims.theory(claims.above(0.99))
@@ -216,19 +215,17 @@ def _large(result: Result, *, delayed: bool) -> list[Arm]:
     """Arms with large imbalances in which learning should be delayed rich, or should be lazy."""
     pairs = [(arm, two_layer(arm)) for arm in result.arms]
     large = [(arm, it) for arm, it in pairs if abs(it.imbalance) >= LARGE * max(it.strongest, it.scale)]
-    if not (arms := [arm for arm, it in large if it.is_delayed == delayed]):
-        raise claims.NotApplicable("needs an imbalance of the right sign, at least ten times the task and the start")
+    arms = [arm for arm, it in large if it.is_delayed == delayed]
+    require_case(arms, "an imbalance of the right sign, at least ten times the task and the start")
     return arms
 
 
 def _learned(result: Result, name: str, arms: list[Arm]) -> xr.DataArray:
     """The last value of a variable in networks, if they have learned."""
     for arm in arms:
-        loss = result["loss"].sel(arm.labels)
-        if bool((loss.isel(time=-1) > LEARNED * loss.isel(time=0)).any()):
-            network = "{architecture} at λ = {imbalance:g}".format(**arm.labels)
-            needed = needs(result.config, "until", two_layer(arm).duration)
-            raise claims.Undecided(f"{network} has not learned yet: {needed}")
+        loss, network = result["loss"].sel(arm.labels), "{architecture} at λ = {imbalance:g}".format(**arm.labels)
+        learned = loss.isel(time=-1) <= LEARNED * loss.isel(time=0)
+        require_enough(learned, f"{network} has not learned yet", result.config, "until", two_layer(arm).duration)
     return of_arms(result[name], arms).isel(time=-1)
 
 
@@ -236,8 +233,8 @@ def _distance(result: Result, architecture: str, imbalance: float) -> xr.DataArr
     """The last distance, if networks and tasks are those that were simulated elsewhere, and there are as many runs."""
     config, there = result.config, type(result.config)()
     names = ("inputs", "outputs", "weakest", "strongest", "initial", "scale")
-    if any(getattr(config, name) != getattr(there, name) for name in names):
-        raise claims.NotApplicable("needs the networks and tasks of the default, which the separate simulation had")
+    alike = all(getattr(config, name) == getattr(there, name) for name in names)
+    require_case(alike, "the networks and tasks of the default, which the separate simulation had")
     if result.data.sizes["run"] < RUNS:
         raise claims.Undecided(f"needs --seeds {RUNS}")
     arms = [arm for arm in with_imbalance(result, imbalance) if arm.labels["architecture"] == architecture]
@@ -260,18 +257,20 @@ def _lazy_layers(result: Result) -> tuple[xr.DataArray, xr.DataArray]:
     return first.where(first["imbalance"] > 0, second), second.where(first["imbalance"] > 0, first)
 
 
-def _looks(imbalances: tuple[float, ...]) -> dict[float, dict[str, Any]]:
+def _looks(imbalances: tuple[float, ...]) -> Looks:
     """Colour and line of each imbalance: cold and solid below zero, warm and dashed above, black at zero."""
-    looks: dict[float, dict[str, Any]] = {}
-    for imbalance in sorted(imbalances):
-        rank = sum(x * imbalance > 0 and abs(x) > abs(imbalance) for x in imbalances)
-        colors, line = ((BLUE, SKY, PURPLE), SOLID) if imbalance < 0 else ((VERMILLION, ORANGE, GREEN), DASHED)
-        colors, line = (colors, line) if imbalance else ((BLACK,), SOLID)
-        looks[imbalance] = {"color": colors[rank % len(colors)], "ls": line, "lw": 1.6}
-    return looks
+    ranked = sorted(imbalances, key=abs, reverse=True)
+    cold = looks_of([x for x in ranked if x < 0], (BLUE, SKY, PURPLE), ("-",))
+    warm = looks_of([x for x in ranked if x > 0], (VERMILLION, ORANGE, GREEN), (DASHED,))
+    looks = {0.0: {"color": BLACK}} | cold | warm
+    return {x: looks[x] | {"lw": 1.6} for x in sorted(imbalances)}
 
 
-def _draw_course(axes: Iterable[Axes], result: Result, architecture: str, looks: dict[float, dict[str, Any]]) -> None:
+def _model(result: Result, architecture: str) -> TwoLayer:
+    return next(two_layer(arm) for arm in result.arms if arm.labels["architecture"] == architecture)
+
+
+def _draw_course(axes: Iterable[Axes], result: Result, architecture: str, looks: Looks) -> None:
     """Loss and kernel of the first run, with the loss that the rotation leaves where there is one."""
     (loss, distance), every = axes, max(1, result["time"].size // 14)
     for axis, name, label in ((loss, "loss", "loss ½|S − W₂W₁|²"), (distance, "distance", "kernel distance")):
@@ -280,43 +279,26 @@ def _draw_course(axes: Iterable[Axes], result: Result, architecture: str, looks:
         axis.set_ylabel(label if architecture == "funnel" else "")
     rotation = result.solved["rotation"].isel(run=0, time=slice(1, None)).sel(architecture=architecture)
     loss.plot(rotation["time"], rotation.transpose("time", "imbalance"), **ROTATION)
-    model = next(two_layer(arm) for arm in result.arms if arm.labels["architecture"] == architecture)
-    loss.set(ylim=(0, None), xlabel="")
-    loss.set_title(f"{architecture} {model.inputs}–{model.modes}–{model.outputs}".capitalize())
-
-
-def _limits(result: Result, grid: np.ndarray, architecture: str) -> dict[str, np.ndarray]:
-    """What theory says of t → ∞ on a fine grid of λ, in the mean over runs."""
-    model = next(two_layer(arm) for arm in result.arms if arm.labels["architecture"] == architecture)
-
-    def limit(imbalance: float, seed: int) -> dict[str, Any]:
-        own = model.model_copy(update={"imbalance": imbalance})
-        return own.limit(own.start(jax.random.key(seed)))
-
-    with fs.double():
-        found = jax.jit(jax.vmap(jax.vmap(limit, (None, 0)), (0, None)))(grid, result["seed"].values)
-        return {name: np.asarray(values).mean(axis=1) for name, values in found.items()}
+    model = _model(result, architecture)
+    title = f"{architecture} {model.inputs}–{model.modes}–{model.outputs}".capitalize()
+    loss.set(ylim=(0, None), xlabel="", title=title)
 
 
 def _draw_ends(axes: Iterable[Axes], result: Result) -> None:
     """Over λ: theory of t → ∞ as lines, simulated runs as their mean and s.d.; grey, the start."""
-    most = max(2.0, 1.6 * max(map(abs, result.config.imbalance)))
-    grid, last = np.sinh(np.linspace(-1.0, 1.0, 75) * np.arcsinh(most)), result.data.isel(time=-1)
     distance, movement, layers = axes
-
-    def draw(axis: Axes, name: str, architecture: str, label: str, look: tuple[str, Any, str]) -> None:
-        color, line, marker = look
-        axis.plot(grid, limits[architecture][name], color=color, ls=line, lw=1.2)
-        end_points(axis, last[name].sel(architecture=architecture), "imbalance", fmt=marker, color=color, label=label)
-
-    limits = {architecture: _limits(result, grid, architecture) for architecture in SHAPES}
-    for architecture, look in SHAPES.items():
-        draw(distance, "distance", architecture, architecture, look)
-        draw(movement, "movement", architecture, architecture, look)
-    for name, (label, look) in LAYERS.items():
-        draw(layers, name, "funnel", label, look)
-        start = result[name].sel(architecture="funnel").isel(time=0).mean("run")
-        layers.plot(start["imbalance"], start, look[2], color="0.7", ms=3)
+    most = max(2.0, 1.6 * max(map(abs, result.config.imbalance)))
+    grid = np.sinh(np.linspace(-1.0, 1.0, 75) * np.arcsinh(most))
+    limits = {shape: _model(result, shape).limits(grid, result["seed"].values) for shape in SHAPES}
+    ends = [(distance, "distance", shape, shape, look) for shape, look in SHAPES.items()]
+    ends += [(movement, "movement", shape, shape, look) for shape, look in SHAPES.items()]
+    ends += [(layers, name, "funnel", label, look) for name, (label, look) in LAYERS.items()]
+    for axis, name, shape, label, (color, line, marker) in ends:
+        values = result[name].sel(architecture=shape)
+        axis.plot(grid, limits[shape][name].mean(axis=1), color=color, ls=line, lw=1.2)
+        end_points(axis, values.isel(time=-1), "imbalance", fmt=marker, color=color, label=label)
+        if axis is layers:
+            axis.plot(values["imbalance"], values.isel(time=0).mean("run"), marker, color="0.7", ms=3)
     layers.plot([], [], "o", color="0.7", ms=3, label="at the start")
     ticks = [x for x in (-100, -10, -1, 0, 1, 10, 100) if abs(x) <= most]
     for axis in (distance, movement, layers):
@@ -325,7 +307,6 @@ def _draw_ends(axes: Iterable[Axes], result: Result) -> None:
         axis.set_xlabel("imbalance λ")
     distance.set(ylabel="final kernel distance", ylim=(None, 1.3 * distance.get_ylim()[1]))
     movement.set(ylabel="final kernel movement", yscale="log")
-    layers.set(ylabel="similarity to task", ylim=(-0.05, 1.05))
-    layers.set_title("Layers of the funnel", fontsize=8)
+    layers.set(ylabel="similarity to task", ylim=(-0.05, 1.05), title="Layers of the funnel")
     distance.legend(loc="upper center", fontsize=6.5, ncols=3, columnspacing=0.6, handletextpad=0.0, handlelength=1.2)
     layers.legend(loc="lower center", fontsize=6.5, handlelength=1.2, labelspacing=0.2)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
+import festina as fs
 from festina import claims, models
-from festina._lazy import np, plt, xr
+from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Panels, Preset, Result, named, use
-from festina.experiments._needs import needs
-from festina.experiments.linear._common import crossing
-from festina.figures.panels import LINES, Page
+from festina.experiments._needs import require_case, require_enough
+from festina.figures.panels import DOTS, LINES, Page, curves, graded_looks
 from festina.figures.style import BLUE, GREEN, ORANGE, PALETTE, PURPLE, SKY, THEORY, VERMILLION
 from festina.sources import BRAUN_2022, DOMINE_2025
 
@@ -22,13 +22,13 @@ DOUBLE = ["rotated", "expanded", "reordered"]
 FINEST = 1e-9  # the smallest λ that float64 tells from zero for as long as a reversal takes
 SURELY = 45.0  # st by which rounding errors of float64 have grown to s, ln(1/ε) = 37, and a reserve
 DOTTED = (0, (1.2, 1))
-LOOKS = {
-    "single": ("rotated, float32 start", {"color": ORANGE, "ls": DOTTED}),
-    "rotated": ("rotated", {"color": BLUE}),
-    "expanded": ("rotated, expanded", {"color": GREEN, "ls": LINES[1]}),
-    "reordered": ("rotated, reordered", {"color": PURPLE, "ls": LINES[2]}),
-    "nudged": ("on axes, + 1e-15", {"color": SKY}),
-    "axes": ("on axes", {"color": VERMILLION}),
+LOOKS: dict[str, dict[str, Any]] = {
+    "single": {"color": ORANGE, "ls": DOTTED, "label": "rotated, float32 start"},
+    "rotated": {"color": BLUE, "label": "rotated"},
+    "expanded": {"color": GREEN, "ls": LINES[1], "label": "rotated, expanded"},
+    "reordered": {"color": PURPLE, "ls": LINES[2], "label": "rotated, reordered"},
+    "nudged": {"color": SKY, "label": "on axes, + 1e-15"},
+    "axes": {"color": VERMILLION, "label": "on axes"},
 }
 SINCE = "time since the reversal t / τ"
 
@@ -36,17 +36,15 @@ SINCE = "time since the reversal t / τ"
 class Reversal(Experiment):
     """Asked for the opposite, a balanced network stops half-way for ever, and an unbalanced one waits for ln(1/λ)/2s.
 
-    At t = 0 the network has learned S = U s Vᵀ exactly, with W₂ᵀW₂ − W₁W₁ᵀ = λI; from then on −S is asked for. Each
-    mode is on its own, a = w₂w₁ with w₂² − w₁² = λ and τ ȧ = −√(λ² + 4a²)(s + a), started at a = s. While |a| ≫ λ it
-    falls as e^(−2st), so that it crosses zero after about (1/2s) ln(1/λ), and takes as long again to grow: half of the
-    new task is known after (1/s) ln(1/λ). With λ = 0 it never gets there: W ends at the saddle W = 0 with the loss
-    ½|S|², a quarter of the 2|S|² it began with.
+    At t = 0 the network has learned S = U s Vᵀ exactly; from then on −S is asked for. While |a| ≫ λ each mode a falls
+    as e^(−2st), so that it crosses zero after about (1/2s) ln(1/λ), and it takes as long again to grow. With λ = 0 it
+    never gets there: W ends at the saddle W = 0 with the loss ½|S|², a quarter of the 2|S|² it began with.
 
-    A simulation of λ = 0 tells another story. At the saddle the part g = (W₁v − W₂ᵀu)/2 of the weights grows as e^(st),
-    while all the rest, d = (W₁v + W₂ᵀu)/2, dies as e^(−st). Exactly, g = 0. Numerically g is as large as one rounding
-    error ε, and overtakes d after (1/2s) ln(1/ε): about 18/s in float64, and 10/s earlier if the weights have once been
-    kept in float32. That time is a property of the arithmetic, not of the network. Here one and the same network, with
-    one and the same exact solution, is simulated six times:
+    A simulation of λ = 0 tells another story. At the saddle the part g of the weights (see the model `reversal`) grows
+    as e^(st), while the rest dies as e^(−st). Exactly, g = 0. Numerically g is as large as one rounding error ε, and
+    overtakes the rest after (1/2s) ln(1/ε): about 18/s in float64, and 10/s earlier if the weights have once been kept
+    in float32. That time is a property of the arithmetic, not of the network. Here one and the same network, with one
+    and the same exact solution, is simulated six times:
 
     * with its modes along the axes, where both layers happen to be treated alike bit by bit, it stays at the saddle;
     * so written, but with one weight off by a few last bits (1e-15), that mode escapes;
@@ -84,21 +82,20 @@ class Reversal(Experiment):
     )
 
     @claims.theory(claims.below(1e-6), source=DOMINE_2025)
-    def exact(self, result: Result) -> xr.DataArray:
+    def exact(self, result: Result) -> np.ndarray:
         """With λ ≠ 0 the reversal of a task follows the closed form, mode by mode."""
-        if min(result.config.imbalance) < FINEST:
-            raise claims.NotApplicable(f"needs a smallest λ of {FINEST:g} at least: rounding errors drown smaller ones")
-        gap = abs(result.panel("ladder")["strength"] - _solved(result, "ladder", "strength"))
-        return gap.max(["time", "imbalance", "mode"], skipna=False)
+        fine = min(result.config.imbalance) >= FINEST
+        require_case(fine, f"a smallest λ of {FINEST:g} at least: rounding errors drown smaller ones")
+        return result.part("ladder").errors("strength")
 
     @claims.theory(claims.near(0.25, 1e-6), source=BRAUN_2022)
     def stuck(self, result: Result) -> xr.DataArray:
         """With λ = 0 the network ends at the saddle W = 0 with a quarter of the initial loss, if rounding errors treat
         both layers alike.
         """
-        config = result.config
-        if exp(-2.0 * _slowest(config) * config.until) > 1e-7:
-            raise claims.Undecided(f"not at the saddle yet: {needs(config, 'until', 8.1 / _slowest(config))}")
+        slowest, config = _slowest(result.config), result.config
+        arrived = exp(-2.0 * slowest * config.until) <= 1e-7
+        require_enough(arrived, "not at the saddle yet", config, "until", 8.1 / slowest)
         return loss_ratios(result, ["axes"])
 
     @claims.theory(claims.below(0.02))
@@ -166,11 +163,6 @@ def _slowest(config: Any, modes: int | None = None) -> float:
     return float(_strengths(config)[:modes].min())
 
 
-def _solved(result: Result, panel: str, name: str) -> xr.DataArray:
-    """A variable of a panel as theory has it."""
-    return result.panel(panel, result.solved[name].to_dataset(name=name))[name]
-
-
 def _reversed(result: Result, panel: str) -> xr.DataArray:
     """The share −a/s of the new task that each mode knows."""
     return -result.panel(panel)["strength"] / _strengths(result.config)
@@ -184,31 +176,27 @@ def loss_ratios(result: Result, arithmetics: list[str]) -> xr.DataArray:
 
 def escape_times(result: Result, arithmetics: list[str]) -> xr.DataArray:
     """When each mode with λ = 0 crosses zero in simulation, in units of 1/s."""
-    return crossing(_reversed(result, "balanced").sel(arithmetic=arithmetics), 0.0) * _strengths(result.config)
+    known = _reversed(result, "balanced").sel(arithmetic=arithmetics)
+    return fs.measures.crossings(known, 0.0) * _strengths(result.config)
 
 
 def _require_escape(result: Result, arithmetics: list[str], modes: int | None = None) -> None:
     """Whether the networks with λ = 0 have left the saddle and arrived, for which theory gives 37/s in float64."""
     config, slowest = result.config, _slowest(result.config, modes)
-    if modes is None and config.modes < 2:
-        raise claims.NotApplicable("needs two modes at least: one alone cannot be rotated")
-    arrived = _reversed(result, "balanced").sel(arithmetic=arithmetics).isel(time=-1, mode=slice(modes))
-    if config.until * slowest < SURELY and float(arrived.min()) < 0.99:
-        raise claims.Undecided(
-            f"the slowest mode may still be on its way: {needs(config, 'until', SURELY / slowest)}"
-        )  # fmt: skip
+    require_case(modes or config.modes > 1, "two modes at least: one alone cannot be rotated")
+    known = _reversed(result, "balanced").sel(arithmetic=arithmetics).isel(time=-1, mode=slice(modes))
+    arrived = config.until * slowest >= SURELY or float(known.min()) >= 0.99
+    require_enough(arrived, "the slowest mode may still be on its way", config, "until", SURELY / slowest)
 
 
 def _slope_of_times(result: Result, share: float) -> xr.DataArray:
     """The slope of crossing times against ln(1/λ), times s, over all λ ≪ s; (run, mode)."""
     config, slowest = result.config, _slowest(result.config)
     small = [imbalance for imbalance in config.imbalance if 0.0 < imbalance <= 0.02 * slowest]
-    if len(small) < 2:
-        raise claims.NotApplicable("needs two values of λ at least that are small, λ ≤ s/50")
-    times = crossing(_reversed(result, "ladder").sel(imbalance=small), share)
-    if bool(times.isnull().any()):
-        needed = (1.0 if share else 0.5) * log(slowest / min(small)) + 2.0
-        raise claims.Undecided(f"not every mode is there yet: {needs(config, 'until', needed / slowest)}")
+    require_case(len(small) > 1, "two values of λ at least that are small, λ ≤ s/50")
+    times = fs.measures.crossings(_reversed(result, "ladder").sel(imbalance=small), share)
+    needed = ((1.0 if share else 0.5) * log(slowest / min(small)) + 2.0) / slowest
+    require_enough(times.notnull(), "not every mode is there yet", config, "until", needed)
     steps = -np.log(times["imbalance"])
     centred = steps - steps.mean()
     return (centred * times).sum("imbalance") / (centred**2).sum() * _strengths(config)
@@ -222,19 +210,18 @@ def _power(value: float) -> str:
 
 
 def _draw_courses(axis: Axes, result: Result) -> None:
-    """The strongest mode for each λ, simulated as lines and exact as dashes, and λ = 0 as theory has it."""
+    """The strongest mode for each λ, with names for the first, the last and one between, and λ = 0 as theory has it."""
     ladder, strongest = list(result.config.imbalance), result.config.strongest
-    curves = result.panel("ladder")["strength"], _solved(result, "ladder", "strength")
-    course, exact = (curve.isel(run=0, mode=0) / strongest for curve in curves)
-    colors = plt.get_cmap("viridis")(np.linspace(0.0, 0.9, len(ladder)))
-    for rung, imbalance in enumerate(ladder):
-        known = f"λ = {_power(imbalance)}" if rung in (0, len(ladder) // 2, len(ladder) - 1) else None
-        axis.plot(course["time"], course.isel(imbalance=rung), color=colors[rung], lw=2.0, label=known)
-        axis.plot(exact["time"], exact.isel(imbalance=rung), **THEORY)
-    level = _solved(result, "balanced", "strength").isel(run=0, mode=0, arithmetic=0) / strongest
+    part = result.part("ladder").sel(mode=1)
+    names = {it: f"λ = {_power(it)}" for it in (ladder[0], ladder[len(ladder) // 2], ladder[-1])}
+    every = max(1, result.config.records // 150)
+    look: dict[str, Any] = {"by": "imbalance", "looks": graded_looks(ladder, end=0.9), "every": every}
+    curves(axis, part, lambda data: data["strength"] / strongest, label=lambda it: names.get(it, ""), **look)
+    level = result.part("balanced").solved["strength"].isel(run=0, mode=0, arithmetic=0) / strongest
     axis.plot(level["time"], level, color=VERMILLION, lw=1.6, ls=DOTTED, label="λ = 0, exact")
-    axis.plot([], [], **THEORY, label="theory")
-    last = np.nanmax([*1.5 * crossing(-course, 0.5), 0.05 * result.config.until])
+    axis.plot([], [], color="0.3", **DOTS, label="simulation")
+    halves = fs.measures.crossings(-part["strength"].isel(run=0) / strongest, 0.5)
+    last = np.nanmax([*1.5 * halves, 0.05 * result.config.until])
     axis.set(xlim=(0, min(last, result.config.until)), ylim=(-1.08, 1.08), xlabel=SINCE)
     axis.set(ylabel="strongest mode a/s", title="The less imbalance, the longer the wait")
     axis.legend(loc="upper right", labelspacing=0.35)
@@ -246,7 +233,7 @@ def _draw_times(axis: Axes, result: Result) -> None:
     for mode, strength in enumerate(_strengths(result.config).values):
         color, marker, line = PALETTE[mode % 7], "osD^v"[mode % 5], lines[mode % 4]
         for share, face, slope in ((0.0, color, 0.5), (0.5, "white", 1.0)):
-            times = crossing(known.isel(mode=mode), share).transpose("imbalance", "run")
+            times = fs.measures.crossings(known.isel(mode=mode), share).transpose("imbalance", "run")
             guide = times[0].mean() - slope / strength * np.log(times["imbalance"] / times["imbalance"][0])
             axis.plot(times["imbalance"], times, marker, color=color, mfc=face, ms=3.8, mew=0.9)
             axis.plot(times["imbalance"], guide, color=color, lw=0.9, ls=line, zorder=0)
@@ -260,15 +247,14 @@ def _draw_times(axis: Axes, result: Result) -> None:
 
 def _draw_escapes(axis: Axes, result: Result) -> None:
     """λ = 0: the loss of one network, computed in six ways."""
-    loss, exact = result.panel("balanced")["loss"].isel(run=0), _solved(result, "balanced", "loss").isel(run=0)
-    for name, (label, look) in LOOKS.items():
-        course = loss.sel(arithmetic=name)
-        axis.plot(course["time"], course / course[0], lw=1.3, label=label, **look)
-    exact = exact.isel(arithmetic=0)
-    axis.plot(exact["time"], exact / exact[0], **THEORY, label="exact, all six")
+    balanced = result.part("balanced")
+    loss, exact = (data["loss"].isel(run=0) / data["loss"].isel(run=0, time=0) for data in (balanced, balanced.solved))
+    for name, look in LOOKS.items():
+        axis.plot(loss["time"], loss.sel(arithmetic=name), lw=1.3, **look)
+    axis.plot(exact["time"], exact.isel(arithmetic=0), **THEORY, label="exact, all six")
     axis.axhline(0.25, color="0.7", lw=0.7, ls=":", zorder=0)
     place = {"xycoords": ("axes fraction", "data"), "xytext": (3, 0), "textcoords": "offset points"}
-    axis.annotate("¼", (1, float(exact[-1] / exact[0])), va="center", fontsize=7.5, **place)
+    axis.annotate("¼", (1, float(exact.isel(arithmetic=0, time=-1))), va="center", fontsize=7.5, **place)
     axis.set(xlim=(0, result.config.until), ylim=(-0.01, 0.55), xlabel=SINCE)
     axis.set(ylabel="loss / loss at t = 0", title="λ = 0: escapes that mean nothing")
     axis.legend(loc="upper right", ncols=2, fontsize=7, labelspacing=0.35, columnspacing=1.2)
@@ -278,7 +264,8 @@ def _draw_parts(axis: Axes, result: Result) -> None:
     """The two parts of the weights in the strongest mode: rounding errors grow, all else dies."""
     growing, dying = (result.panel("balanced")[name].isel(run=0, mode=0) for name in ("growing", "dying"))
     for name, label in (("single", "float32 start"), ("rotated", "float64")):
-        axis.plot(growing["time"], growing.sel(arithmetic=name), label=f"growing part, {label}", **LOOKS[name][1])
+        look: dict[str, Any] = LOOKS[name] | {"label": f"growing part, {label}"}
+        axis.plot(growing["time"], growing.sel(arithmetic=name), **look)
     look = {"color": "0.35", "lw": 1.3, "ls": LINES[1], "label": "dying part, exact and on axes"}
     axis.plot(dying["time"], dying.sel(arithmetic="axes"), **look)
     last = min(result.config.until, 50.0 / result.config.strongest)

@@ -9,8 +9,8 @@ import festina as fs
 from festina import claims, models
 from festina._lazy import np, plt, xr
 from festina.experiment import Arms, Experiment, Preset, Result, named
-from festina.experiments._needs import needs
-from festina.figures.panels import DOTS, curves, frames
+from festina.experiments._needs import require_case, require_enough
+from festina.figures.panels import DOTS, Looks, curves, frames, looks_of
 from festina.figures.style import PALETTE, TWO_COLUMNS, letter, style
 from festina.sources import LECTURE, SAXE_2019
 
@@ -76,8 +76,7 @@ class Semantics(Experiment):
         half-times from one level to the next).
         """
         times = _learned(result, "deep", 0.5)["half_time"]
-        if times.sizes["level"] < 2:
-            raise claims.NotApplicable("needs two levels at least")
+        require_case(times.sizes["level"] > 1, "two levels at least")
         return times.diff("level").min("level")
 
     @claims.theory(claims.below(0.05), source=SAXE_2019)
@@ -94,9 +93,8 @@ class Semantics(Experiment):
         error).
         """
         small, config, half = _small(result), result.config, _shallow_half_time(result)
-        if config.until / config.records > 0.1 * half:  # the half-time of an exponential, to 0.1 %
-            enough = needs(config, "records", config.until / (0.1 * half))
-            raise claims.Undecided(f"recordings are too far apart: {enough}")
+        enough = config.until / (0.1 * half)  # for the half-time of an exponential, to 0.1 %
+        require_enough(config.records >= enough, "recordings are too far apart", config, "records", enough)
         return abs(_learned(small, "shallow", 0.5)["half_time"] / half - 1).max("level")
 
     @claims.paper(LECTURE.at("Depth introduces stage-like transitions"), claims.below(0.05))
@@ -119,11 +117,10 @@ class Semantics(Experiment):
         than .3 (our threshold), and unlearns this.
         """
         illusion = _small(result)["illusion"].sel(network="owned, deep")
-        first, last = illusion.isel(time=0), illusion.isel(time=-1)
-        if bool((last > 0.1 * illusion.max("time")).any()):
-            enough = _model(result, "owned, deep").time_of_all()
-            raise claims.Undecided(f"not unlearned yet: {needs(result.config, 'until', enough)}")
-        return (illusion.max("time") - xr.ufuncs.maximum(first, last)).min("radius")
+        first, last, most = illusion.isel(time=0), illusion.isel(time=-1), illusion.max("time")
+        enough = _model(result, "owned, deep").time_of_all
+        require_enough(last <= 0.1 * most, "not unlearned yet", result.config, "until", enough)
+        return (most - xr.ufuncs.maximum(first, last)).min("radius")
 
     @claims.paper(SAXE_2019.at("Illusory correlations"), claims.below(1e-9))
     def no_illusions(self, result: Result) -> xr.DataArray:
@@ -158,8 +155,7 @@ def _model(result: Result, network: str) -> Any:
 def _errors(result: Result, network: str) -> xr.DataArray:
     """Largest |simulation − theory| of the shares and of the loss relative to its start, for each run."""
     learned, loss = (abs(result[n] - result.solved[n]).sel(network=network) for n in ("learned", "loss"))
-    if loss.isnull().any():
-        raise claims.NotApplicable("needs modes that share few hidden directions: a larger --hidden")
+    require_case(loss.notnull().all(), "modes that share few hidden directions: a larger --hidden")
     relative = loss / result["loss"].sel(network=network).isel(time=0)
     return xr.ufuncs.maximum(learned, relative).max(["time", "level"], skipna=False)
 
@@ -167,10 +163,10 @@ def _errors(result: Result, network: str) -> xr.DataArray:
 def _learned(result: Result, network: str, share: float) -> xr.Dataset:
     """What is known of a network, if by the end it has learned a share of each level."""
     data = result.data.sel(network=network)
-    if bool((data["learned"].isel(time=-1) < share).any()):
-        start = data["growing"].isel(time=0).transpose("run", "level").values
-        slowest = _model(result, network).time_to_learn(start, share).max()
-        raise claims.Undecided(f"the network `{network}` is still learning: {needs(result.config, 'until', slowest)}")
+    start = data["growing"].isel(time=0).transpose("run", "level").values
+    learned, why = data["learned"].isel(time=-1) >= share, f"the network `{network}` is still learning"
+    times = _model(result, network).time_to_learn
+    require_enough(learned, why, result.config, "until", lambda: times(start, share).max())
     return data
 
 
@@ -180,48 +176,44 @@ def _shallow_half_time(result: Result) -> float:
 
 def _small(result: Result) -> Result:
     """The result, if random weights begin with next to nothing of any level."""
-    if float(result["growing"].sel(network="deep").isel(time=0).max()) > 0.01:
-        raise claims.NotApplicable("needs small initial weights, a smaller --scale")
+    start = result["growing"].sel(network="deep").isel(time=0)
+    require_case(float(start.max()) <= 0.01, "small initial weights, a smaller --scale")
     return result
 
 
 def _stages(result: Result, network: str) -> xr.DataArray:
     data = _learned(result, network, 0.9)
-    if bool((data["learned"].isel(time=0) >= 0.1).any()):
-        raise claims.NotApplicable("needs a smaller --scale: a tenth is there from the beginning")
+    begun = data["learned"].isel(time=0)
+    require_case((begun < 0.1).all(), "a smaller --scale: a tenth is there from the beginning")
     return data["stage"]
 
 
 def _looks(result: Result) -> dict[Any, dict[str, Any]]:
     """A colour for each level of the world."""
-    return {level: {"color": PALETTE[n % len(PALETTE)]} for n, level in enumerate(result["level"].values)}
+    return looks_of(result["level"].values, lines=("-",))
 
 
-def _draw_deep_and_shallow(
-    axis: Axes,
-    result: Result,
-    name: str,
-    by: str,
-    looks: dict[Any, Any],
-    labels: dict[Any, str],
-    dots: int,
-    kind: str = "",
-) -> None:
+def _halves(result: Result) -> np.ndarray:
+    """When the deep network of the first run knows half of each level; the end, for what it does not know by then."""
+    return result["half_time"].sel(network="deep").isel(run=0).fillna(result["time"][-1].item()).values
+
+
+def _draw_both(axis: Axes, result: Result, name: str, kind: str, looks: Looks, **shared: Any) -> None:
     """Curves of two layers in colours and of one in grey, the closed forms as lines."""
-    shared = {"by": by, "every": max(1, result.config.records // dots)}
-    grey = dict.fromkeys(looks, GREY)
-    curves(axis, result, name, looks=grey, label=lambda _: "", network=f"{kind}shallow", **shared)
-    curves(axis, result, name, looks=looks, label=labels.__getitem__, network=f"{kind}deep", **shared)
+    grey: dict[str, Any] = shared | {"looks": dict.fromkeys(looks, GREY), "label": lambda _: ""}
+    curves(axis, result, name, network=f"{kind}shallow", **grey)
+    curves(axis, result, name, looks=looks, network=f"{kind}deep", **shared)
 
 
 def _draw_course(axis: Axes, result: Result) -> None:
     """Levels of the first run, deep and shallow, with the closed forms as lines."""
-    looks, half = _looks(result), result["half_time"].sel(network="deep").isel(run=0)
+    looks, half = _looks(result), _halves(result)
     labels = {level: level if len(looks) <= 5 or n in (0, len(looks) - 1) else "" for n, level in enumerate(looks)}
-    _draw_deep_and_shallow(axis, result, "learned", "level", looks, labels, 150)
+    shared: dict[str, Any] = {"by": "level", "label": labels.__getitem__, "every": max(1, result.config.records // 150)}
+    _draw_both(axis, result, "learned", "", looks, **shared)
     axis.plot([], [], **GREY, label="shallow, all levels")
     axis.plot([], [], color="0.3", **DOTS, label="simulation")
-    axis.set(xlim=(0, min(2.2 * float(half.max()), float(result["time"][-1]))), ylim=(-0.02, 1.04))
+    axis.set(xlim=(0, min(2.2 * half.max(), float(result["time"][-1]))), ylim=(-0.02, 1.04))
     axis.set(ylabel="share of level learned", title="Broad distinctions first, each in a stage")
     axis.legend(loc="lower right", fontsize=7)
 
@@ -230,7 +222,7 @@ def _draw_paths(axis: Axes, result: Result) -> None:
     """Hidden representations in the plane, from the common start to one place for each item."""
     apart, deep = _model(result, "deep").apart(), result.data.sel(network="deep").isel(run=0)
     hue, shape = (np.unique(apart <= max(apart.max() - up, 0), axis=0, return_inverse=True)[1].ravel() for up in (1, 2))
-    shown = deep["similarity"].sel(time=slice(0, 1.6 * float(deep["half_time"].max())))
+    shown = deep["similarity"].sel(time=slice(0, 1.6 * _halves(result).max()))
     for item, path in enumerate(fs.measures.planar_paths(shown.values).transpose(1, 0, 2)):
         color = PALETTE[hue[item] % len(PALETTE)]
         axis.plot(*path.T, color=color, lw=1.0)
@@ -243,8 +235,7 @@ def _draw_paths(axis: Axes, result: Result) -> None:
 
 def _draw_similarity(axes: Sequence[Axes], result: Result) -> None:
     """Inner products of the hidden representations, at three moments between the stages."""
-    deep = result.data.sel(network="deep").isel(run=0)
-    halves = np.sort(deep["half_time"].values)
+    deep, halves = result.data.sel(network="deep").isel(run=0), np.sort(_halves(result))
     moments = np.array([halves[0], *(halves[:-1] + halves[1:]) / 2, 1.6 * halves[-1]])
     chosen = np.linspace(min(2, len(moments) - 3), len(moments) - 1, 3).round().astype(int)
     frames(axes, deep["similarity"].sel(time=moments[chosen], method="nearest"), "inner product of representations")
@@ -258,7 +249,7 @@ def _draw_half_times(axis: Axes, result: Result) -> None:
     for network, marker, label in (("deep", "o", "deep"), ("deep from a tenth", "s", "deep (init ÷ 10)")):
         for level, look in _looks(result).items():
             pair = (times.sel(network=network, level=level) for times in (predicted, measured))
-            axis.plot(*pair, marker, ms=4, mfc="none", mew=0.9, **look)
+            axis.plot(*pair, marker, ms=4, mfc="none", mew=0.9, color=look["color"])
         axis.plot([], [], marker, color="0.3", ms=4, mfc="none", label=label)
     shallow = measured.sel(network="shallow").values.ravel()
     axis.plot(np.full_like(shallow, _shallow_half_time(result)), shallow, "x", color="0.45", ms=5, label="shallow")
@@ -276,7 +267,8 @@ def _draw_illusions(axis: Axes, result: Result) -> None:
     nested = result.config.structure in ("tree", "partition")
     looks = {radius: {"color": colors[-1 - radius]} for radius in radii}  # the finest level ends that of single items
     labels = {n: f"{count} item" + "s" * int(count > 1) if nested else f"radius {n}" for n, count in enumerate(owners)}
-    _draw_deep_and_shallow(axis, result, "illusion", "radius", looks, labels, 50, "owned, ")
+    shared: dict[str, Any] = {"by": "radius", "label": labels.__getitem__, "every": max(1, result.config.records // 50)}
+    _draw_both(axis, result, "illusion", "owned, ", looks, **shared)
     axis.plot([], [], **GREY, label="shallow")
     axis.set(ylim=(None, 1.25 * float(result["illusion"].max())), xlim=(0, result["time"][-1]))
     axis.set(ylabel="response (truth: 0)", title="Illusory correlations")

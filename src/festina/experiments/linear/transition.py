@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING, Any
 
+import festina as fs
 from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Equation, Experiment, Preset, Result, named
-from festina.experiments._needs import needs
-from festina.experiments.linear._common import crossing, signed, with_imbalance
-from festina.figures.panels import DOTS, Look, Page, curves
-from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, PALETTE, PURPLE, SKY, THEORY, VERMILLION
+from festina.experiments._needs import needs, require_case, require_enough
+from festina.experiments.linear._common import signed, with_imbalance
+from festina.figures.panels import DOTS, Looks, Page, curves, looks_of
+from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, THEORY, VERMILLION
 from festina.sources import DOMINE_2025, LECTURE
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ LARGE = 10.0  # an imbalance is large from this multiple of the strength on
 EARLY, LATE = 0.1, 0.9
 EXPONENTIAL = log(1 / (1 - EARLY)) / log(1 / (1 - LATE))  # t10/t90 = .0458 of 1 − e^(−t)
 WEIGHTS, NETWORK = "two-weights", "several-modes"
+COLORS = (BLACK, BLUE, SKY, GREEN, ORANGE, VERMILLION, PURPLE)
+LINES = ("-", (0, (6, 1)), (0, (3, 1)), (0, (4, 1, 1, 1)), (0, (2, 1)), (0, (1, 0.8)))
 
 
 class Transition(Experiment):
@@ -83,24 +85,23 @@ class Transition(Experiment):
     @claims.theory(claims.below(1e-8), source=DOMINE_2025)
     def exact(self, result: Result) -> np.ndarray:
         """The product of two weights, and the loss, follow the closed form for every imbalance λ."""
-        weights = _part(result, network=WEIGHTS, mode=1)
+        weights = result.sel(network=WEIGHTS, mode=1)
         return np.maximum(result.config.strongest * weights.errors("learned"), weights.errors("loss"))
 
     @claims.theory(claims.below(1e-8), source=LECTURE.at("Partitioned solution"))
     def exact_network(self, result: Result) -> np.ndarray:
         """The modes of a λ-balanced network, and its loss, follow the exact solution for every λ."""
-        return _part(result, network=NETWORK).errors("learned", "loss")
+        return result.sel(network=NETWORK).errors("learned", "loss")
 
     @claims.paper(LECTURE.at("From exponential to sigmoidal dynamics"), claims.above(5.0))
     def sigmoid(self, result: Result) -> xr.DataArray:
         """At λ = 0 learning is sigmoidal: every mode of a network waits and jumps, with a t10/t90 of more than five
         times (our threshold) that of an exponential from the same start.
         """
-        learned = _learned_to(LATE, "90 %", result, _balanced(result))
+        learned = _learned_to(LATE, "90 %", result, 0.0)
         start = learned.isel(time=0)
-        if bool((start >= EARLY).any()):
-            raise claims.NotApplicable("needs modes that begin below a tenth of what they learn")
-        return crossing(learned, EARLY) / crossing(learned, LATE) / _exponential_ratio(start)
+        require_case((start < EARLY).all(), "modes that begin below a tenth of what they learn")
+        return _early_to_late(learned) / _exponential_ratio(start)
 
     @claims.paper(LECTURE.at("From exponential to sigmoidal dynamics"), claims.near(1.0, 0.02))
     def exponential(self, result: Result) -> xr.DataArray:
@@ -113,8 +114,7 @@ class Transition(Experiment):
     def gradual(self, result: Result) -> xr.DataArray:
         """From sigmoidal to exponential there is no threshold: every increase of |λ| lowers t10/t90 (its steps)."""
         ratios = _ratios(result, *result.config.imbalance)
-        if ratios.size < 2:
-            raise claims.NotApplicable("needs imbalances of two sizes at least")
+        require_case(ratios.size > 1, "imbalances of two sizes at least")
         return ratios.diff("size")
 
     @claims.theory(claims.above(1.5))
@@ -122,9 +122,9 @@ class Transition(Experiment):
         """At λ = 0 a network learns its strong modes before its weak ones: half of the weakest takes 1.5 times as long
         as half of the strongest.
         """
-        if result.config.weakest > 0.5 * result.config.strongest:
-            raise claims.NotApplicable("needs a weakest mode of at most half the strongest")
-        return _half_time_ratios(result, _balanced(result))
+        weak = result.config.weakest <= 0.5 * result.config.strongest
+        require_case(weak, "a weakest mode of at most half the strongest")
+        return _half_time_ratios(result, 0.0)
 
     @claims.theory(claims.near(1.0, 0.02))
     def together(self, result: Result) -> xr.DataArray:
@@ -135,43 +135,26 @@ class Transition(Experiment):
 
     def figure(self, result: Result) -> Figure:
         """Two weights: their course, its shape, t10/t90 over λ. Below, the modes of a network."""
-        looks = _looks(result.config.imbalance)
+        known = sorted(result.config.imbalance, key=lambda imbalance: (abs(imbalance), imbalance))
+        looks = looks_of(known, COLORS, LINES)
         with Page(2, 3, height=4.6) as page:
             _draw_weights(page.axes[0], result, looks)
-            _draw_modes(page[3], result, min(result.config.imbalance, key=abs))
-            _draw_modes(page[4], result, max(result.config.imbalance, key=abs))
+            for axis, imbalance in ((page[3], known[0]), (page[4], known[-1])):
+                _draw_modes(axis, result, imbalance)
             _draw_half_times(page[5], result, looks)
             page.legend({f"λ = {signed(x)}": look for x, look in looks.items()})
         return page.figure
 
 
-def _part(result: Result, **at: Any) -> Result:
-    theory = None if result.theory is None else result.theory.sel(at)
-    return replace(result, data=result.data.sel(at), theory=theory)
-
-
-def _balanced(result: Result) -> float:
-    with_imbalance(result, 0.0)
-    return 0.0
-
-
 def _largest(result: Result) -> float:
     largest = max(result.config.imbalance, key=abs)
-    if abs(largest) < LARGE * result.config.strongest:
-        raise claims.NotApplicable("needs an imbalance of at least ten times the strength")
+    require_case(abs(largest) >= LARGE * result.config.strongest, "an imbalance of at least ten times the strength")
     return largest
 
 
-def level_time(config: Any, imbalance: Any, level: float) -> Any:
-    """When a(t) = level·s: the closed form p(t) of `festina.theory.imbalanced`, solved for t.
-
-    t = ln[(p − p₋)(p₊ − p₀)/((p₀ − p₋)(p₊ − p))]/2R with p = a + √(a² + λ²/4), p± = s ± R, R = √(s² + λ²/4).
-    """
-    strength, half = config.strongest, np.asarray(imbalance) / 2
-    root = np.hypot(strength, half)
-    begin, then = (a + np.hypot(a, half) for a in (config.scale, level * strength))
-    grown = (then - (strength - root)) / (begin - (strength - root))
-    return np.log(grown * (strength + root - begin) / (strength + root - then)) / (2 * root)
+def _time_to(level: float, config: Any, imbalance: Any) -> Any:
+    """When theory has a(t) = level·s."""
+    return np.asarray(fs.theory.imbalanced(config.strongest, config.scale, imbalance).time_to_reach(level))
 
 
 def _exponential_ratio(start: Any) -> Any:
@@ -179,76 +162,69 @@ def _exponential_ratio(start: Any) -> Any:
     return np.log((1.0 - start) / (1.0 - EARLY)) / np.log((1.0 - start) / (1.0 - LATE))
 
 
+def _early_to_late(share: xr.DataArray) -> xr.DataArray:
+    """Measured t10/t90; NaN for what never gets there."""
+    return fs.measures.crossings(share, EARLY) / fs.measures.crossings(share, LATE)
+
+
 def measured_ratios(result: Result) -> xr.DataArray:
-    """t10/t90 of the two weights over the size of λ, rising; NaN for those that never get there."""
+    """t10/t90 of the two weights over the size of λ, rising."""
     share = result["learned"].sel(network=WEIGHTS, mode=1).isel(run=0)
     size, first = np.unique(np.abs(share["imbalance"]), return_index=True)
-    ratios = (crossing(share, EARLY) / crossing(share, LATE)).isel(imbalance=first).drop_vars("imbalance")
+    ratios = _early_to_late(share).isel(imbalance=first).drop_vars("imbalance")
     return ratios.rename(imbalance="size").assign_coords(size=size)
 
 
 def _ratios(result: Result, *imbalances: float) -> xr.DataArray:
     """The same for some λ, if the weights began below a tenth and got to nine tenths."""
     config, found = result.config, measured_ratios(result).sel(size=sorted({abs(it) for it in imbalances}))
-    if config.scale >= EARLY * config.strongest:
-        raise claims.NotApplicable("needs a start below a tenth of the strength")
+    require_case(config.scale < EARLY * config.strongest, "a start below a tenth of the strength")
     if len(missing := found["size"].values[np.isnan(found)]):
-        needed = max(float(level_time(config, size, LATE)) for size in missing)
+        needed = max(float(_time_to(LATE, config, size)) for size in missing)
         raise claims.Undecided(f"|λ| = {missing[0]:g} not learned to 90 %: {needs(config, 'until', needed)}")
     return found
 
 
 def _learned_to(level: float, named: str, result: Result, imbalance: float) -> xr.DataArray:
     """The share of each mode that the network with one λ has learned; all must reach a level."""
+    with_imbalance(result, imbalance)
     config, learned = result.config, result["learned"].sel(network=NETWORK, imbalance=imbalance)
-    if bool((learned.isel(time=-1) < level).any()):
-        rate = 2.0 * float(np.hypot(config.weakest, imbalance / 2.0))
-        ahead = 100.0 * config.weakest / config.scale * level / (1.0 - level)  # with a mode that begins at a₀/100
-        needed = needs(config, "until", log(max(ahead, 2.0)) / rate)
-        raise claims.Undecided(f"modes at λ = {imbalance:g} not learned to {named}: {needed}")
+    ahead = 100.0 * config.weakest / config.scale * level / (1.0 - level)  # with a mode that begins at a₀/100
+    needed = log(max(ahead, 2.0)) / (2.0 * float(np.hypot(config.weakest, imbalance / 2.0)))
+    why = f"modes at λ = {imbalance:g} not learned to {named}"
+    require_enough(learned.isel(time=-1) >= level, why, config, "until", needed)
     return learned
 
 
 def _half_time_ratios(result: Result, imbalance: float) -> xr.DataArray:
     """t½ of the weakest mode over that of the strongest, for each run."""
-    if result.data.sizes["mode"] < 2:
-        raise claims.NotApplicable("needs two modes at least")
+    require_case(result.data.sizes["mode"] > 1, "two modes at least")
     return _weakest_over_strongest(_learned_to(0.5, "a half", result, imbalance))
 
 
 def _weakest_over_strongest(learned: xr.DataArray) -> xr.DataArray:
-    halves = crossing(learned, 0.5)
+    halves = fs.measures.crossings(learned, 0.5)
     return halves.isel(mode=-1) / halves.isel(mode=0)
 
 
-def _looks(imbalances: Iterable[float]) -> dict[float, Look]:
-    """Colour and line of each imbalance, from small to large."""
-    colors = (BLACK, BLUE, SKY, GREEN, ORANGE, VERMILLION, PURPLE)
-    lines = ("-", (0, (6, 1)), (0, (3, 1)), (0, (4, 1, 1, 1)), (0, (2, 1)), (0, (1, 0.8)))
-    known = sorted(imbalances, key=lambda imbalance: (abs(imbalance), imbalance))
-    return {x: {"color": colors[rank % len(colors)], "ls": lines[rank % len(lines)]} for rank, x in enumerate(known)}
-
-
-def _draw_weights(axes: Iterable[Axes], result: Result, looks: dict[float, Look]) -> None:
+def _draw_weights(axes: Iterable[Axes], result: Result, looks: Looks) -> None:
     """The course of the two weights, the same on clocks of their own, and t10/t90 over |λ| on its closed form."""
     (course, shape, ratio), config = axes, result.config
     curves(course, result, "learned", by="imbalance", looks=looks, log=True, network=WEIGHTS, mode=1)
-    course.plot([], [], color="0.3", **DOTS, label="simulation")
-    course.plot([], [], color="0.3", label="closed form")
-    handles = course.get_legend_handles_labels()[0][-2:]
-    course.legend(handles=handles, loc="upper left", fontsize=6.5, ncols=2, columnspacing=1)
+    handles = [*course.plot([], [], color="0.3", **DOTS), *course.plot([], [], color="0.3")]
+    course.legend(handles, ["simulation", "closed form"], loc="upper left", fontsize=6.5, ncols=2, columnspacing=1)
     course.set(ylabel="share learned a/s", title="Two weights", ylim=(-0.03, 1.25))
     course.set(xticks=[1e-4, 1e-2, 1], yticks=[0, 0.5, 1])
     for imbalance, look in looks.items():
         share = result["learned"].sel(network=WEIGHTS, mode=1, imbalance=imbalance).isel(run=0)
-        shape.plot(share["time"] / level_time(config, imbalance, LATE), share, **look)
+        shape.plot(share["time"] / _time_to(LATE, config, imbalance), share, **look)
     for level in (EARLY, LATE):
         shape.axhline(level, color="0.75", lw=0.7, zorder=0)
     shape.set(xlim=(0, 1.5), xlabel="time / time to 90 %", ylabel="share learned a/s")
     shape.set_title("From sigmoid to exponential")
     _imbalance_scale(ratio, config)
     fine = np.concatenate([np.linspace(0, 1e-3, 9)[:-1], np.geomspace(1e-3, 1e3, 200)]) * config.strongest
-    ratio.plot(fine, level_time(config, fine, EARLY) / level_time(config, fine, LATE), color="0.5", lw=1.2)
+    ratio.plot(fine, _time_to(EARLY, config, fine) / _time_to(LATE, config, fine), color="0.5", lw=1.2)
     ratio.axhline(EXPONENTIAL, **THEORY)
     colors = {abs(imbalance): look["color"] for imbalance, look in looks.items()}
     for size, value in measured_ratios(result).to_series().items():
@@ -259,23 +235,19 @@ def _draw_weights(axes: Iterable[Axes], result: Result, looks: dict[float, Look]
 
 
 def _draw_modes(axis: Axes, result: Result, imbalance: float) -> None:
-    """The modes of the network in the first run, exact solution over simulation."""
-    config, at = result.config, {"network": NETWORK, "imbalance": imbalance}
-    learned, exact = (curve.sel(at).isel(run=0) for curve in (result["learned"], result.solved["learned"]))
-    strengths = np.linspace(config.strongest, config.weakest, learned.sizes["mode"])
-    for mode, strength in enumerate(strengths):
-        width = max(4.5 - 1.4 * mode, 1.4)  # where modes are learned together, all can be seen
-        look = {"color": PALETTE[mode % len(PALETTE)], "lw": width, "label": f"s = {strength:.2g}"}
-        axis.plot(learned["time"], learned.isel(mode=mode), **look)
-        axis.plot(exact["time"], exact.isel(mode=mode), **THEORY)
-    axis.plot([], [], **THEORY, label="exact")
-    until = np.nanmax([*crossing(learned, 0.97), learned["time"][5]])
+    """The modes of the network in the first run, exact solution and simulation."""
+    learned = result["learned"].sel(network=NETWORK, imbalance=imbalance).isel(run=0)
+    strengths = np.linspace(result.config.strongest, result.config.weakest, learned.sizes["mode"])
+    names = {mode: f"s = {strength:.2g}" for mode, strength in zip(learned["mode"].values, strengths, strict=True)}
+    shown: dict[str, Any] = {"by": "mode", "label": names.__getitem__, "every": max(1, learned["time"].size // 100)}
+    curves(axis, result, "learned", network=NETWORK, imbalance=imbalance, **shown)
+    until = np.nanmax([*fs.measures.crossings(learned, 0.97), learned["time"][5]])
     axis.set(xlim=(0, 1.3 * until), ylim=(-0.03, 1.07), xlabel="time t / τ", ylabel="share of mode learned")
     axis.set_title(f"Network, λ = {signed(imbalance)}")
     axis.legend(loc="lower right", fontsize=6.5)
 
 
-def _draw_half_times(axis: Axes, result: Result, looks: dict[float, Look]) -> None:
+def _draw_half_times(axis: Axes, result: Result, looks: Looks) -> None:
     """How much later the weakest mode is learned than the strongest, in every run."""
     _imbalance_scale(axis, result.config)
     for imbalance, look in looks.items():
