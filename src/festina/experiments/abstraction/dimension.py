@@ -203,7 +203,7 @@ def _draw_by_rank(axis: Axes, values: xr.DataArray, label: str) -> None:
     """Means over runs, with as many ranks below as there is room for."""
     ranks = values["rank"].values.tolist()
     for condition in values["condition"].values:
-        look = LOOKS[str(condition)] | {"label": "measured"}
+        look: dict[str, Any] = LOOKS[str(condition)] | {"label": "measured"}
         means(axis, ranks, values.sel(condition=condition), mfc="white", ms=4, lw=1.1, **look)
     axis.set(xscale="log", xlabel="rank of the tasks", xlim=(0.85 * ranks[0], 1.3 * ranks[-1]), ylabel=label)
     beside = zip(ranks, [*ranks[1:], np.inf], strict=True)
