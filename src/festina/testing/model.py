@@ -11,7 +11,7 @@ from festina.testing.fields import field_findings
 from festina.testing.findings import demand
 from festina.testing.words import word_findings
 
-SAME = 1e-9  # of a batch and its runs alone, relative to the largest value
+SAME = {"float32": 1e-5, "float64": 1e-9}  # a batch and its runs alone, relative to the largest value, by precision
 STEP = (
     1e-4  # of a finite difference, relative to the field, which counts as no less than LEAST unless it is logarithmic
 )
@@ -67,7 +67,8 @@ def _run_findings(model: Model) -> Iterator[str]:
     for name in alone.data.data_vars:
         one, both = alone.data[name].isel(run=0).values, result.data[name].isel(run=1).values
         size = max(1e-300, float(np.nanmax(np.abs(both), initial=0.0)))
-        if one.shape != both.shape or not np.allclose(one, both, rtol=0, atol=SAME * size, equal_nan=True):
+        same = SAME.get(str(one.dtype), 0.0)
+        if one.shape != both.shape or not np.allclose(one, both, rtol=0, atol=same * size, equal_nan=True):
             yield f"`{name}` of a run alone is not that of the run in a batch"
     plt.close(experiment_of(type(model)).figure(result))
 
