@@ -56,6 +56,7 @@ def test_blocks_are_whole_steps_and_steps_are_shorter_than_blocks():
         fs.run("abstraction/specialization", block_length=1e-4)
 
 
+@pytest.mark.full
 def test_too_few_recordings_are_said():
     result = fs.run("abstraction/specialization", seeds=1, until=4.0, records=4)
     notes = {verdict.claim: verdict.note for verdict in result.verdicts}

@@ -237,6 +237,7 @@ def of_arm(arm, tree):
     return jax.tree.map(lambda leaf: leaf[arm], tree)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "shared",
     [("key", "first", "step_size"), STREAMED[1:], ("tasks", "first", "step_size"), ("network", "step_size"), ()],

@@ -142,6 +142,7 @@ def test_a_damaged_or_foreign_checkpoint_is_named_and_not_trusted(tmp_path):
         assert drive(noisy, other, checkpoint=Checkpoint(path, every=0.0)).resumed_from == 0
 
 
+@pytest.mark.full
 def test_no_byte_of_a_checkpoint_can_be_changed_unnoticed(tmp_path):
     """What is read back is what was written, or nothing; an archive's own errors do not come through."""
     path, arrays = tmp_path / "state.npz", {"state": np.arange(6.0), "observed": np.ones((2, 3))}

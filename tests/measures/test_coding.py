@@ -74,6 +74,7 @@ def test_alike_inputs_are_no_learning_if_the_prior_says_so():
     assert told.statistics.strength < 0.25 * fs.measures.coding(layer, WORLD.labels, resamples=1).statistics.strength
 
 
+@pytest.mark.full
 def test_numbers_that_decide(layers):
     """Definitions against a direct calculation, with classes of unequal size and names."""
     activity, readout, _ = layers["analog"]

@@ -48,6 +48,7 @@ def test_derivatives_are_differences(field, step):
     np.testing.assert_allclose(exact, (more - less) / (2 * step), rtol=1e-2, atol=1e-3)
 
 
+@pytest.mark.full
 def test_a_batch_is_its_runs():
     model = Bottleneck(**SHORT)
     swept = model.sweep(weakest=(0.3, 0.9), seeds=2)["learned"].sel(weakest=0.9).isel(seed=1)

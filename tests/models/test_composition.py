@@ -8,8 +8,7 @@ import xarray as xr
 
 import festina as fs
 from festina.errors import ArgumentError
-from festina.lab.batch import Builder, starts_of
-from festina.lab.solve import _batch
+from festina.lab.batch import Builder, make_batch, starts_of
 from festina.models.composition import Composition, sort_rows
 from festina.testing.model import model_findings
 
@@ -50,7 +49,7 @@ def test_blocks_come_as_published():
 def test_new_tasks_are_made_of_two_teachers(composed):
     model = Composition(**SMALL, composed=composed)
     with fs.double():
-        maps = np.asarray(starts_of(_batch(Builder.of(model), [0], [[model]], [3])).tasks.maps)[0]
+        maps = np.asarray(starts_of(make_batch(Builder.of(model), [0], [[model]], [3])).tasks.maps)[0]
     assert maps.shape == (6, 2, 7)
     for task, (first, second) in enumerate(((0, 1), (1, 2), (2, 0))):
         made = (maps[first] + maps[second]) / 2 if composed == "tasks" else [maps[first, 0], maps[second, 1]]

@@ -38,6 +38,7 @@ def test_both_layers_follow_the_literal_equations(strength):
     np.testing.assert_allclose(found["loss"], ((teachers[0] - second @ first) ** 2).sum() / 2, atol=1e-12)
 
 
+@pytest.mark.full
 def test_descent_without_bounds_conserves_the_balance_of_the_layers():
     """τ₂ CᵀC − τ₁ WWᵀ is constant along gradient flow, whatever the task; steps half as long miss it by half."""
 

@@ -35,6 +35,7 @@ def test_derivatives_with_frozen_gates_are_differences(field):
     np.testing.assert_allclose(slope, (more - less) / (2e-3 * value), rtol=0, atol=1e-2 * size)
 
 
+@pytest.mark.full
 def test_frozen_gates_are_those_of_the_start_and_learn_alike_until_units_switch():
     runs = {
         gates: models.RectifiedContexts(gates=gates, steps=2000, width=120, deviation=4e-5, records=100).run()
@@ -48,6 +49,7 @@ def test_frozen_gates_are_those_of_the_start_and_learn_alike_until_units_switch(
     assert float(everywhere.std("time").max()) < 1e-7 < float(learned["everywhere"].std("time").max())
 
 
+@pytest.mark.full
 def test_the_world_is_that_of_the_scale_and_linearity_does_not_depend_on_it():
     """R² of a linear map: the same from inputs of any size κ, by least squares on the inputs themselves."""
     model = models.RectifiedContexts(context_scale=1.7, **SMALL)
@@ -95,6 +97,7 @@ def test_the_residual_is_what_no_linear_map_explains():
     np.testing.assert_allclose(model.run()["loss"].isel(time=0), expected, rtol=1e-5)
 
 
+@pytest.mark.full
 def test_a_path_grows_at_first_as_fast_as_theory_says():
     """Growth of a path of one context along its strongest mode, whose S is that of what it alone is shown."""
     model = models.GatedContexts(paths="single", common=False, deviation=1e-6, steps=1500, records=30, width=60)

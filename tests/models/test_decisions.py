@@ -18,6 +18,7 @@ from festina.worlds.decision import decision
 BRIEF: dict[str, Any] = {"until": 12.0, "records": 12}
 
 
+@pytest.mark.full
 def test_the_gated_model_is_what_it_should_be():
     check_model(GatedDecision, initial=1e-2, **BRIEF)
 

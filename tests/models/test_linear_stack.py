@@ -33,6 +33,7 @@ def test_it_is_a_model():
     check_model(LinearStack, width=6, inputs=5, outputs=2, depth=3, until=8.0, records=20)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "fields",
     [

@@ -57,6 +57,7 @@ def test_alignment_is_the_mean_cosine_with_the_nearest_example():
     assert result["alignment"].isel(run=0, time=-1) > 0.99
 
 
+@pytest.mark.full
 def test_a_third_input_without_a_margin_changes_nothing_that_is_answered():
     """The same network with and without weights from an input that is always zero."""
     model, more = (Margin(inputs=inputs, separation=0.0, **SHORT) for inputs in (2, 3))
@@ -74,6 +75,7 @@ def test_a_third_input_without_a_margin_changes_nothing_that_is_answered():
         np.testing.assert_allclose(ends[0][name], ends[1][name], rtol=1e-10)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("field", "step"), [("separation", 1e-9), ("scale", 1e-8)])
 def test_derivatives_are_differences(field, step):
     """Of settings so near to each other that no unit switches in another step."""
@@ -93,6 +95,7 @@ def test_the_derivative_by_the_start_is_about_that_of_theory():
     np.testing.assert_allclose(exact, slope, atol=0.1 * np.abs(slope).max())
 
 
+@pytest.mark.full
 def test_a_batch_is_its_runs():
     model = Margin(**SHORT | {"until": 2.0, "records": 10})
     swept = model.sweep(separation=(0.2, 0.9), seeds=2)["loss"]

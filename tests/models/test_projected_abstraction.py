@@ -64,6 +64,7 @@ def test_the_plane_is_the_reduced_model_in_units_of_the_full_one(convention):
             np.testing.assert_allclose(seen["share"][(step + 1) // 5], left @ left, atol=1e-12)
 
 
+@pytest.mark.full
 def test_starts_are_what_the_teachers_see_of_the_random_one():
     random, spanned, aligned = (run(begin=start).data.isel(run=0, time=0) for start in ("random", "spanned", "aligned"))
     np.testing.assert_allclose(spanned["weights"], random["weights"], atol=1e-15)

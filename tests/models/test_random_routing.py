@@ -20,6 +20,7 @@ def brief(**fields: Any) -> RandomRouting:
     return RandomRouting(**(BRIEF | fields))
 
 
+@pytest.mark.full
 def test_the_model_is_what_it_should_be():
     check_model(RandomRouting, differentiate=False, **BRIEF)
 

@@ -35,6 +35,7 @@ def test_the_model_is_what_it_should_be():
     assert found == ["neither simulation nor theory has ['separation']", silent]
 
 
+@pytest.mark.full
 def test_steps_go_down_the_gradient_of_the_loss_with_its_costs():
     costs = {"column_cost": 2.0, "square_cost": 3.0}
     model = RedundantPaths(**SMALL | {"until": 0.01, "records": 1}, **costs)
@@ -56,6 +57,7 @@ def test_steps_go_down_the_gradient_of_the_loss_with_its_costs():
     np.testing.assert_allclose(end["norms"], norms, atol=1e-12)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("tasks", [2, 3])
 def test_without_a_cost_paths_follow_their_limit(tasks):
     result = RedundantPaths(**SMALL | {"tasks": tasks, "inputs": 6}).run(seeds=2)

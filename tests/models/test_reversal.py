@@ -15,6 +15,7 @@ def test_it_is_a_model():
     check_model(fs.models.Reversal, **BRIEF)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "fields", [{"imbalance": 0.3, "modes": 2}, {"imbalance": 5.0, "basis": "axes", "weakest": 0.5}]
 )
@@ -22,6 +23,7 @@ def test_simulation_follows_theory(fields):
     assert fs.models.Reversal(**BRIEF, **fields).run(seeds=2).errors("strength", "loss").max() < 1e-9
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "fields",
     [{}, {"hidden": "reversed"}, {"gradient": "expanded"}, {"kept": "float32"}, {"basis": "axes"}, {"nudge": 1e-7}],

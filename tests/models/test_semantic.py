@@ -26,6 +26,7 @@ def test_singular_values_are_those_of_the_closed_form(structure):
     np.testing.assert_allclose(measured, closed, atol=1e-10 * closed[0])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("features_of", ["structure", "neighbourhoods"])
 def test_an_independent_integration(features_of):
     """Two layers, one item after the other, by another integrator; shares by projection of the features."""
@@ -93,6 +94,7 @@ def test_half_times_are_those_of_theory():
     np.testing.assert_allclose(result["half_time"], result.solved["half_time"], rtol=1e-3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["correlation", "scale"])
 def test_derivatives_are_those_of_finite_differences(field):
     value = getattr(SMALL, field)

@@ -13,6 +13,7 @@ from festina.models.similar_tasks import SimilarTasks, cosine_at
 SMALL: dict[str, Any] = {"initial": 1e-7, "width": 4, "records": 20, "until": 80.0}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("tasks", "mean_target"), [(2, 0.3), (3, 0.8)])
 def test_small_networks_follow_the_reduction(tasks, mean_target):
     """The more closely, the smaller they start."""
@@ -31,6 +32,7 @@ def test_targets_have_the_cosine_that_is_said():
     assert cosine_at(4, 0.4) == pytest.approx(-0.12)
 
 
+@pytest.mark.full
 def test_theory_of_many_is_the_theory_of_each():
     models = [SimilarTasks(mean_target=mean, **SMALL) for mean in (0.3, 0.9)]
     with fs.double():
@@ -45,6 +47,7 @@ def test_theory_of_many_is_the_theory_of_each():
     assert models[0].theory()(times.reshape(5, 1))["strength"].shape == (5, 1, 3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("field", "step"), [("mean_target", 1e-5), ("initial", 1e-11)])
 def test_derivatives_are_about_those_of_theory(field, step):
     """The reduction holds but for what the start leaves behind, and so do its slopes."""
@@ -56,6 +59,7 @@ def test_derivatives_are_about_those_of_theory(field, step):
     np.testing.assert_allclose(exact, slope, atol=1e-2 * np.abs(slope).max())
 
 
+@pytest.mark.full
 def test_a_batch_is_its_runs():
     model = SimilarTasks(**SMALL).model_copy(update={"until": 20.0})
     swept = model.sweep(mean_target=(0.3, 0.9), seeds=2)["strength"].sel(mean_target=0.9).isel(seed=1)

@@ -44,6 +44,7 @@ def test_twins_are_as_alike_as_is_asked_for():
     np.testing.assert_allclose(first.T @ second, 0.0, atol=1e-14)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", [MODEL, MIRRORED.model_copy(update={"scale": 1.0, "strength": 2.0})])
 def test_an_independent_integration_and_the_kernel_itself(model):
     result = model.run()
@@ -76,6 +77,7 @@ def test_the_error_of_small_weights_falls_with_their_square():
     assert 1.6 < np.log10(errors[0] / errors[1]).item() < 2.4
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["strength", "scale", "mirroring"])
 def test_derivatives_are_those_of_finite_differences(field):
     model = MODEL.model_copy(update={"mirroring": 0.5})

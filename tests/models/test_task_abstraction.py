@@ -7,8 +7,7 @@ import pytest
 import festina as fs
 from festina import models
 from festina.errors import ArgumentError
-from festina.lab.batch import Builder, starts_of
-from festina.lab.solve import _batch
+from festina.lab.batch import Builder, make_batch, starts_of
 
 SMALL = {
     "inputs": 6,
@@ -69,7 +68,7 @@ def test_a_batch_is_so_many_single_runs():
 def test_teachers_have_the_cosine_that_is_asked_for():
     model = models.TaskAbstraction(**SMALL, similarity=0.4)
     with fs.double():
-        drawn = starts_of(_batch(Builder.of(model), [0], [[model]], [3]))
+        drawn = starts_of(make_batch(Builder.of(model), [0], [[model]], [3]))
     maps = np.asarray(drawn.tasks.maps)[0]
     unit = maps / np.linalg.norm(maps, axis=-1, keepdims=True)
     np.testing.assert_allclose(np.einsum("oi,oi->o", *unit), 0.4, atol=1e-12)
@@ -78,11 +77,11 @@ def test_teachers_have_the_cosine_that_is_asked_for():
 def test_teachers_of_a_rank_have_it_and_are_as_alike_as_is_asked_for():
     model = models.TaskAbstraction(**SMALL, rank=2, similarity=0.4, convention="mean")
     with fs.double():
-        maps = np.asarray(starts_of(_batch(Builder.of(model), [0], [[model]], [3])).tasks.maps)[0]
+        maps = np.asarray(starts_of(make_batch(Builder.of(model), [0], [[model]], [3])).tasks.maps)[0]
     np.testing.assert_allclose(np.einsum("moi,noi->mn", maps, maps), 12 * np.array([[1, 0.4], [0.4, 1]]), atol=1e-12)
     plain = model.model_copy(update={"similarity": 0.0})
     with fs.double():
-        maps = np.asarray(starts_of(_batch(Builder.of(plain), [0], [[plain]], [3])).tasks.maps)[0]
+        maps = np.asarray(starts_of(make_batch(Builder.of(plain), [0], [[plain]], [3])).tasks.maps)[0]
     np.testing.assert_allclose(np.linalg.svd(maps)[1], np.tile([6**0.5, 6**0.5, 0.0], (2, 1)), atol=1e-12)
 
 

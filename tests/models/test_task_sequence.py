@@ -22,6 +22,7 @@ def test_it_is_a_model():
     check_model(fs.models.TaskSequence, imbalance=-1.0, mixture=0.2, **BRIEF)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fields", [{"imbalance": -2.0, "angle": 120.0}, {"imbalance": 1.0, "mixture": 0.3}])
 def test_simulation_follows_theory(fields):
     assert fs.models.TaskSequence(**BRIEF, **fields).run(seeds=2).errors().max() < 1e-9

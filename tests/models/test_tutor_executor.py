@@ -51,6 +51,7 @@ def literal_animal(model, first, seed, sessions):
     return dict(zip(("right", "accuracy", "tutor", "executor"), map(np.stack, zip(*found, strict=True)), strict=True))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fields", RULES.values(), ids=RULES)
 def test_an_animal_is_that_of_the_literal_equations(fields):
     model = TutorExecutor(**BRIEF, **fields)
@@ -69,12 +70,14 @@ def test_theory_starts_where_animals_start_and_is_the_same_alone_and_in_a_cohort
         np.testing.assert_allclose(alone[name], result.solved[name].isel(run=1), atol=1e-12)
 
 
+@pytest.mark.full
 def test_a_shallow_network_behaves_like_a_newborn_and_keeps_its_tutor():
     deep, shallow = (TutorExecutor(**BRIEF, layers=layers, initial_spread=0.1).run() for layers in (2, 1))
     np.testing.assert_allclose(deep["right"].isel(time=0), shallow["right"].isel(time=0), atol=1e-12)
     np.testing.assert_array_equal(shallow["tutor"], 1.0)
 
 
+@pytest.mark.full
 def test_early_and_late_behaviour_is_read_off_windows_of_sessions():
     data = TutorExecutor(**BRIEF).run(seeds=3).data
     early = data["right"][:, EARLY[0] : EARLY[1] + 1].mean("time")

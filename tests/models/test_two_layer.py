@@ -18,6 +18,7 @@ def test_it_is_a_model(initial):
     check_model(fs.models.TwoLayer, inputs=3, outputs=2, initial=initial, **BRIEF)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "fields",
     [
@@ -59,6 +60,7 @@ def test_an_aligned_start_is_solved_alike_mode_by_mode_and_as_a_whole():
         np.testing.assert_allclose(values, together(time)[name], atol=1e-10)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("initial", ["random", "aligned"])
 def test_the_limit_is_where_learning_ends(initial):
     import jax
@@ -95,6 +97,7 @@ def test_modes_of_equal_strength_have_derivatives_too():
     assert np.all(np.isfinite(model.derivative("learned", "strongest")))
 
 
+@pytest.mark.full
 def test_a_batch_is_its_single_runs():
     model = fs.models.TwoLayer(inputs=3, outputs=2, **BRIEF)
     swept = model.sweep(imbalance=(-1.0, 2.0), seeds=2)

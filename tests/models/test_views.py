@@ -13,6 +13,7 @@ from festina.models.views import Views
 SHORT: dict[str, Any] = {"initial": 1e-2, "until": 40.0, "records": 20}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize(
     "fields",
@@ -28,6 +29,7 @@ def test_networks_follow_the_race(depth, fields):
     assert result.errors().max() < 1e-6
 
 
+@pytest.mark.full
 def test_the_end_is_worked_out_by_hand():
     """S = ⅔ = (⅔ + 2·½)π at p = ½ and V = 3; answers of their own are learned whole."""
     shared = Views(depth=2, **SHORT).model_copy(update={"until": 200.0}).run()["strength"].isel(time=-1)
@@ -67,6 +69,7 @@ def test_derivatives_are_those_of_theory(field, step):
     np.testing.assert_allclose(exact, (more - less) / (2 * step), rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.full
 def test_a_batch_is_its_runs():
     model = Views(**SHORT)
     swept = model.sweep(together=(0.3, 0.9), seeds=2)["strength"].sel(together=0.9).isel(seed=1)

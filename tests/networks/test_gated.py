@@ -84,6 +84,7 @@ def test_condensing_never_keeps_more_rows_than_needed():
     )
 
 
+@pytest.mark.full
 def test_probabilities_weigh_the_samples(network):
     world = world_on(SKIPPING, GATED, samples=6)
     rows = np.array([0, 0, 0, 1, 2, 3, 4, 5])
@@ -104,6 +105,7 @@ def test_gates_may_be_one_for_each_unit(network):
     np.testing.assert_allclose(gated.patterns.loss(network), gated.samples.loss(network), rtol=1e-13)
 
 
+@pytest.mark.full
 def test_flow_goes_downhill_on_the_condensed_world_as_on_samples():
     graph = Graph.of("x -> a -> y", "x -> b -> y", widths={"x": 3, "a": 4, "b": 4, "y": 2})
     world = world_on(graph, ("a", "b"), samples=60)
@@ -115,6 +117,7 @@ def test_flow_goes_downhill_on_the_condensed_world_as_on_samples():
     np.testing.assert_allclose(same["loss"], run["loss"], rtol=1e-9)
 
 
+@pytest.mark.full
 def test_flow_conserves_the_balance_of_every_hidden_node():
     """Σ_in W_e W_eᵀ − Σ_out W_eᵀ W_e of a node is conserved if its gate is one number: gates fall out."""
     world = world_on(SKIPPING, GATED, samples=60)

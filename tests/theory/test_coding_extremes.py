@@ -58,6 +58,7 @@ def test_single_precision_is_taken_for_what_it_is():
     np.testing.assert_allclose(answers, found.mean, rtol=1e-4)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", [-1e6, -1e3, -201.0, 201.0, 1e3, 1e6])
 def test_strong_fields_have_cumulants(field):
     """d²G/db² = d⟨φ⟩/db, by differences; for the sigmoid beyond its tables."""

@@ -42,12 +42,14 @@ def test_no_direction_exceeds_the_bound(cold):
     np.testing.assert_allclose(0.01 * np.sum(np.maximum(own @ cold.residual.T, 0.0) ** 2, axis=1), 1.0, atol=1e-8)
 
 
+@pytest.mark.full
 def test_two_opposite_classes_have_one_outlier_each_of_known_size():
     """By symmetry the bulk answers nothing, so that ā z̄ = ±1 as T → 0, and ā²/s = n z̄² makes ā² = √(s n)."""
     found = sparse((200, 200), np.array([[1.0], [-1.0]]), 1e-3, 1 / 400)
     np.testing.assert_allclose(np.sort(found.outliers[:, 0]), np.array([-1.0, 1.0]) * 0.5**0.25, rtol=0.01)
 
 
+@pytest.mark.full
 def test_a_tail_is_summed_on_one_side_while_neurons_condense_on_the_other():
     """Few examples are silent for positive readouts, many for negative ones; the bulk again, by a fine sum."""
     counts, targets, temperature, variance = np.array([2.0, 1.0, 11.0]), [1.776, -1.965, 1.158], 0.069, 0.09

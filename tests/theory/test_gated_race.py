@@ -42,6 +42,7 @@ def test_strengths_speeds_and_what_each_could_do_alone():
     assert "won by example 0, example 1" in str(result)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("cosine", "wins"), [(-0.45, False), (-0.1, True), (0.5, True)])
 @pytest.mark.parametrize("depth", [2, 3])
 def test_the_shared_path_wins_if_tasks_agree_enough(cosine, wins, depth):
@@ -79,6 +80,7 @@ def test_a_race_goes_on_until_it_is_over():
     assert abs(short["all"].share - result["all"].share) > 0.1
 
 
+@pytest.mark.full
 def test_worlds_with_samples_will_do_and_others_are_refused():
     world = fs.worlds.multitask(contexts=3)
     result = fs.theory.gated_race({"common": np.ones(24)}, world, until=1.0)

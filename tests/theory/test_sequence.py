@@ -60,6 +60,7 @@ def worst(found, reference):
     return max(np.max(np.abs(found[name] - values)) for name, values in reference.items())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "sizes, imbalance",
     [((4, 3, 3), 0.0), ((4, 3, 3), -2.0), ((4, 3, 3), 1e-3), ((3, 3, 5), 1.0), ((2, 9, 3), 0.0)],

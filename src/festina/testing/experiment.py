@@ -74,4 +74,7 @@ def result_findings(result: Result) -> Iterator[str]:
         yield from (f"theory gives {name!r}, which is no variable" for name in unknown)
         if not any(np.isfinite(values).any() for values in result.theory.data_vars.values()):
             yield "its theory is nowhere finite"
-    plt.close(result.figure())
+    try:
+        plt.close(result.figure())
+    except Exception as error:  # as above
+        yield f"its figure cannot be drawn: {one_line(error)}"

@@ -14,7 +14,6 @@ from festina.experiments.coding._codes import at_own_shares
 from festina.experiments.coding._panels import MARKERS, class_look, draw_code
 from festina.figures.panels import Parts, curves, looks_of
 from festina.figures.style import BLUE, GREEN, THEORY, VERMILLION, letter
-from festina.measures.coding import SPARSE_ABOVE
 from festina.models._wide import KINDS
 from festina.sources import VAN_MEEGEN_2024
 
@@ -195,6 +194,8 @@ def share_of_scheme(result: Result, kind: str, training: str) -> float:
 
 def _draw_shares(axis: Axes, found: dict[tuple[str, str], list[Coding]]) -> None:
     """The share of the class signal in the top tenth of the neurons against the distance of neighbours."""
+    from festina.measures.coding import SPARSE_ABOVE  # here, for it imports JAX
+
     marks: dict[str, str] = dict(zip(KINDS, MARKERS, strict=False))
     look = {"ls": "", "mfc": "none", "ms": 4.5, "mew": 0.9}
     for (kind, training), each in found.items():
