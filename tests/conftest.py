@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from pathlib import Path
 
 from jaxtyping import install_import_hook
 
@@ -37,6 +38,19 @@ def strict_arithmetic():
     """Float64 and no silent promotion; a mixed-precision bug is an error, not a rounding."""
     with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
         yield
+
+
+MAPPED = Path("/proc/self/maps")
+MOST_MAPPED = 15_000  # places in memory: Linux gives a process 65,530, each program takes several, and XLA does not ask
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_more_programs_than_there_is_room_for():
+    """A worker forgets what it has compiled before it is too much; what is needed again is read from the cache."""
+    yield
+    if MAPPED.exists() and MAPPED.read_bytes().count(b"\n") > MOST_MAPPED:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture
