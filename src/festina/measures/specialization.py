@@ -6,9 +6,10 @@ students may claim one teacher.)
 """
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.optimize import linear_sum_assignment
 
 from festina.errors import require
@@ -104,6 +105,14 @@ def late_difference(
     return np.asarray(np.abs(smooth).max(axis=(-2, -1)))
 
 
+def _blocks(
+    time: Float[np.ndarray, " time"], edges: Float[np.ndarray, " edges"]
+) -> Iterator[tuple[float, Bool[np.ndarray, " time"]]]:
+    """When each block begins, and which recordings are within it; one on a boundary belongs to the block after it."""
+    for start, end in itertools.pairwise(edges):
+        yield float(start), (time >= start - ROUNDING) & (time < end - ROUNDING)
+
+
 def times_in_blocks(
     time: Float[np.ndarray, " time"],
     loss: Float[np.ndarray, "*batch time"],
@@ -119,8 +128,7 @@ def times_in_blocks(
         level: of the loss.
     """
     found = np.full((*loss.shape[:-1], len(edges) - 1), np.nan)
-    for block, (start, end) in enumerate(itertools.pairwise(edges)):
-        inside = (time >= start - ROUNDING) & (time < end - ROUNDING)
+    for block, (start, inside) in enumerate(_blocks(time, edges)):
         if inside.any():
             found[..., block] = crossing_time(time[inside] - start, -loss[..., inside], -level)
     return found
@@ -131,8 +139,7 @@ def steepest_in_blocks(
 ) -> Float[np.ndarray, "*batch blocks"]:
     """The largest |d(values)/dt| within each block; NaN for a block with fewer than two recordings."""
     found = np.full((*values.shape[:-1], len(edges) - 1), np.nan)
-    for block, (start, end) in enumerate(itertools.pairwise(edges)):
-        inside = (time >= start - ROUNDING) & (time < end - ROUNDING)
+    for block, (_, inside) in enumerate(_blocks(time, edges)):
         if inside.sum() >= 2:
             slope = np.gradient(values[..., inside], time[inside], axis=-1)
             found[..., block] = np.abs(slope).max(axis=-1)
@@ -155,8 +162,7 @@ def recovery_times(
     """
     before = at_block_ends(time, values, edges)
     found = np.full((*values.shape[:-1], len(edges) - 2), np.nan)
-    for switch, (start, end) in enumerate(itertools.pairwise(edges[1:])):
-        inside = (time >= start - ROUNDING) & (time < end - ROUNDING)
+    for switch, (start, inside) in enumerate(_blocks(time, edges[1:])):
         back = values[..., inside] >= share * before[..., switch, None]
         first = time[inside][back.argmax(axis=-1)] - start
         found[..., switch] = np.where(back.any(axis=-1), first, np.nan)
