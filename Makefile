@@ -56,14 +56,13 @@ help:
 demo: $(VENV)/.stamp-core
 	$(BIN)/festina $(DEMO)
 
-# All tests of a file go to one worker, so that what they share is made once. Most of their time is compiling: the quick
-# ones are compiled without LLVM's optimisations wherever festina does not ask for them, the others as users have them.
-PYTEST := JAX_PLATFORMS=cpu $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
-BRIEFLY := XLA_FLAGS='--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
-	--xla_llvm_disable_expensive_passes=true'
+# All tests of a file go to one worker, so that what they share is made once. Most of their time is compiling: wherever
+# festina does not ask for LLVM's optimisations there are none, and what the first tier has compiled serves the second.
+PYTEST := JAX_PLATFORMS=cpu XLA_FLAGS='--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
+	--xla_llvm_disable_expensive_passes=true' $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 test: lint browser
-	$(BRIEFLY) $(PYTEST) -m 'not full' $(TESTS)
+	$(PYTEST) -m 'not full' $(TESTS)
 
 test-all: test others
 	$(PYTEST) -m full $(TESTS)

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 from jaxtyping import install_import_hook
@@ -31,6 +32,18 @@ for name, value in {"compilation_cache_dir": str(COMPILED), "persistent_cache_mi
 # Examples are drawn from the test's own text, so that what has passed passes again, and none is ever late.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of a test marked `mostly_full(n)` the first n cases (one) belong to `make test`, all others to `test-all`."""
+    met = Counter()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        mark = item.get_closest_marker("mostly_full")
+        if mark and met[function] >= (mark.args[0] if mark.args else 1):
+            item.add_marker("full")
+        met[function] += 1
 
 
 @pytest.fixture(autouse=True)

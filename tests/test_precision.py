@@ -51,6 +51,7 @@ def test_theory_outside_any_scope_is_float64(single):
     assert run.final.weights[0].dtype == np.float64 and run["loss"].dtype == np.float64
 
 
+@pytest.mark.full
 def test_a_compilation_in_single_precision_does_no_harm_later(single):
     first, second = fs.networks.DeepLinear.balanced(jax.random.key(0), (4, 3, 5), 0.5, 0.1).weights
     correlation = np.random.default_rng(0).normal(size=(5, 4))

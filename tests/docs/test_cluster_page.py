@@ -29,6 +29,7 @@ def test_the_page_has_the_commands_it_is_about():
         assert ("festina", *expected.split()) in named
 
 
+@pytest.mark.full
 def test_the_commands_of_one_machine_in_turn(tmp_path, capsys):
     own = [c for c in COMMANDS if c.startswith("festina ") and "--scheduler" not in c]
     assert len(own) == 5

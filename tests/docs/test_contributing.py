@@ -13,6 +13,7 @@ GUIDE = Path(__file__).resolve().parent.parent.parent / "CONTRIBUTING.md"
 SOURCE = Path(festina.__file__).parent
 
 
+@pytest.mark.full
 def test_the_guide_s_model_and_experiment_pass_its_own_tests(tmp_path):
     """In a copy of the package, file by file, as a reader would."""
     model, experiment, tests = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)

@@ -12,6 +12,7 @@ from patience import PATIENCE
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
+@pytest.mark.full
 def test_the_example_runs_as_written(tmp_path):
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert code is not None

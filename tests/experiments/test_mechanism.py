@@ -29,6 +29,7 @@ def flow(weights, gates, target, weight_timescale, gate_timescale, normalization
     ) / gate_timescale
 
 
+@pytest.mark.full
 def test_claims_hold_but_for_the_two_that_the_docstring_names(result):
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
     assert {claim for claim, outcome in outcomes.items() if outcome == "not reproduced"} == FAIL
@@ -117,6 +118,7 @@ def test_what_cannot_be_asked(fields, sentence):
         Mechanism().configure(**fields)
 
 
+@pytest.mark.full
 def test_the_figure_draws_without_a_warning(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -19,6 +19,7 @@ def result():
     return quick("race/xor")
 
 
+@pytest.mark.full
 def test_quick_claims_hold_except_that_the_fastest_gating_wins(result):
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
     assert outcomes.pop("fastest") == "not reproduced", result
@@ -64,6 +65,7 @@ def test_a_large_start_alone_leaves_claims_open(result):
     assert notes["rectified"] == notes["start"] == "needs a start of at most σ = 0.01 among the scales"
 
 
+@pytest.mark.full
 def test_a_short_run_is_not_judged(result):
     short = replace(result, data=result.data.isel(time=slice(0, 20)), theory=result.theory.isel(time=slice(0, 20)))
     verdicts = {claim.id: claim.judge(short, "quick") for claim in result.experiment.claims}

@@ -187,6 +187,7 @@ def test_arms_with_clocks_of_their_own_keep_them():
     np.testing.assert_allclose(result["level"], result.solved["level"], atol=1e-8)
 
 
+@pytest.mark.full
 def test_a_sweep_over_a_field_of_the_models_keeps_the_arms(tmp_path):
     data = fs.sweep(Grid(), {"spread": [0.1, 0.2]}, store=tmp_path, seeds=2, executor=fs.lab.InProcess())
     assert data["total"].sizes == {"seed": 2, "spread": 2, "time": 6, "group": 2, "speed": 3}

@@ -58,6 +58,7 @@ def test_values_are_those_of_single_runs(swept):
     np.testing.assert_allclose(here, alone["level"].isel(run=0), rtol=1e-9)
 
 
+@pytest.mark.full
 def test_only_the_tiles_that_hold_it_are_read(swept, reads):
     data = open_sweep(swept.attrs["store"], Toy())
     del reads[:]

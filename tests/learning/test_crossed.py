@@ -20,6 +20,7 @@ def work(inputs, state):
     return {"out": inputs["scale"] * inputs["speed"] * noise + state, "sum": jnp.sum(state)}
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("seeds", [1, 2, 6])
 @pytest.mark.parametrize("arms", [1, 4])
 @pytest.mark.parametrize("size", [1, 2**17, 2**18, 2**20])

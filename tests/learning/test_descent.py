@@ -42,6 +42,7 @@ def test_stochastic_descent_is_the_plain_loop_on_the_same_batches(network, teach
     np.testing.assert_allclose(run.final.map, plain.map, atol=1e-12)
 
 
+@pytest.mark.full
 def test_descent_approaches_flow_to_first_order(network, teacher):
     exact = fs.flow(network, teacher, times=[0.0, 1.0]).final.map
     errors = [

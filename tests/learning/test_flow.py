@@ -48,6 +48,7 @@ def world():
     return Dataset(rng.normal(size=(12, 4)), rng.normal(size=(12, 3)))
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("sizes", [(4, 3), (4, 5, 3), (4, 5, 2, 3)])
 def test_flow_follows_an_independent_integration(world, sizes):
     network = DeepLinear.init(jax.random.key(1), sizes, 0.5)
@@ -103,6 +104,7 @@ def test_flow_is_equivariant_under_rotations(world, seed):
     np.testing.assert_allclose(turn_out @ one.final.map @ turn_in.T, other.final.map, atol=1e-8)
 
 
+@pytest.mark.full
 def test_a_dense_run_can_be_asked_between_recordings(world):
     network = DeepLinear.init(jax.random.key(1), (4, 5, 3), 0.5)
     dense = fs.flow(network, world, until=4.0, dense=True)
@@ -115,6 +117,7 @@ def test_a_dense_run_can_be_asked_between_recordings(world):
         exact(1.0)
 
 
+@pytest.mark.full
 def test_layers_may_have_their_own_timescales(world):
     """A frozen layer (τ → ∞) leaves its weights where they are; halving all τ doubles the speed."""
     network = DeepLinear.init(jax.random.key(1), (4, 5, 3), 0.5)

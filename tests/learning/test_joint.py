@@ -63,6 +63,7 @@ def process(seed, rule, statistics=None, closed=None, kind=PathGated, observe=se
     return joint_process(network, rule, blocks, tasks, key, statistics=statistics, **settings)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("kind", [PathGated, NeuronGated, FullyConnected])
 def test_the_rate_is_the_gradient_of_the_literal_loss(kind):
     network, tasks = start(5, kind)
@@ -112,6 +113,7 @@ def test_sampled_batches_are_those_of_a_plain_loop():
         np.testing.assert_allclose(observed["gates"][0, -1, arm], plain.gate_vector, atol=1e-12)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("closed", ["whole", "rows"])
 def test_the_closure_is_the_population_dynamics(closed):
     full = simulated(partial(process, statistics=Population()), seeds=3)
@@ -134,6 +136,7 @@ def test_many_arms_go_in_tiles(monkeypatch, closed, widest):
         np.testing.assert_allclose(tiled[name], whole[name], atol=1e-13)
 
 
+@pytest.mark.full
 def test_rows_of_the_closure_keep_alignments_and_neuron_gates():
     see_rows = lambda view: {"alignment": view.alignment, "gates": view.gates}  # noqa: E731
     rules = both(JointDescent(0.8, 0.1, Regularizer(0.2, 0.6, order=2)))
@@ -201,6 +204,7 @@ def test_large_batches_approach_the_population():
     assert np.abs(wide["gates"] - infinite["gates"]).max() > 1e-6
 
 
+@pytest.mark.full
 def test_single_precision_stays_close():
     network, tasks = start(0)
     settings = {"step_size": STEP, "records": 12, "steps_per_record": 25, "observe": see}
@@ -213,6 +217,7 @@ def test_single_precision_stays_close():
     np.testing.assert_allclose(*(end["gates"].astype(float) for end in ends), atol=1e-4)
 
 
+@pytest.mark.full
 def test_arms_do_not_disturb_each_other():
     together = simulated(partial(process, statistics=Wishart(30)))
     alone = simulated(partial(process, statistics=Wishart(30)), rules=side_by_side(RULE))

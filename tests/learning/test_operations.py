@@ -148,6 +148,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_step_does_no_more_work_than_it_did(name):
     make, known = KERNELS[name]

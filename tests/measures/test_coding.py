@@ -43,6 +43,7 @@ def test_neurons_drawn_from_theory_have_their_scheme(layers, scheme, with_readou
     assert found.statistics.strength > 10 * np.max(found.null_strength)
 
 
+@pytest.mark.full
 def test_codes_are_those_of_the_theory(layers):
     activity, readout, theory = layers["redundant"]
     found = fs.measures.coding(activity, WORLD.labels, readout, resamples=1, shuffles=1)

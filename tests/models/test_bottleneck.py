@@ -14,6 +14,7 @@ from festina.models.bottleneck import Bottleneck
 SHORT: dict[str, Any] = {"until": 60.0, "records": 20}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("bottleneck", "learned"), [(1, [1.0, 0.0, 0.0]), (2, [1.0, 0.75, 0.0]), (3, [1.0, 0.75, 0.5])]
 )
@@ -39,6 +40,7 @@ def test_the_course_is_the_flow_written_out():
     np.testing.assert_allclose(result["learned"][0], np.einsum("tii->ti", maps), atol=1e-6)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("field", "step"), [("weakest", 1e-4), ("scale", 1e-5)])
 def test_derivatives_are_differences(field, step):
     model = Bottleneck(scale=0.1, **SHORT)

@@ -19,6 +19,7 @@ def test_the_model_is_what_it_should_be(order):
     check_model(BoundedGates, order=order, **BRIEF)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("start", [(0.1, 0.3), (1.3, 0.6), (0.2, 1.15), (1.9, 0.3)])
 def test_the_closed_form_against_an_independent_integration(order, start):

@@ -56,6 +56,7 @@ def test_new_tasks_are_made_of_two_teachers(composed):
         np.testing.assert_allclose(maps[3 + task], made, atol=1e-15)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("fields", [{"data": "population"}, {"data": "closure"}, {"composed": "subtasks"}], ids=str)
 def test_without_noise_gates_of_paths_follow_their_limit(fields):
     """Through old tasks, new ones, and old ones again."""
@@ -66,6 +67,7 @@ def test_without_noise_gates_of_paths_follow_their_limit(fields):
     assert np.ptp(result["loss"].isel(time=slice(1, None)).values) > 1e-2
 
 
+@pytest.mark.full
 def test_rows_in_the_coordinates_of_the_closure_go_the_same_way():
     whole, small = (Composition(**SMALL, **ROWS, data=data).run(seeds=2) for data in ("population", "closure"))
     for name in ("loss", "row_gates", "row_alignment", "row_norms", "total_alignment"):
@@ -73,6 +75,7 @@ def test_rows_in_the_coordinates_of_the_closure_go_the_same_way():
     assert whole.theory is None and np.ptp(whole["row_gates"].isel(time=-1).values) > 0.01
 
 
+@pytest.mark.full
 def test_gates_of_rows_that_stay_equal_are_a_gate_of_the_path():
     """One output only: then a row is a path, and both kinds of network are one."""
     paths, rows = (
@@ -100,6 +103,7 @@ def test_rows_are_matched_output_by_output():
     assert np.isnan(sort_rows(data)["total_alignment"].isel(arm=1)).all()
 
 
+@pytest.mark.full
 def test_totals_are_of_paths():
     with pytest.raises(ArgumentError, match="`gated` must be paths where totals are recorded"):
         Composition.checked("model/composition", SMALL | {"recorded": "totals", "gated": "rows"})

@@ -23,6 +23,7 @@ def test_models_conform(model, steps):
     check_model(model, steps=steps, **SMALL)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["context_scale", "rate"])
 def test_derivatives_with_frozen_gates_are_differences(field):
     model = models.RectifiedContexts(gates="frozen", steps=400, **SMALL)

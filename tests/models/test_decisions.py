@@ -23,11 +23,13 @@ def test_the_gated_model_is_what_it_should_be():
     check_model(GatedDecision, initial=1e-2, **BRIEF)
 
 
+@pytest.mark.full
 def test_the_rectified_model_is_what_it_should_be():
     """But for derivatives, which leave out the jumps of gates; see below."""
     check_model(Decision, differentiate=False, width=20, **BRIEF)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("gating", ["always on", "contexts", "all"])
 @pytest.mark.parametrize("advantage", [0.2, 5.0])
 def test_networks_follow_theory(gating, advantage):
@@ -59,6 +61,7 @@ def test_the_race_is_that_of_five_numbers():
         np.testing.assert_allclose(strength.sel(pathway=pathway), r * np.hypot(p, q), atol=1e-8)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["initial", "advantage"])
 def test_derivatives_are_those_of_theory(field):
     model = GatedDecision(initial=0.02, **BRIEF)
@@ -68,6 +71,7 @@ def test_derivatives_are_those_of_theory(field):
     np.testing.assert_allclose(exact, (more - less) / (2 * step), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["cue", "scale"])
 def test_derivatives_of_a_rectified_network_are_differences(field):
     """Of settings so near to each other that no unit switches in another step."""

@@ -10,6 +10,7 @@ from festina.models.gated_margin import GatedMargin
 GATINGS = ("one example", "half-planes", "classes", "always on")
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("gating", GATINGS)
 @pytest.mark.parametrize("separation", [0.0, 0.7])
 def test_networks_follow_the_closed_form(gating, separation):
@@ -19,6 +20,7 @@ def test_networks_follow_the_closed_form(gating, separation):
     assert result["loss"][0, -1] < 0.01 or (separation == 0.0 and gating in ("classes", "always on"))
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize(
     ("gating", "strength", "variance"),
     [
@@ -36,6 +38,7 @@ def test_what_a_pathway_sees_is_worked_out_by_hand(gating, strength, variance):
     np.testing.assert_allclose(start.variances, variance, rtol=1e-12)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("field", "step"), [("separation", 1e-6), ("initial", 1e-8)])
 def test_derivatives_are_those_of_theory(field, step):
     model = GatedMargin(gating="half-planes", separation=0.5, initial=1e-2, until=10.0, records=20)
@@ -45,6 +48,7 @@ def test_derivatives_are_those_of_theory(field, step):
     np.testing.assert_allclose(exact, (more - less) / (2 * step), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.full
 def test_a_batch_is_its_runs():
     model = GatedMargin(until=5.0, records=10)
     swept = model.sweep(separation=(0.0, 0.9))["strength"].sel(separation=0.9)

@@ -50,6 +50,7 @@ def test_networks_follow_an_independent_integration(fields):
     np.testing.assert_allclose(result["loss"][0], expected, atol=1e-7)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize(
     "fields",
     [{"initial": "aligned", "gain": 0.8} | SMALL, {"gain": 1.1} | SMALL, {"depth": 2} | SQUARE],
@@ -72,6 +73,7 @@ def test_networks_of_all_depths_and_starts_share_target_and_layers():
     np.testing.assert_allclose(np.linalg.svd(shallow.target)[1], [3.0, 2.0])
 
 
+@pytest.mark.full
 def test_the_determinant_is_that_of_the_product_over_that_of_the_target():
     model = LinearStack(depth=3, **SQUARE)
     start = drawn(model)

@@ -44,6 +44,7 @@ def test_without_a_margin_theory_is_exclusive_or_and_counts_nothing():
     assert np.isnan(found["single_share"]).all() and np.isnan(found["linear"]).all()
 
 
+@pytest.mark.full
 def test_alignment_is_the_mean_cosine_with_the_nearest_example():
     """Of two inputs at the start, by hand; in the end units have turned."""
     model = Margin(inputs=2, separation=0.0, **SHORT)
@@ -86,6 +87,7 @@ def test_derivatives_are_differences(field, step):
     np.testing.assert_allclose(exact, (more - less) / (2 * step), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.full
 def test_the_derivative_by_the_start_is_about_that_of_theory():
     model, field = Margin(**SHORT | {"until": 15.0, "records": 10, "width": 400}), "scale"
     exact = model.derivative("loss", field, seed=1)

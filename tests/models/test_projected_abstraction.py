@@ -41,6 +41,7 @@ def test_a_description_is_exact_from_a_start_in_its_span_and_from_no_other(field
             assert apart(run(begin=start, described=other, **fields), whole) > 1e-3, start
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("convention", ["sum", "mean"])
 def test_the_plane_is_the_reduced_model_in_units_of_the_full_one(convention):
     """Euler steps of eqs 15 and 16, with constants and a factor of the bounds as `reduced_scales` gives them."""
@@ -74,12 +75,14 @@ def test_starts_are_what_the_teachers_see_of_the_random_one():
     np.testing.assert_allclose(aligned["norms"], in_plane, atol=1e-15)
 
 
+@pytest.mark.full
 def test_mirrored_paths_stand_to_either_side_of_the_diagonal():
     found = run(begin="mirrored", angle=0.3, scale=0.2)["weights"].isel(run=0, time=0).values
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 0.2, rtol=1e-12)
     np.testing.assert_allclose(np.arctan2(found[:, 1], found[:, 0]), np.pi / 4 + np.array([-0.3, 0.3]), rtol=1e-12)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("field", "start"), [("angle", "mirrored"), ("gate_timescale", "aligned")])
 def test_derivatives_are_those_of_the_limit(field, start):
     base = SMALL | {"begin": start, "described": "plane"}

@@ -25,6 +25,7 @@ def test_the_model_is_what_it_should_be():
     check_model(RandomRouting, differentiate=False, **BRIEF)
 
 
+@pytest.mark.full
 def test_the_start_is_orthogonal_times_the_gain():
     """The errors that are recorded first are those of weights with orthonormal rows or columns, times the gain."""
     model = brief(gain=2.5)
@@ -70,6 +71,7 @@ def test_a_start_that_is_the_same_in_all_domains_follows_its_reduction():
     np.testing.assert_allclose(found["loss"], exact["loss"], rtol=2e-3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["gain", "single"])
 def test_derivatives_are_differences(field):
     model = brief(gain=0.7)

@@ -71,6 +71,7 @@ def test_how_paths_differ_is_measured():
     np.testing.assert_allclose(apart, [0.0, 5e-4, -1e-3], atol=1e-15)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["gate_timescale", "normalization"])
 def test_derivatives_are_finite_differences_of_the_simulation(field):
     base = SMALL | {"scale": 0.3}
@@ -83,6 +84,7 @@ def test_derivatives_are_finite_differences_of_the_simulation(field):
     assert np.abs(finite).max() > 1e-2
 
 
+@pytest.mark.full
 def test_a_batch_is_so_many_single_runs():
     fields = SMALL | {"scale": 0.3}
     together = models.ReducedAbstraction(**fields).sweep(block_length=[0.1, 0.3], seeds=2)

@@ -51,6 +51,7 @@ def test_layers_are_alike_to_the_last_bit_only_along_the_axes():
             assert np.array_equal(first, second.T) == (basis == "axes")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("by", ["imbalance", "strongest"])
 def test_derivatives_are_those_of_the_theory(by):
     settings, step = {"imbalance": 0.4, "modes": 2, **BRIEF}, 1e-4

@@ -22,6 +22,7 @@ def test_the_model_is_what_it_should_be():
     check_model(Routing, domains=2, trained=1, pathways="both", **BRIEF)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("pathways", ["shared", "private", "both"])
 def test_networks_follow_the_reduction(pathways):
     model = Routing(domains=3, pathways=pathways, average="trained pairs", balance=0.4, initial=0.3, **BRIEF, **OTHER)
@@ -34,6 +35,7 @@ def test_networks_follow_the_reduction(pathways):
     assert [float(last[name].max()) > 0 for name in ("shared", "private")] == there
 
 
+@pytest.mark.full
 def test_a_network_for_every_pair_is_a_chain_for_every_pair():
     result = Routing(domains=3, pathways="private", initial=0.3, **BRIEF).run()
     model = Routing()
@@ -71,6 +73,7 @@ def test_both_pathways_are_a_gated_network():
     np.testing.assert_allclose(gradient.weights["a21->b21"], slope["private"][1][1, 0], atol=1e-11)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["balance", "group"])
 def test_derivatives_are_those_of_theory(field):
     model = Routing(domains=3, balance=0.5, **BRIEF)

@@ -61,6 +61,7 @@ def test_an_independent_integration(features_of):
             np.testing.assert_allclose(seen["illusion"], np.einsum("rfi,fi->r", shells, mapping), atol=1e-8)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_theory_of_every_structure(structure):
     """Broad levels are ahead of fine ones, all is learned in the end, and illusions come and go, if there is depth."""
@@ -75,12 +76,14 @@ def test_theory_of_every_structure(structure):
     assert np.all(np.abs(changed(owned, depth=1).theory()(time)["illusion"]) < 0.02)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("fields", [{"weights": "decoupled"}, {"depth": 1}, {"weights": "decoupled", "depth": 1}])
 def test_decoupled_weights_and_one_layer_follow_theory(fields):
     result = changed(SMALL, **fields).run()
     assert result.errors("learned", "loss").max() < 1e-8
 
 
+@pytest.mark.full
 def test_modes_that_share_their_hidden_directions_have_no_theory():
     """A narrow hidden layer learns, but not mode by mode."""
     narrow = changed(SMALL, hidden=4, scale=0.5)
@@ -89,6 +92,7 @@ def test_modes_that_share_their_hidden_directions_have_no_theory():
         narrow.theory()
 
 
+@pytest.mark.full
 def test_half_times_are_those_of_theory():
     result = changed(SMALL, weights="decoupled", records=200).run()
     np.testing.assert_allclose(result["half_time"], result.solved["half_time"], rtol=1e-3)
@@ -105,6 +109,7 @@ def test_derivatives_are_those_of_finite_differences(field):
         np.testing.assert_allclose(SMALL.derivative(name, field), expected, atol=2e-4 * abs(expected).max())
 
 
+@pytest.mark.full
 def test_a_batch_is_single_runs():
     batch = SMALL.sweep(correlation=[0.2, 0.6], seeds=2)
     for correlation in (0.2, 0.6):

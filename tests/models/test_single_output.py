@@ -70,6 +70,7 @@ def test_orthogonal_mirrored_weights_are_solved_at_every_scale(scale):
     np.testing.assert_allclose(small_weights(1.0, layers, time)["alignment"], expected, atol=1e-8)
 
 
+@pytest.mark.full
 def test_the_error_of_small_weights_falls_with_their_square():
     errors = [
         MODEL.model_copy(update={"scale": scale, "until": 20.0}).run().errors("alignment") for scale in (1e-2, 1e-3)
@@ -89,6 +90,7 @@ def test_derivatives_are_those_of_finite_differences(field):
         np.testing.assert_allclose(model.derivative(name, field), expected, atol=2e-4 * abs(expected).max())
 
 
+@pytest.mark.full
 def test_a_batch_is_single_runs():
     models = [MODEL.model_copy(update={"scale": scale}) for scale in (0.1, 1.0)]
     batch = MODEL.sweep(scale=[0.1, 1.0], seeds=2)

@@ -20,6 +20,7 @@ SMALL = {
 }
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize(
     "fields",
     [{"data": "population"}, {"data": "closure"}, {"tasks": 3, "outputs": 2}, {"rank": 2, "similarity": 0.3}],
@@ -36,11 +37,13 @@ def test_without_noise_networks_follow_their_limit(fields, recorded):
     assert np.ptp(result["loss"].isel(time=slice(1, None)).values) > 1e-3
 
 
+@pytest.mark.full
 def test_batches_of_many_inputs_come_near_to_the_limit():
     result = models.TaskAbstraction(**SMALL, batch=100_000, scale=0.5).run(seeds=1)
     assert 1e-6 < float(result.errors("gates").max()) < 0.02
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["gate_timescale", "similarity"])
 def test_derivatives_are_those_of_the_limit(field):
     base = SMALL | {"data": "population", "scale": 0.5, "similarity": 0.3}
@@ -54,6 +57,7 @@ def test_derivatives_are_those_of_the_limit(field):
     assert np.abs(finite).max() > 1e-2
 
 
+@pytest.mark.full
 def test_a_batch_is_so_many_single_runs():
     fields = SMALL | {"data": "wishart", "batch": 20}
     together = models.TaskAbstraction(**fields).sweep(gate_timescale=[0.03, 0.3], similarity=[0.0, 0.5], seeds=2)
@@ -85,6 +89,7 @@ def test_teachers_of_a_rank_have_it_and_are_as_alike_as_is_asked_for():
     np.testing.assert_allclose(np.linalg.svd(maps)[1], np.tile([6**0.5, 6**0.5, 0.0], (2, 1)), atol=1e-12)
 
 
+@pytest.mark.full
 def test_paths_are_sorted_by_their_teachers():
     result = models.TaskAbstraction(**SMALL | {"until": 3.0, "records": 30}, data="closure", scale=0.5).run(seeds=3)
     mean = result["sorted_alignment"].mean("time").values

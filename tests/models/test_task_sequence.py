@@ -28,6 +28,7 @@ def test_simulation_follows_theory(fields):
     assert fs.models.TaskSequence(**BRIEF, **fields).run(seeds=2).errors().max() < 1e-9
 
 
+@pytest.mark.full
 def test_an_independent_integration():
     model = fs.models.TaskSequence(imbalance=-2.0, mixture=0.1, **BRIEF)
     (tasks, shown, switches, (first, second)), result = drawn(model), model.run()
@@ -77,6 +78,7 @@ def test_what_is_shown_is_learned_within_the_foreseen_duration(mixture, angle):
     assert np.sum(missing**2) < 1e-2 * np.sum(start.shown[-1] ** 2)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("by", ["mixture", "angle"])
 def test_derivatives_are_those_of_the_theory(by):
     model, step = fs.models.TaskSequence(mixture=0.2, imbalance=1.0, **BRIEF), 1e-4

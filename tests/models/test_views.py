@@ -46,6 +46,7 @@ def test_networks_start_with_the_strengths_drawn():
     np.testing.assert_allclose(norms * last, np.prod(start.initial), rtol=1e-10)
 
 
+@pytest.mark.full
 def test_theory_of_many_is_the_theory_of_each():
     models = [Views(together=p, **SHORT) for p in (0.2, 0.9)]
     with fs.double():
@@ -60,6 +61,7 @@ def test_theory_of_many_is_the_theory_of_each():
     assert models[0].theory()(times.reshape(5, 1))["strength"].shape == (5, 1, 3)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize(("field", "step"), [("together", 1e-5), ("spread", 1e-5), ("weakest", 1e-5)])
 def test_derivatives_are_those_of_theory(field, step):
     model = Views(depth=2, weakest=0.8, **SHORT)

@@ -57,6 +57,7 @@ def test_bad_networks_are_refused_in_one_sentence(make, message):
         make()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("imbalance", [-0.5, 0.0, 0.5])
 def test_balanced_weights_have_derivatives_by_their_imbalance(imbalance):
     """At zero, too, where |λ| has none."""

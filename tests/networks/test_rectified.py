@@ -31,6 +31,7 @@ def test_the_output_is_the_plain_formula(network):
     np.testing.assert_allclose(network(x[2]), network(x)[2], atol=1e-14)
 
 
+@pytest.mark.mostly_full
 def test_output_and_gradient_are_those_of_the_gated_network(network):
     data = multitask(3).samples
     world = as_world(data, network.gates(data.inputs))

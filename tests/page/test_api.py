@@ -150,6 +150,7 @@ def test_a_browser_that_has_seen_the_end_need_not_ask_again(client, finished):
     assert client.get(f"/api/runs/{name}/events", headers={"Last-Event-ID": "999"}).status_code == 204
 
 
+@pytest.mark.full
 def test_a_map_is_refined_and_its_cells_are_the_runs(client):
     axes = {
         "x": {"field": "initial", "from": 0.01, "to": 0.1, "scale": "log", "count": 9},

@@ -58,6 +58,7 @@ def test_text_cannot_break_out_of_the_page(result):
     assert embedded(page)["experiment"]["summary"] == Hostile.__doc__
 
 
+@pytest.mark.full
 def test_command_writes_the_file(tmp_path, capsys):
     path = tmp_path / "new" / "chain.html"
     words = ["export", "linear/chain", "--html", str(path), "--budget", "quick", "--records", "60", "--strength", "2"]

@@ -53,6 +53,7 @@ def run_to_the_end(client, initial):
     assert name == "done"
 
 
+@pytest.mark.full
 def test_a_second_run_of_the_same_structure_does_not_compile(client):
     run_to_the_end(client, 0.01)
     compiled = loop._chunk.compiled._cache_size()
@@ -156,6 +157,7 @@ def explore(tmp_path):
     command.process.wait()
 
 
+@pytest.mark.full
 def test_the_command_stops_before_the_page_was_ever_opened(explore):
     explore.interrupt()
     assert explore.end().kind == "stopped"

@@ -139,6 +139,7 @@ def test_growth_of_specialization_is_that_of_a_simulated_difference():
     np.testing.assert_allclose(apart[-2:] / apart[-3:-1], growth.multiplier, rtol=3e-3)
 
 
+@pytest.mark.full
 def test_short_blocks_are_undone_and_long_ones_are_not():
     scales = theory.Scales(1.3, 0.06, 2.0)
     rates = [float(theory.specialization_growth(scales, length, 0.9).rate) for length in (0.2, 2.0, 4.0)]

@@ -79,6 +79,7 @@ def test_solutions_that_cost_little_withstand_a_few_attacks(attack, seed):
     check(attack, seed)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize(("solution", "seed"), ONCE)
 def test_attacks_that_once_succeeded_are_withstood(solution, seed):
     (attack,) = (it for it in ATTACKS if it.solution == solution)

@@ -79,6 +79,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("imbalance", SHAPES)
 def test_agrees_with_integration(imbalance):
     for seed, sizes in enumerate(SHAPES[imbalance]):
@@ -113,6 +114,7 @@ def test_tiny_fast_mode_overtakes_in_a_bottleneck():
     assert max(np.max(np.abs(chain[name][-1] - leap[name][-1])) for name in PRODUCTS) < 1e-12
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("sizes, imbalance", [((4, 4, 4), 0.0), ((3, 3, 5), 1.0), ((5, 3, 3), -8.0)])
 def test_long_times_reach_the_limits(sizes, imbalance):
     weights = problem(sizes, imbalance)
@@ -142,6 +144,7 @@ def test_input_variance_and_timescale():
 # --------------------------------------------------------------------------------------- the printed formula
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("sizes, imbalance", [((3, 3, 5), 1.0), ((5, 3, 3), -1.0), ((4, 4, 4), 0.0)])
 def test_printed_formula_agrees_in_its_range(sizes, imbalance):
     weights = problem(sizes, imbalance)
@@ -203,6 +206,7 @@ def test_semigroup_conservation_and_rotation(seed, imbalance, time, later):
     assert worst({name: value[2] for name, value in found.items()}, expected) < 1e-9
 
 
+@pytest.mark.full
 def test_any_order_shape_and_repeats():
     weights = problem((3, 3, 5), 1.0)
     solution = balanced(*weights)
@@ -266,6 +270,7 @@ def total(first, second, correlation, time):
 GRADIENT, VALUE = jax.jit(jax.grad(total, argnums=(0, 1, 2, 3))), jax.jit(total)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("target", ["identity", "zero", "repeated"])
 @pytest.mark.parametrize("imbalance", [0.0, 1.0])
 def test_gradients_at_degenerate_spectra(target, imbalance):
@@ -308,6 +313,7 @@ def test_batched_over_correlations():
         assert worst({name: value[index] for name, value in batched.items()}, alone) < 1e-13
 
 
+@pytest.mark.full
 def test_derivatives_are_never_silently_wrong_at_long_times():
     weights = tuple(map(jnp.asarray, problem((3, 3, 3), 1.0)))
 

@@ -73,6 +73,7 @@ def loss(product, strength, input_variance):
 
 
 class TestFlow:
+    @pytest.mark.mostly_full
     @pytest.mark.parametrize("depth", DEPTHS)
     def test_follows_the_integrated_equation(self, depth):
         strength, initial, variance = cases(depth)
@@ -81,6 +82,7 @@ class TestFlow:
         np.testing.assert_allclose(got["product"], expected, rtol=0, atol=1e-9)
         np.testing.assert_allclose(got["loss"], loss(expected, strength, variance), rtol=0, atol=1e-8)
 
+    @pytest.mark.mostly_full
     @pytest.mark.parametrize("depth", [1, 2, 3, 4, 7])
     def test_follows_the_weights_of_an_actual_chain(self, depth):
         strength, initial, variance = cases(depth)
@@ -213,6 +215,7 @@ def closed_form(depth, x):
 
 
 class TestTimes:
+    @pytest.mark.mostly_full
     @pytest.mark.parametrize("depth", [3, 4, 5, 7, 12])
     def test_integer_depths_have_a_closed_form(self, depth):
         strength, variance, level = 1.7, 0.6, np.array([0.05, 0.3, 0.49, 0.51, 0.9, 0.999])
@@ -296,6 +299,7 @@ def gradient(depth, *arguments):
 
 
 class TestGradients:
+    @pytest.mark.full
     @pytest.mark.parametrize("depth", [1, 1.5, 2, math.inf])
     def test_agree_with_differences(self, depth):
         # The last five change the sign of s, or have it opposite to that of a0: not for depths between 1 and 2.
@@ -324,6 +328,7 @@ class TestGradients:
             slope = jax.grad(lambda a, depth=depth: time_to_reach(depth, 1.2, a, 0.7))(0.1)
             assert slope == pytest.approx(-1 / velocity(depth, 0.1, 1.2, 1.0), rel=1e-12)
 
+    @pytest.mark.full
     def test_of_the_imbalanced_chain(self):
         strength = np.array([1.0, 1.0, -1.0, 1.0, 0.5, 0.0, 1.0])
         initial = np.array([0.1, -0.1, 0.1, 1.0, 0.0, 0.3, 2.0])

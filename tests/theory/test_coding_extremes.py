@@ -80,6 +80,7 @@ def test_a_sigmoid_is_summed_finely_where_it_is_steep():
     assert site.variance == pytest.approx(exact, rel=1e-12)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("size", [1e-9, 1e-3])
 def test_small_targets_are_learned_in_proportion(size):
     ratio = [C.redundant((10,), one * ONE, 0.3, 0.1).mean[0, 0] / one for one in (size, 1e-6)]
@@ -88,6 +89,7 @@ def test_small_targets_are_learned_in_proportion(size):
     assert ratio[0] == pytest.approx(ratio[1], rel=1e-3)
 
 
+@pytest.mark.full
 def test_outliers_in_one_direction_are_one():
     """Two of them leave open how they share what they do, and a search for a root could not go on from there."""
     found = C.sparse((19, 33), np.array([[1.16], [-1.34]]), 0.0655, 0.0231)

@@ -25,6 +25,7 @@ def test_outliers_appear_at_their_temperatures():
     np.testing.assert_allclose(sparse_onsets(TOY.counts, TOY.class_targets, 0.01, 0.5), [0.77, 0.62, 0.62], atol=0.01)
 
 
+@pytest.mark.full
 def test_one_outlier_a_class_in_the_cold(cold):
     assert cold.diagnostics["gap"] < 1e-9
     assert cold.diagnostics["certificate"] == pytest.approx(1.0, abs=1e-6)

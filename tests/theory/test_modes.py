@@ -18,6 +18,7 @@ from festina.theory.modes import singular_modes
 from festina.worlds import Dataset, Moments, Teacher
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("hidden", [(), (5,), (4, 6)])
 def test_decoupled_networks_are_independent_chains(hidden):
     teacher = Teacher(np.random.default_rng(0).normal(size=(3, 4)), 0.3)

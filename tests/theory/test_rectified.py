@@ -129,6 +129,7 @@ def test_two_phases_add_up():
         two_phases(4, strengths, 4)
 
 
+@pytest.mark.full
 def test_strengths_may_be_whole_numbers_in_a_list():
     for function in (at_start, on_residual):
         whole, real = function(2, 3, [4, 2, 1]), function(2, 3, np.array([4.0, 2.0, 1.0]))

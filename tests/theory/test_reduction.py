@@ -63,6 +63,7 @@ def test_exclusive_or_has_the_published_strengths_and_closed_form():
     np.testing.assert_allclose(race(times)["loss"], 0.5 * (1 - 2**0.5 * product) ** 2, atol=1e-9)
 
 
+@pytest.mark.full
 def test_the_reduction_is_the_whole_network_where_its_conditions_hold():
     graph, world, bases = domains()
     rng = np.random.default_rng(1)

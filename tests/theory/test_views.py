@@ -37,6 +37,7 @@ def integrate(rate, start, times):
     return solved.y.T[np.argsort(order)]
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("depth", [2, 3, math.inf])
 def test_competition_against_an_independent_integration(depth):
     world = co_occurring_views(3, 0.6, [1.0, 0.9, 0.7])

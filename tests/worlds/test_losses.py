@@ -69,6 +69,7 @@ def test_moments_alone_do_not_make_a_loss_negative(rng):
     np.testing.assert_allclose(bare.loss(network), noisy.loss(network), rtol=1e-13)
 
 
+@pytest.mark.full
 def test_slopes_are_those_of_the_moments(rng):
     """First and second derivatives by the network, and those by the moments themselves."""
     data = Dataset(rng.normal(size=(9, 4)), rng.normal(size=(9, 3)))
