@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import festina
 
 GUIDE = Path(__file__).resolve().parent.parent.parent / "CONTRIBUTING.md"
