@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import festina as fs
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from festina.models.wide_bayesian import WideBayesian
 
 FEWEST_RECORDINGS = 4  # for a sample size
+SHORT = "our budget: longer chains are worth more draws"
 SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
 """The code of each nonlinearity."""
 
@@ -90,7 +91,7 @@ def sampling_checks(
     suffix: str = "",
     variable: str = "class_kernel",
     what: str = "the kernel between classes",
-    reason: str = "our budget: longer chains are worth more draws",
+    reason: str = SHORT,
     **where: Any,
 ) -> tuple[Claim, ...]:
     """What every comparison of samples with theory rests on: chains that agree, and draws that are worth something.
@@ -128,6 +129,30 @@ def sampling_checks(
             lambda chains: np.nanmin(fs.measures.effective_sample_size(chains)),
             above(100.0),
         ),
+    )
+
+
+def checks_along(
+    dim: str,
+    entries: Iterable[str],
+    what: str,
+    variable: str = "class_kernel",
+    reasons: Mapping[str, str] | None = None,
+) -> tuple[Claim, ...]:
+    """The checks of every entry of a dimension, called by its last word.
+
+    ``what`` they are about names the {entry}; some entries have reasons of their own why they may not be passed.
+    """
+    return tuple(
+        check
+        for entry in entries
+        for check in sampling_checks(
+            f"-{entry.split()[-1]}",
+            variable,
+            what.format(entry=entry),
+            (reasons or {}).get(entry, SHORT),
+            **{dim: entry},
+        )
     )
 
 
