@@ -199,9 +199,10 @@ def of_three_classes(result: Any, value: Any) -> Any:
 
 
 def analysed(data: xr.Dataset, labels: np.ndarray, prior_kernel: np.ndarray | None = None) -> list[Coding]:
-    """What the analyser says of the hidden layer at the end, from activations and readouts; by run."""
-    hidden = data["hidden"].transpose("run", "example", "neuron").values
-    readouts = data["readout"].isel(time=-1).transpose("run", "output", "neuron").values
+    """What the analyser says of the hidden layer at the end, from activations and readouts, if it has any; by run."""
+    hidden, readouts = data["hidden"].transpose("run", "example", "neuron").values, [None] * data.sizes["run"]
+    if "readout" in data:
+        readouts = data["readout"].isel(time=-1).transpose("run", "output", "neuron").values
     terms = {"prior_kernel": prior_kernel, "resamples": 0, "shuffles": 0}
     return [fs.measures.coding(one, labels, a, **terms) for one, a in zip(hidden, readouts, strict=True)]
 
