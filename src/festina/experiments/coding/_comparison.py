@@ -14,7 +14,6 @@ from festina.relations import Relation, above, below
 if TYPE_CHECKING:
     from festina.experiment import Result
     from festina.measures.coding import Coding
-    from festina.models._wide import WideNetwork
     from festina.models.wide_bayesian import WideBayesian
 
 FEWEST_RECORDINGS = 4  # for a sample size
@@ -175,18 +174,23 @@ def picked(data: Any, **where: Any) -> Any:
     return data.sel(**where)
 
 
+def place_of(result: Result, **labels: Any) -> int:
+    """The number of an arm, the first with these labels; refused if there is none."""
+    for number, arm in enumerate(result.arms):
+        if labels.items() <= arm.labels.items():
+            return number
+    raise NotApplicable("needs " + " and ".join(f"--{dim} with {label}" for dim, label in labels.items()))
+
+
 def network_of(result: Result, **labels: Any) -> WideBayesian:
     """The model of an arm."""
-    found = [arm.model for arm in result.arms if labels.items() <= arm.labels.items()]
-    if not found:
-        raise NotApplicable("needs " + " and ".join(f"--{dim} with {label}" for dim, label in labels.items()))
-    return cast("WideBayesian", found[0])
+    return cast("WideBayesian", result.arms[place_of(result, **labels)].model)
 
 
-def theory_of(network: WideNetwork, temperature: float) -> Any:
-    """The theory of a network; refused where there is none."""
+def theory_of(network: Any, temperature: float | None = None) -> Any:
+    """The theory of a network, at its own temperature unless another is given; refused where there is none."""
     try:
-        return network.prediction(temperature)
+        return network.prediction(network.temperature if temperature is None else temperature)
     except ArgumentError as error:
         raise NotApplicable(f"needs a theory, which refuses: {error}") from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
@@ -170,7 +170,7 @@ def draw_rasters(
 
 
 def draw_layers(
-    axes: Sequence[Axes], found: Sequence[Coding], layers: Sequence[np.ndarray], kind: str, counts: Sequence[int]
+    axes: Sequence[Axes], found: Sequence[Coding], layers: Iterable[np.ndarray], kind: str, counts: Sequence[int]
 ) -> None:
     """The activity of neurons for every example, layer by layer, in an order that shows the code of their nonlinearity.
 
