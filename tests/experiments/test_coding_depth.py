@@ -67,8 +67,8 @@ def test_the_analyser_names_planted_layers(result):
     own = replace(result, data=data)
     for layer in LAYERS:
         assert Depth().scheme(own, "sigmoidal", layer) == 1.0
-        assert depth.analysed(own, COLD, layer, 0).scheme == "redundant"
-    assert depth.analysed(own, COLD, 1, 0).readout is None
+        assert {found.scheme for found in depth.codings(own, "sigmoidal", layer)} == {"redundant"}
+    assert [depth.codings(own, "sigmoidal", layer)[0].readout is None for layer in LAYERS] == [True, False]
 
 
 def test_both_layers_of_linear_networks_have_a_theory_and_rectified_ones_have_none(result):

@@ -8,8 +8,10 @@ from festina.measures import (
     code_groups,
     code_name,
     code_numbers,
+    common_codes,
     grouping_cosine,
     outliers,
+    overlaps,
     persistence,
     serving,
     sharpness,
@@ -31,6 +33,23 @@ def test_codes_have_numbers_and_names():
 def test_codes_are_grouped_by_the_sizes_of_their_classes():
     assert code_groups((4, 4)) == [[0], [1, 2], [3]]
     assert code_groups((4, 2)) == [[0], [1], [2], [3]]
+
+
+def test_common_codes_are_named_from_the_largest_on_and_rare_ones_taken_together():
+    shares = np.array([0.015, 0.1, 0.26, 0.005, 0.24, 0.0, 0.38, 0.0])
+    assert common_codes((4, 2, 2), shares, 0.02, "rare") == {
+        "B or C": [2, 4],
+        "BC": [6],
+        "A": [1],
+        "rare": [0, 3, 5, 7],
+    }
+    assert common_codes((4, 2), np.full(4, 0.25), 0.02) == {"none": [0], "A": [1], "B": [2], "AB": [3]}
+
+
+def test_overlaps_are_those_of_all_pairs_relative_to_their_mean_size():
+    sets = np.array([[1, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]], bool)
+    np.testing.assert_allclose(overlaps(sets), [2 / 2.5, 0, 0, 0, 0, 0])
+    assert overlaps(sets[[0, 0]]).tolist() == [1.0] and overlaps(sets[3:]).size == overlaps(sets[:1]).size == 0
 
 
 def test_persistence_is_one_for_constant_and_zero_for_fresh_codes():

@@ -295,9 +295,13 @@ def groups(
     looks: Mapping[Any, Look] | None = None,
     step: float = 0.1,
     across: bool = False,
+    runs: bool = False,
+    **look: Any,
 ) -> None:
     """The mean over runs of a number, with its standard error, at each entry of ``x``, a tick with its name each: for
     all entries of ``by`` side by side, ``step`` apart. ``across`` has entries of ``x`` one below the other.
+
+    With ``runs`` there is the number of every run behind the mean, as a small mark.
 
     Example:
         >>> import xarray as xr
@@ -307,10 +311,13 @@ def groups(
         ['0', '1']
     """
     places, looks = np.arange(values.sizes[x]), looks or marks_of(values[by].values)
-    for number, (entry, look) in enumerate(looks.items()):
-        at = places + step * (number - (len(looks) - 1) / 2)
-        usual = {"label": label_of(by, entry), "across": across}
-        means(axis, at, values.sel({by: entry}).transpose("run", x), **usual | dict(look))
+    for number, (entry, own) in enumerate(looks.items()):
+        at, shown = places + step * (number - (len(looks) - 1) / 2), values.sel({by: entry}).transpose("run", x)
+        mark = {"label": label_of(by, entry), "across": across} | look | dict(own)
+        if runs:
+            small = {"ls": "none", "marker": mark.get("marker"), "color": mark.get("color"), "ms": 2, "alpha": 0.4}
+            axis.plot(*((shown.T, at) if across else (at, shown.T)), **small)
+        means(axis, at, shown, **mark)
     (axis.set_yticks if across else axis.set_xticks)(places, [str(name) for name in values[x].values])
     if across:
         axis.invert_yaxis()
@@ -321,6 +328,21 @@ def all_runs(axis: Axes, values: xr.DataArray, x: str, label: str = "", **look: 
     usual = {"ls": "", "marker": "o", "ms": 4.2, "mfc": "white", "mew": 1.0}
     for line in axis.plot(values[x], values.transpose(x, "run").values, **usual | look)[:1]:
         line.set_label(label)
+
+
+def log_ticks(axis: Axes, values: Iterable[float]) -> None:
+    """A logarithmic horizontal axis with ticks at these values and no others, as numbers.
+
+    Example:
+        >>> with Page(1, 1, height=2) as page:
+        ...     log_ticks(page[0], (0.05, 0.5))
+        >>> [text.get_text() for text in page[0].get_xticklabels()]
+        ['0.05', '0.5']
+    """
+    shown = list(values)
+    axis.set_xscale("log")
+    axis.set_xticks(shown, [f"{value:g}" for value in shown])
+    axis.minorticks_off()
 
 
 def map_of(axis: Axes, values: xr.DataArray, x: str, y: str, *, numbers: bool | str = False, **look: Any) -> AxesImage:

@@ -5,6 +5,7 @@ set of classes for which it is on.
 """
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,22 @@ def code_groups(counts: Sequence[int]) -> list[list[int]]:
     return list(groups.values())
 
 
+def common_codes(
+    counts: Sequence[int], shares: Float[Any, " codes"], least: float, others: str = "others"
+) -> dict[str, list[int]]:
+    """The `code_groups` that have more than a share of the neurons, by name, the largest first; all others together.
+
+    Example:
+        >>> common_codes((20, 10, 10), np.array([0.0, 0.2, 0.1, 0.3, 0.1, 0.3, 0.0, 0.0]), 0.02)
+        {'AB or AC': [3, 5], 'A': [1], 'B or C': [2, 4], 'others': [0, 6, 7]}
+    """
+    groups = sorted(code_groups(counts), key=lambda codes: -shares[codes].sum())
+    common = [codes for codes in groups if shares[codes].sum() > least]
+    rare = [code for codes in groups if codes not in common for code in codes]
+    named = {" or ".join(code_name(code, len(counts)) for code in codes): codes for codes in common}
+    return named | ({others: rare} if rare else {})
+
+
 def outliers(readouts: Shaped[Any, "*batch outputs"], variance: Any) -> Bool[Any, "*batch"]:
     """Neurons with |a| > 8√s, far from what the prior with variance s allows."""
     return (readouts**2).sum(axis=-1) > OUTSIDE**2 * variance
@@ -125,6 +142,17 @@ def serving(
     """Outliers by the class that each of them serves, the one in which it is most active."""
     classes = np.arange(activity.shape[-1]).reshape(*(1,) * (activity.ndim - 1), -1)
     return (activity.argmax(axis=-1)[..., None] == classes) & outliers[..., None]
+
+
+def overlaps(sets: Bool[Any, "sets neurons"]) -> Float[np.ndarray, " pairs"]:
+    """2|A ∩ B|/(|A| + |B|) of all pairs of sets of neurons: what they have in common, over their mean size.
+
+    Example:
+        >>> overlaps(np.array([[True, True, False], [False, True, False]])).round(3)
+        array([0.667])
+    """
+    pairs = combinations(np.asarray(sets), 2)
+    return np.array([2.0 * (one & other).sum() / max(one.sum() + other.sum(), 1) for one, other in pairs])
 
 
 def representatives(readouts: Float[Any, "neurons outputs"], number: int) -> Int[np.ndarray, " chosen"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import festina as fs
@@ -14,10 +14,10 @@ from festina.relations import Relation, above, below
 if TYPE_CHECKING:
     from festina.experiment import Result
     from festina.measures.coding import Coding
-    from festina.models._wide import WideNetwork
     from festina.models.wide_bayesian import WideBayesian
 
 FEWEST_RECORDINGS = 4  # for a sample size
+SHORT = "our budget: longer chains are worth more draws"
 SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
 """The code of each nonlinearity."""
 
@@ -90,7 +90,7 @@ def sampling_checks(
     suffix: str = "",
     variable: str = "class_kernel",
     what: str = "the kernel between classes",
-    reason: str = "our budget: longer chains are worth more draws",
+    reason: str = SHORT,
     **where: Any,
 ) -> tuple[Claim, ...]:
     """What every comparison of samples with theory rests on: chains that agree, and draws that are worth something.
@@ -131,6 +131,30 @@ def sampling_checks(
     )
 
 
+def checks_along(
+    dim: str,
+    entries: Iterable[str],
+    what: str,
+    variable: str = "class_kernel",
+    reasons: Mapping[str, str] | None = None,
+) -> tuple[Claim, ...]:
+    """The checks of every entry of a dimension, called by its last word.
+
+    ``what`` they are about names the {entry}; some entries have reasons of their own why they may not be passed.
+    """
+    return tuple(
+        check
+        for entry in entries
+        for check in sampling_checks(
+            f"-{entry.split()[-1]}",
+            variable,
+            what.format(entry=entry),
+            (reasons or {}).get(entry, SHORT),
+            **{dim: entry},
+        )
+    )
+
+
 def _chains(result: Result, variable: str, **where: Any) -> np.ndarray:
     """Recordings after warming up as (runs, recordings, entries), of entries that some arm is large enough for."""
     late = picked(settled(result.data), **where)[variable].transpose("run", "time", ...).values
@@ -150,18 +174,23 @@ def picked(data: Any, **where: Any) -> Any:
     return data.sel(**where)
 
 
+def place_of(result: Result, **labels: Any) -> int:
+    """The number of an arm, the first with these labels; refused if there is none."""
+    for number, arm in enumerate(result.arms):
+        if labels.items() <= arm.labels.items():
+            return number
+    raise NotApplicable("needs " + " and ".join(f"--{dim} with {label}" for dim, label in labels.items()))
+
+
 def network_of(result: Result, **labels: Any) -> WideBayesian:
     """The model of an arm."""
-    found = [arm.model for arm in result.arms if labels.items() <= arm.labels.items()]
-    if not found:
-        raise NotApplicable("needs " + " and ".join(f"--{dim} with {label}" for dim, label in labels.items()))
-    return cast("WideBayesian", found[0])
+    return cast("WideBayesian", result.arms[place_of(result, **labels)].model)
 
 
-def theory_of(network: WideNetwork, temperature: float) -> Any:
-    """The theory of a network; refused where there is none."""
+def theory_of(network: Any, temperature: float | None = None) -> Any:
+    """The theory of a network, at its own temperature unless another is given; refused where there is none."""
     try:
-        return network.prediction(temperature)
+        return network.prediction(network.temperature if temperature is None else temperature)
     except ArgumentError as error:
         raise NotApplicable(f"needs a theory, which refuses: {error}") from None
 
@@ -174,9 +203,10 @@ def of_three_classes(result: Any, value: Any) -> Any:
 
 
 def analysed(data: xr.Dataset, labels: np.ndarray, prior_kernel: np.ndarray | None = None) -> list[Coding]:
-    """What the analyser says of the hidden layer at the end, from activations and readouts; by run."""
-    hidden = data["hidden"].transpose("run", "example", "neuron").values
-    readouts = data["readout"].isel(time=-1).transpose("run", "output", "neuron").values
+    """What the analyser says of the hidden layer at the end, from activations and readouts, if it has any; by run."""
+    hidden, readouts = data["hidden"].transpose("run", "example", "neuron").values, [None] * data.sizes["run"]
+    if "readout" in data:
+        readouts = data["readout"].isel(time=-1).transpose("run", "output", "neuron").values
     terms = {"prior_kernel": prior_kernel, "resamples": 0, "shuffles": 0}
     return [fs.measures.coding(one, labels, a, **terms) for one, a in zip(hidden, readouts, strict=True)]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina._lazy import np, plt
-from festina.figures.style import THEORY, VERMILLION
+from festina.figures.style import ORANGE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from festina.measures.coding import Coding
 
 ROWS = 60  # neurons in a raster of single examples
+STRONGEST = 30  # rectified neurons in one of several layers
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -140,13 +141,11 @@ def draw_shares(axis: Axes, shares: Mapping[str, np.ndarray], theory: np.ndarray
 
 def draw_raster(axis: Axes, activity: np.ndarray, order: np.ndarray, label: str = "mean activity", **look: Any) -> None:
     """The mean activity of neurons in each class, one neuron a row, in a given order."""
-    image = axis.imshow(activity[order], aspect="auto", interpolation="none", **look)
+    axis.imshow(activity[order], aspect="auto", interpolation="none", **look)
     classes = activity.shape[1]
     axis.set(xticks=range(classes), xticklabels=range(1, classes + 1), xlabel="class", ylabel="neuron, sorted")
     axis.spines[["top", "right"]].set_visible(True)
-    bar = axis.figure.colorbar(image, ax=axis, fraction=0.08, pad=0.04)
-    bar.set_label(label)
-    bar.outline.set_linewidth(0.5)
+    _draw_bar([axis], label, fraction=0.08, pad=0.04)
 
 
 def draw_rasters(
@@ -162,12 +161,48 @@ def draw_rasters(
     high = np.quantile(np.abs(together), 0.995)
     scale = {"vmin": -high, "cmap": "RdBu_r"} if together.min() < 0 else {"cmap": "Greys"}
     draw_raster(axis, together, order, "activity φ", vmax=high, **scale)
-    edges = np.cumsum([0, *np.concatenate(counts)]) - 0.5
-    for number, edge in enumerate(edges[1:-1], 1):
+    edges, middles = _class_places(np.concatenate(counts).tolist())
+    for number, edge in enumerate(edges, 1):
         whole = number % len(names) == 0
         axis.axvline(edge, color="k" if whole else "0.45", lw=1.4 if whole else 0.4)
-    axis.set_xticks(0.5 * (edges[1:] + edges[:-1]), [str(name) for _ in parts for name in names])
+    axis.set_xticks(middles, [str(name) for _ in parts for name in names])
     axis.tick_params(axis="x", length=0)
+
+
+def draw_layers(
+    axes: Sequence[Axes], found: Sequence[Coding], layers: Iterable[np.ndarray], kind: str, counts: Sequence[int]
+) -> None:
+    """The activity of neurons for every example, layer by layer, in an order that shows the code of their nonlinearity.
+
+    Examples have classes side by side, so many of each; all layers have one scale of colours, with one bar.
+    """
+    shown = [activity[_order(each, kind)] for activity, each in zip(layers, found, strict=True)]
+    # A few extreme values would wash out all others.
+    span = 1.0 if kind == "sigmoidal" else max(np.quantile(np.abs(each), 0.99) for each in shown)
+    scale = {"vmin": -span, "cmap": "RdBu_r"} if kind == "linear" else {"vmin": 0.0, "cmap": "Greys"}
+    edges, middles = _class_places(counts)
+    for number, (axis, activity) in enumerate(zip(axes, shown, strict=True), 1):
+        axis.imshow(activity, aspect="auto", interpolation="none", vmax=span, **scale)
+        for edge in edges:
+            axis.axvline(edge, color=ORANGE, lw=0.8, ls=(0, (3, 1.5)))
+        axis.set(xticks=middles, xticklabels=range(1, len(counts) + 1), xlabel="class", yticks=[])
+        axis.set_title(f"layer {number}", fontsize=8)
+        axis.tick_params(length=0)
+        axis.spines[["top", "right"]].set_visible(True)
+    axes[0].set_ylabel(f"{kind} neuron, " + ("by strength" if kind == "rectified" else "sorted"))
+    _draw_bar(axes, "activity", labelpad=2, fraction=0.06, pad=0.03, aspect=25)
+
+
+def _order(found: Coding, kind: str) -> np.ndarray:
+    """Neurons by the angle of their class means (linear), by their code, or the strongest ones by what they carry."""
+    if kind == "rectified":
+        return np.argsort(-found.contributions)[:STRONGEST]
+    if kind == "linear":
+        apart = found.means - found.means.mean(axis=0, keepdims=True)
+        _, _, directions = np.linalg.svd(apart, full_matrices=False)
+        return np.argsort(np.arctan2(*(apart @ directions[:2].T).T))
+    middle = found.means.mean(axis=1, keepdims=True)
+    return np.lexsort((found.means[:, 0], -fs.measures.code_numbers(found.means > middle)))
 
 
 def draw_kernels(axes: Sequence[Axes], kernels: Mapping[str, np.ndarray], counts: Sequence[int]) -> None:
@@ -179,22 +214,31 @@ def draw_kernels(axes: Sequence[Axes], kernels: Mapping[str, np.ndarray], counts
     low, high = min(part.min() for part in outside), max(part.max() for part in outside)
     span = max(abs(low), abs(high))
     scale = {"vmin": -span, "vmax": span, "cmap": "RdBu_r"} if low < 0 else {"vmin": 0.0, "vmax": high}
-    edges = np.concatenate([[0], np.cumsum(counts)])
-    middles = 0.5 * (edges[1:] + edges[:-1]) - 0.5
-    image: Any = None
+    edges, middles = _class_places(counts)
     for axis, (title, kernel) in zip(axes, kernels.items(), strict=True):
-        image = axis.imshow(kernel, interpolation="none", **scale)
+        axis.imshow(kernel, interpolation="none", **scale)
         axis.set_title(title, fontsize=8)
         axis.set(xticks=middles, xticklabels=range(1, len(counts) + 1), xlabel="class of example")
         axis.set(yticks=middles, yticklabels=range(1, len(counts) + 1), ylabel="class of example")
         axis.tick_params(length=0)
         axis.spines[["top", "right"]].set_visible(True)
-        for edge in edges[1:-1]:
-            axis.axhline(edge - 0.5, color="0.4", lw=0.4)
-            axis.axvline(edge - 0.5, color="0.4", lw=0.4)
-    bar = axes[0].figure.colorbar(image, ax=list(axes), fraction=0.05, pad=0.03, shrink=0.85, extend="max")
-    bar.set_label("kernel K")
+        for edge in edges:
+            axis.axhline(edge, color="0.4", lw=0.4)
+            axis.axvline(edge, color="0.4", lw=0.4)
+    _draw_bar(axes, "kernel K", fraction=0.05, pad=0.03, shrink=0.85, extend="max")
+
+
+def _draw_bar(axes: Sequence[Axes], label: str, labelpad: float | None = None, **place: Any) -> None:
+    """One bar of colours for images on the same scale."""
+    bar = axes[0].figure.colorbar(axes[0].images[0], ax=list(axes), **place)
+    bar.set_label(label, labelpad=labelpad)
     bar.outline.set_linewidth(0.5)
+
+
+def _class_places(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Where one class ends and the next begins in a row of examples, so many of each; and the middles of classes."""
+    edges = np.cumsum([0, *counts]) - 0.5
+    return edges[1:-1], 0.5 * (edges[1:] + edges[:-1])
 
 
 def draw_trace(axis: Axes, result: Result, **where: Any) -> None:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import festina as fs
 from festina._lazy import np
 from festina.claims import NotApplicable
-from festina.experiments.coding._comparison import long_enough, network_of, picked, sampling_checks
+from festina.experiments.coding._comparison import long_enough, network_of, picked
 from festina.figures.style import BLUE, GREEN, THEORY, VERMILLION
 from festina.models._wide import KINDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from festina.claims import Claim
     from festina.experiment import Result
     from festina.models._sampled import SampledNetwork
     from festina.theory.coding import Predictor
@@ -25,7 +24,6 @@ SCOPE = (
     "the source's scope: its abstract says this of linear networks, and only a summary of it of all; see the "
     "experiment's description"
 )
-SHORT = "our budget: longer chains are worth more draws"
 LOOKS: dict[str, dict[str, Any]] = {
     "linear": {"color": BLUE, "marker": "o"},
     "sigmoidal": {"color": VERMILLION, "marker": "s"},
@@ -102,17 +100,6 @@ def cold_enough(result: Result, those: slice = ALL) -> None:
         raise NotApplicable(
             f"needs a lower --temperature: means are identical as T → 0, and in theory {shift:.2g} apart here"
         )
-
-
-def checks_by_kind(what: str, reasons: Mapping[str, str], variable: str = "class_kernel") -> tuple[Claim, ...]:
-    """The checks of every nonlinearity; ``what`` they are about names its {kind}."""
-    return tuple(
-        check
-        for kind in KINDS
-        for check in sampling_checks(
-            f"-{kind}", variable, what.format(kind=kind), reasons.get(kind, SHORT), nonlinearity=kind
-        )
-    )
 
 
 def rms(values: np.ndarray) -> float:

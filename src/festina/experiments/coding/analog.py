@@ -128,7 +128,7 @@ class Analog(Experiment):
             span = np.abs(activity).max()
             order = np.argsort(np.arctan2(*(readout @ learned_axes(network)[:, :2]).T[::-1]))
             draw_raster(axes["c"], activity, order, cmap="RdBu_r", vmin=-span, vmax=span)
-            theory = theory_of(network, network.temperature).kernels[-1]
+            theory = theory_of(network).kernels[-1]
             kernels = {"samples": result["kernel"].isel(run=0).values, "theory": theory}
             draw_kernels([axes["d"], axes["e"]], kernels, network.counts)
             draw_trace(axes["f"], result)
@@ -139,7 +139,7 @@ class Analog(Experiment):
 
 def covariance_of(network: WideBayesian) -> np.ndarray:
     """U of the theory, with its correction for N neurons."""
-    return theory_of(network, network.temperature).readout_covariance
+    return theory_of(network).readout_covariance
 
 
 def learned(network: WideBayesian) -> None:
@@ -171,7 +171,7 @@ def gaussian_top_share(network: WideBayesian) -> float:
 
     Given its readout a, the mean activity of a neuron in class c is t_c·a, and noise of variance 1/n_c.
     """
-    theory, counts = theory_of(network, network.temperature), np.asarray(network.counts)
+    theory, counts = theory_of(network), np.asarray(network.counts)
     first = np.cumsum(counts) - counts
     generator = np.random.default_rng(0)
     readouts = generator.multivariate_normal(np.zeros(len(counts)), theory.readout_covariance, DRAWN)

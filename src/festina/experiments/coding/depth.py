@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,15 +11,10 @@ from festina import claims, models
 from festina._lazy import np, plt
 from festina.claims import NotApplicable, Undecided
 from festina.experiment import Arms, Equation, Experiment, ExperimentConfig, Preset, Result, continuous, named, use
-from festina.experiments.coding._comparison import (
-    long_enough,
-    network_of,
-    of_three_classes,
-    sampling_checks,
-    share_called,
-)
-from festina.experiments.coding._panels import MARKERS, class_color
-from festina.figures.style import ORANGE, TWO_COLUMNS, letter, style
+from festina.experiments._needs import require_case
+from festina.experiments.coding import _comparison as compare
+from festina.experiments.coding._panels import class_look, draw_layers
+from festina.figures.style import TWO_COLUMNS, letter, style
 from festina.ranges import Temperature
 from festina.sources import VAN_MEEGEN_2024
 
@@ -44,9 +39,7 @@ FROZEN = (
     "our theory's scope: it is that of equilibrium, and cold sigmoidal chains are frozen, each with its own shares of "
     "codes; see the experiment's description"
 )
-SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
 LINES = ("-", "--", "-.", ":", "-")
-STRONGEST = 30  # rectified neurons whose activity is shown
 
 
 class Depth(Experiment):
@@ -155,19 +148,19 @@ class Depth(Experiment):
         """Both layers of {kind} networks group classes alike (cosine of what tells them apart in the kernels; .9 is our
         threshold).
         """
-        pairs = zip(*(blocks_of(result, COLDEST[kind], layer) for layer in LAYERS), strict=True)
-        counts = result.config.counts
+        first, second = (blocks_of(result, kernels_of(result, COLDEST[kind], layer)) for layer in LAYERS)
+        pairs, counts = zip(first, second, strict=True), result.config.counts
         return np.array([fs.measures.grouping_cosine(one.between, other.between, counts) for one, other in pairs])
 
     @claims.paper(  # at the full budget only, for the analyser needs many neurons
-        SOURCE, claims.near(1.0, 0.0), loosely=claims.above(0.5), budget="full", each={"kind": SCHEMES, "layer": LAYERS}
+        SOURCE, claims.near(1.0, 0.0), loosely=claims.above(0.5), budget="full", each={"kind": COLDEST, "layer": LAYERS}
     )
     def scheme(self, result: Result, kind: str, layer: int) -> float:
         """The coding scheme of {kind} neurons in layer {layer} of two is that of a single layer (share of chains named
         so by the analyser).
         """
-        found = [analysed(result, COLDEST[kind], layer, run).scheme for run in range(result.data.sizes["run"])]
-        return of_three_classes(result, share_called(found, SCHEMES[kind]))
+        found = [each.scheme for each in codings(result, kind, layer)]
+        return compare.of_three_classes(result, compare.share_called(found, compare.SCHEMES[kind]))
 
     @claims.theory(claims.below(0.02), loosely=claims.below(0.05), budget="full", each={"layer": LAYERS})
     def linear_kernel(self, result: Result, layer: int) -> np.ndarray:
@@ -201,13 +194,7 @@ class Depth(Experiment):
         solved = [heat for each in networks for heat in each.solved()]
         return min(solved, default=np.inf) - min(heat for each in networks for heat in each.from_scratch())
 
-    checks = tuple(
-        check
-        for name in EQUILIBRIUM
-        for check in sampling_checks(
-            f"-{name.split()[-1]}", "class_kernels", f"both kernels of {name} networks", network=name
-        )
-    )
+    checks = compare.checks_along("network", EQUILIBRIUM, "both kernels of {entry} networks", "class_kernels")
 
     def figure(self, result: Result) -> Figure:
         """Activity of both layers for each nonlinearity; sharpness by layer and against T; kernels and theory."""
@@ -215,11 +202,11 @@ class Depth(Experiment):
             figure = plt.figure(figsize=(TWO_COLUMNS, 4.9))
             halves: Any = figure.subfigures(2, 1, height_ratios=(1.1, 1.0))
             firsts = []
-            for part, (kind, name) in zip(halves[0].subfigures(1, len(COLDEST)), COLDEST.items(), strict=True):
+            for part, kind in zip(halves[0].subfigures(1, len(COLDEST)), COLDEST, strict=True):
                 axes = part.subplots(1, len(LAYERS), sharey=True)
-                hidden = result["hidden"].isel(run=0).sel(network=name).transpose("layer", "neuron", "example").values
-                shown = [each[_order(result, kind, layer)] for each, layer in zip(hidden, LAYERS, strict=True)]
-                _draw_layers(axes, shown, kind, result.config.counts)
+                found = [codings(result, kind, layer)[0] for layer in LAYERS]
+                hidden = result["hidden"].isel(run=0).sel(network=COLDEST[kind]).transpose("layer", "neuron", "example")
+                draw_layers(axes, found, hidden.values, kind, result.config.counts)
                 firsts.append(axes[0])
             axes = halves[1].subplots(1, 3, width_ratios=(0.8, 1.0, 1.2))
             _draw_sharpness(axes[0], result)
@@ -230,51 +217,54 @@ class Depth(Experiment):
 
 
 def deep(result: Result, name: str) -> DeepBayesian:
-    return cast("DeepBayesian", network_of(result, network=name))
+    return cast("DeepBayesian", compare.network_of(result, network=name))
 
 
 def labels_of(result: Result) -> np.ndarray:
     return deep(result, "linear").world().labels
 
 
-def kernels_of(result: Result, name: str) -> np.ndarray:
-    """Mean kernels over draws, of chains that are long enough: (run, layer, example, other)."""
-    return long_enough(result)["kernels"].sel(network=name).transpose("run", "layer", "example", "other").values
+def kernels_of(result: Result, name: str, layer: int) -> np.ndarray:
+    """Mean kernels of a layer over draws, of chains that are long enough: (run, example, other)."""
+    kernels = compare.long_enough(result)["kernels"].sel(network=name, layer=layer)
+    return kernels.transpose("run", "example", "other").values
 
 
-def blocks_of(result: Result, name: str, layer: int) -> list[Blocks]:
-    """The mean kernel of a layer, class by class, run by run."""
-    return [fs.theory.coding.blocks(each, labels_of(result)) for each in kernels_of(result, name)[:, layer - 1]]
+def blocks_of(result: Result, kernels: Iterable[np.ndarray]) -> list[Blocks]:
+    """Kernels class by class."""
+    return [fs.theory.coding.blocks(each, labels_of(result)) for each in kernels]
+
+
+def sharpness_of(result: Result, kernels: Iterable[np.ndarray]) -> list[float]:
+    """η² of kernels."""
+    members = deep(result, "linear").world().membership
+    return [fs.measures.sharpness(each, members) for each in kernels]
 
 
 def sharpness(result: Result, name: str) -> np.ndarray:
     """η² of each layer: (run, layer)."""
-    members = deep(result, name).world().membership
-    return np.array([[fs.measures.sharpness(each, members) for each in run] for run in kernels_of(result, name)])
+    return np.stack([sharpness_of(result, kernels_of(result, name, layer)) for layer in LAYERS], axis=1)
 
 
-def analysed(result: Result, name: str, layer: int, run: int) -> Coding:
-    """What the analyser makes of a layer at the end of a chain, with its readout if it is the last."""
-    own = result.data.isel(run=run).sel(network=name)
-    readout = own["readout"].isel(time=-1).transpose("output", "neuron").values if layer == LAYERS[-1] else None
-    hidden = own["hidden"].sel(layer=layer).transpose("example", "neuron").values
-    return fs.measures.coding(hidden, labels_of(result), readout, resamples=0, shuffles=0)
+def codings(result: Result, kind: str, layer: int) -> list[Coding]:
+    """What the analyser makes of a layer at the end of each chain, with its readout if it is the last."""
+    own = result.data.sel(network=COLDEST[kind], layer=layer)
+    return compare.analysed(own if layer == LAYERS[-1] else own.drop_vars("readout"), labels_of(result))
 
 
-def distances(result: Result, ours: list[Blocks], theirs: list[Blocks]) -> np.ndarray:
+def distances(result: Result, ours: Iterable[np.ndarray], theirs: Iterable[np.ndarray]) -> np.ndarray:
     """‖K − K_theory‖/‖K_theory‖, class by class, of each run."""
     counts = np.asarray(result.config.counts, float)
-    return np.array([one.distance(other, counts) for one, other in zip(ours, theirs, strict=True)])
+    pairs = zip(blocks_of(result, ours), blocks_of(result, theirs), strict=True)
+    return np.array([one.distance(other, counts) for one, other in pairs])
 
 
 def given_first_difference(result: Result, name: str) -> np.ndarray:
     """Of the second layer from that which theory puts on the measured first one."""
-    network, labels = deep(result, name), labels_of(result)
-    if network.temperature < result.config.lowest_given:
-        raise NotApplicable(f"needs --lowest-given {network.temperature:g}")
-    first, second = (blocks_of(result, name, layer) for layer in LAYERS)
-    found = [network.second_layer(each).kernels[-1] for each in first]
-    return distances(result, second, [fs.theory.coding.blocks(each, labels) for each in found])
+    network = deep(result, name)
+    require_case(network.temperature >= result.config.lowest_given, f"--lowest-given {network.temperature:g}")
+    first, second = (kernels_of(result, name, layer) for layer in LAYERS)
+    return distances(result, second, [network.second_layer(each).kernels[-1] for each in blocks_of(result, first)])
 
 
 def kernel_difference(result: Result, name: str, layer: int) -> np.ndarray:
@@ -282,60 +272,18 @@ def kernel_difference(result: Result, name: str, layer: int) -> np.ndarray:
     theirs = result.solved["kernels"].sel(network=name, layer=layer).transpose("run", "example", "other").values
     if not np.all(np.isfinite(theirs)):
         heat = deep(result, name).temperature
-        if heat < result.config.lowest:
-            raise NotApplicable(f"needs --lowest {heat:g}, down to which theory is then solved")
+        require_case(heat >= result.config.lowest, f"--lowest {heat:g}, down to which theory is then solved")
         raise Undecided(f"needs a solution of the equations at T = {heat:g}, which our solver does not find")
-    expected = [fs.theory.coding.blocks(each, labels_of(result)) for each in theirs]
-    return distances(result, blocks_of(result, name, layer), expected)
-
-
-def _order(result: Result, kind: str, layer: int) -> np.ndarray:
-    """Neurons by the angle of their class means (linear), by their code, or the strongest ones by what they carry."""
-    found = analysed(result, COLDEST[kind], layer, 0)
-    if kind == "rectified":
-        return np.argsort(-found.contributions)[:STRONGEST]
-    if kind == "linear":
-        apart = found.means - found.means.mean(axis=0, keepdims=True)
-        _, _, directions = np.linalg.svd(apart, full_matrices=False)
-        return np.argsort(np.arctan2(*(apart @ directions[:2].T).T))
-    middle = found.means.mean(axis=1, keepdims=True)
-    return np.lexsort((found.means[:, 0], -fs.measures.code_numbers(found.means > middle)))
-
-
-def _draw_layers(axes: Sequence[Axes], shown: Sequence[np.ndarray], kind: str, counts: Sequence[int]) -> None:
-    """The activity of neurons (rows) at every example, layer by layer, on one scale of colours."""
-    # A few extreme values would wash out all others.
-    span = 1.0 if kind == "sigmoidal" else max(np.quantile(np.abs(each), 0.99) for each in shown)
-    look = {"vmin": -span, "cmap": "RdBu_r"} if kind == "linear" else {"vmin": 0.0, "cmap": "Greys"}
-    edges, image = np.cumsum(counts), cast("Any", None)
-    for axis, layer, activity in zip(axes, LAYERS, shown, strict=True):
-        image = axis.imshow(activity, aspect="auto", interpolation="none", vmax=span, **look)
-        for edge in edges[:-1]:
-            axis.axvline(edge - 0.5, color=ORANGE, lw=0.8, ls=(0, (3, 1.5)))
-        axis.set_xticks(edges - 0.5 * np.asarray(counts) - 0.5, [str(each + 1) for each in range(len(counts))])
-        axis.set(xlabel="class", yticks=[])
-        axis.set_title(f"layer {layer}", fontsize=8)
-        axis.tick_params(length=0)
-        axis.spines[["top", "right"]].set_visible(True)
-    axes[0].set_ylabel(f"{kind} neuron, " + ("by strength" if kind == "rectified" else "sorted"))
-    bar = axes[0].figure.colorbar(image, ax=list(axes), fraction=0.06, pad=0.03, aspect=25)
-    bar.set_label("activity", labelpad=2)
-    bar.outline.set_linewidth(0.5)
-
-
-def _by_layer(result: Result, kernels: Iterable[np.ndarray]) -> list[float]:
-    """η² of predicted kernels."""
-    members = deep(result, "linear").world().membership
-    return [fs.measures.sharpness(each, members) for each in kernels]
+    return distances(result, kernels_of(result, name, layer), theirs)
 
 
 def _draw_sharpness(axis: Axes, result: Result) -> None:
     """η² of the first and of the second layer, a line for each chain."""
     for number, name in enumerate(result["network"].values):
-        look: dict[str, Any] = {"color": class_color(number), "marker": MARKERS[number], "ls": LINES[number]}
-        lines = axis.plot(LAYERS, sharpness(result, name).T, ms=3.5, lw=0.9, mew=0, **look)
+        look = class_look(number) | {"ls": LINES[number], "ms": 3.5, "lw": 0.9, "mew": 0}
+        lines = axis.plot(LAYERS, sharpness(result, name).T, **look)
         lines[0].set_label(f"{name.split()[0]},\nT = {deep(result, name).temperature:g}")
-    theirs = _by_layer(result, result.solved["kernels"].isel(run=0).sel(network="linear").values)
+    theirs = sharpness_of(result, result.solved["kernels"].isel(run=0).sel(network="linear").values)
     axis.plot(LAYERS, theirs, "k_", ms=11, mew=1.0, label="closed form")
     axis.set(
         xlabel="hidden layer", ylabel="sharpness of the code η²", xticks=LAYERS, xlim=(0.8, 2.2), ylim=(-0.03, 1.05)
@@ -356,8 +304,7 @@ def _draw_agreement(axis: Axes, result: Result) -> None:
             found = given_first_difference(result, name)
             shown[f"T = {deep(result, name).temperature:g}, 2 given 1"] = (2, found)
     for number, (kind, values) in enumerate(shown.values()):
-        look = {"color": class_color(kind), "marker": MARKERS[kind], "ls": "", "ms": 4, "mew": 0, "alpha": 0.8}
-        axis.semilogx(values, np.full(len(values), number), **look)
+        axis.semilogx(values, np.full(len(values), number), ms=4, mew=0, alpha=0.8, **class_look(kind))
     axis.set(xlabel="relative difference of kernels,\nsamples and theory", ylim=(len(shown) - 0.5, -0.5))
     axis.set_xlim(min(8e-4, axis.get_xlim()[0]), max(0.12, axis.get_xlim()[1]))  # decades, so that ticks have room
     axis.set_yticks(range(len(shown)), list(shown))
@@ -367,7 +314,9 @@ def _draw_agreement(axis: Axes, result: Result) -> None:
 def _draw_temperatures(axis: Axes, result: Result) -> None:
     """η² of sigmoidal layers against temperature: samples, and theory from scratch where it is solved."""
     found = {
-        heat: _by_layer(result, each.kernels) for name in SCRATCH for heat, each in deep(result, name).solved().items()
+        heat: sharpness_of(result, each.kernels)
+        for name in SCRATCH
+        for heat, each in deep(result, name).solved().items()
     }
     heats = sorted(found, reverse=True)
     for number, layer in enumerate(LAYERS):
@@ -375,9 +324,8 @@ def _draw_temperatures(axis: Axes, result: Result) -> None:
         axis.plot(heats, theirs, color="k", marker="+", ms=5, mew=0.7, lw=0.9, ls=line)
         for name in SIGMOIDAL:
             ours = sharpness(result, name)[:, number]
-            look = {"color": class_color(number), "marker": MARKERS[number], "ls": "", "ms": 4, "mew": 0}
-            label = f"layer {layer}" if name == COLD else None
-            axis.plot(np.full(len(ours), deep(result, name).temperature), ours, label=label, **look)
+            look = class_look(number) | {"ms": 4, "mew": 0, "label": f"layer {layer}" if name == COLD else None}
+            axis.plot(np.full(len(ours), deep(result, name).temperature), ours, **look)
     axis.plot([], [], "k+-", ms=5, mew=0.7, lw=0.9, label="theory")
     axis.axvspan(0, min(found, default=1.0), color="0.93", lw=0, zorder=0, label="not solved")
     axis.set(xlabel="temperature T", ylabel="sharpness of the code η²", ylim=(-0.03, 1.05), xlim=(0, None))

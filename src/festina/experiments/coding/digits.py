@@ -168,7 +168,7 @@ class Digits(Experiment):
         expected = network(result, "linear").predictor().variance.mean()
         return float(compared(result, "linear").ours.variance.mean() / expected)
 
-    checks = predictors.checks_by_kind("the kernel between classes in {kind} networks", SLOW)
+    checks = compare.checks_along("nonlinearity", KINDS, "the kernel between classes in {entry} networks", reasons=SLOW)
 
     def figure(self, result: Result) -> Figure:
         """Readouts and activities of each nonlinearity above; below features, mean predictors, variances and errors."""

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
+import festina as fs
 from festina import claims, models
 from festina._lazy import np, xr
-from festina.claims import NotApplicable, Undecided
+from festina.claims import Undecided
 from festina.experiment import Arms, Equation, Experiment, Panels, Preset, Result, named, use
+from festina.experiments._needs import require_case
 from festina.experiments.coding._codes import outliers_of, served_by
-from festina.experiments.coding._comparison import class_kernel_difference, network_of, sampling_checks, theory_of
+from festina.experiments.coding._comparison import class_kernel_difference, place_of, sampling_checks, theory_of
 from festina.experiments.coding._panels import draw_sizes
-from festina.figures.panels import Page, looks_of, marks_of, means
-from festina.figures.style import BLUE, THEORY, VERMILLION, draw_band
+from festina.figures.panels import Page, bands, groups, looks_of, marks_of
+from festina.figures.style import BLUE, THEORY, VERMILLION
 from festina.sources import VAN_MEEGEN_2024
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from festina.models.wide_bayesian import WideBayesian
 
 FEW_RUNS = (
     "our budget, which is few runs with few outliers; after a quench the first weights may have a say; see the "
@@ -29,6 +28,7 @@ FEW_RUNS = (
 )
 LATE = 0.25  # the last part of all recordings, over which the end is averaged
 STRONGEST = 8  # neurons shown of the first run
+COUNTS = {"counted": {"color": BLUE, "marker": "o"}, "effective": {"color": VERMILLION, "marker": "^"}}
 RECTIFIED: dict[str, Any] = {"nonlinearity": "rectified", "layers": 1, "tests": 0, "noise": 0.0}
 
 
@@ -154,11 +154,9 @@ class Outliers(Experiment):
         """The number of outliers does not grow with the width of a network (number per code at the largest width less
         that at the smallest).
         """
-        number, widths = by_code(condensed(result)).mean("run"), result.config.width
-        if len(widths) < 2:
-            raise NotApplicable("needs --width with two values or more")
-        narrow, wide = (place(result, width=each(widths), counts=first_task(result.config)) for each in (min, max))
-        return number.isel(arm=wide) - number.isel(arm=narrow)
+        number, arms = by_code(condensed(result)).mean("run"), list(by_width(result).values())
+        require_case(len(arms) > 1, "--width with two values or more")
+        return number.isel(arm=arms[-1]) - number.isel(arm=arms[0])
 
     @claims.theory(claims.near(0.0, 0.1), budget="full", reason=FEW_RUNS)
     def identity_annealed(self, result: Result) -> xr.DataArray:
@@ -178,14 +176,13 @@ class Outliers(Experiment):
 
     def figure(self, result: Result) -> Figure:
         """Outliers over time; sizes of one run; outliers per code against width and task; kernels; identity."""
-        widths, first, at = sorted(result.config.width), first_task(result.config), middle(result.config)
-        tasks = [first, *(task for task in result.config.counts if task != first)]
+        at = middle(result.config)
+        tasks = {"/".join(map(str, each)): place_of(result, width=at, counts=each) for each in result.config.counts}
         with Page(2, 3, height=4.7) as page:
             _draw_time(page[0], result)
             _draw_sizes(page[1], result)
-            _draw_counts(page[2], result, [place(result, width=width, counts=first) for width in widths], widths)
-            names = ["/".join(map(str, task)) for task in tasks]
-            _draw_counts(page[3], result, [place(result, width=at, counts=task) for task in tasks], names)
+            _draw_counts(page[2], result, by_width(result))
+            _draw_counts(page[3], result, tasks)
             page[3].tick_params(axis="x", labelsize=5.5)
             page[2].set_xlabel("neurons N")
             page[3].set_xlabel(f"examples of each class (N = {at})")
@@ -194,9 +191,15 @@ class Outliers(Experiment):
         return page.figure
 
 
-def place(result: Result, **labels: Any) -> int:
-    """The number of an arm."""
-    return next(number for number, arm in enumerate(result.arms) if labels.items() <= arm.labels.items())
+def by_width(result: Result) -> dict[int, int]:
+    """The number of the arm of the first task at each width, from narrow to wide."""
+    task = first_task(result.config)
+    return {width: place_of(result, width=width, counts=task) for width in sorted(result.config.width)}
+
+
+def named_arms(values: xr.DataArray, arms: Mapping[Any, int]) -> xr.DataArray:
+    """Some of the arms, with names."""
+    return values.isel(arm=list(arms.values())).assign_coords(arm=list(arms))
 
 
 def own(result: Result, values: xr.DataArray) -> xr.DataArray:
@@ -204,9 +207,9 @@ def own(result: Result, values: xr.DataArray) -> xr.DataArray:
     return values.isel(arm=np.flatnonzero(result["panel"].values == "own"))
 
 
-def of_arms(result: Result, number: Callable[[Any], float]) -> xr.DataArray:
-    """A number of every arm's network."""
-    return xr.DataArray([number(arm.model) for arm in result.arms], dims="arm")
+def of_arms(result: Result, number: Callable[[Any], Any], *dims: str) -> xr.DataArray:
+    """A number of every arm's network, or an array with further dimensions."""
+    return xr.DataArray([number(arm.model) for arm in result.arms], dims=("arm", *dims))
 
 
 def name_of(network: Any) -> str:
@@ -236,15 +239,13 @@ def energies(result: Result, data: xr.Dataset) -> xr.DataArray:
 
 def codes(result: Result) -> xr.DataArray:
     """Codes of the theory, of each arm."""
-    return of_arms(result, lambda network: len(theory_of(network, network.temperature).outliers))
+    return of_arms(result, lambda network: len(theory_of(network).outliers))
 
 
 def condensed(result: Result) -> Result:
     """The result itself, unless theory has no outliers in one of its networks."""
     for arm, number in zip(result.arms, codes(result).values, strict=True):
-        if number == 0:
-            name = name_of(arm.model)
-            raise NotApplicable(f"needs a lower --temperature: in theory there are no outliers with {name}")
+        require_case(number, f"a lower --temperature: in theory there are no outliers with {name_of(arm.model)}")
     return result
 
 
@@ -256,24 +257,27 @@ def by_code(result: Result) -> xr.DataArray:
 def effective_by_code(result: Result) -> xr.DataArray:
     """(Σq)²/Σq² of the outliers of each class in the end, mean over classes that have any: (run, arm)."""
     share = energies(result, late(result))
-    total, squares = share.sum("neuron"), (share**2).sum("neuron")
-    return (total**2 / squares.where(squares > 0)).mean(("time", "class")).fillna(0.0)
+    number = xr.apply_ufunc(fs.measures.effective_number, share.where(share > 0), input_core_dims=[["neuron"]])
+    return number.mean(("time", "class")).fillna(0.0)
 
 
 def sum_difference(result: Result) -> xr.DataArray:
     """|Σ|ā|² − theory|/theory of the outliers of each class, mean over classes: (run, arm)."""
     ours = energies(result, late(result)).sum("neuron").mean("time")
-    theirs = np.zeros((len(result.arms), ours.sizes["class"]))
-    for row, arm in zip(theirs, result.arms, strict=True):
-        theory: Any = theory_of(cast("WideBayesian", arm.model), result.config.temperature)
-        np.add.at(row, theory.codes.activities.argmax(axis=1), np.sum(theory.outliers**2, axis=1))
-    expected = xr.DataArray(theirs, dims=("arm", "class"))
+    expected = of_arms(result, lambda network: predicted_energies(network, ours.sizes["class"]), "class")
     return abs(ours / expected.where(expected > 0) - 1.0).mean("class")
+
+
+def predicted_energies(network: Any, classes: int) -> np.ndarray:
+    """Σ|ā|² over the outliers of the theory that serve each class; 0 for classes that a network does not have."""
+    theory = theory_of(network)
+    return np.bincount(theory.codes.activities.argmax(axis=1), np.sum(theory.outliers**2, axis=1), classes)
 
 
 def kernel_difference(result: Result) -> xr.DataArray:
     """‖κ − κ_theory‖/‖κ_theory‖ of the mean over late recordings: (run, arm)."""
-    return class_kernel_difference(late(result)["class_kernel"].mean("time"), result.solved["class_kernel"][:, -1])
+    ours, theirs = late(result)["class_kernel"].mean("time"), result.solved["class_kernel"][:, -1]
+    return class_kernel_difference(ours, theirs)
 
 
 def kept(result: Result) -> xr.DataArray:
@@ -286,12 +290,10 @@ def kept(result: Result) -> xr.DataArray:
 
 def in_common(result: Result, **labels: Any) -> xr.DataArray:
     """|A ∩ B| over the mean size of the sets A, B of outliers of two runs at the end, for all pairs of runs."""
-    ends = standing_out(result, result.data.isel(time=-1)).isel(arm=place(result, **labels))
-    pairs = list(combinations(ends.transpose("run", "neuron").values, 2))
-    if not pairs:
+    ends = standing_out(result, result.data.isel(time=-1)).isel(arm=place_of(result, **labels))
+    if ends.sizes["run"] < 2:
         raise Undecided("needs --seeds 2 or more")
-    shares = [2.0 * (one & other).sum() / max(one.sum() + other.sum(), 1) for one, other in pairs]
-    return xr.DataArray(shares, dims=("pair",))
+    return xr.DataArray(fs.measures.overlaps(ends.transpose("run", "neuron").values), dims="pair")
 
 
 def _shade_cooling(axis: Axes, result: Result) -> None:
@@ -303,10 +305,8 @@ def _shade_cooling(axis: Axes, result: Result) -> None:
 
 def _draw_time(axis: Axes, result: Result) -> None:
     """The number of outliers of the first task, at each width."""
-    number = standing_out(result, result.data).sum("neuron").transpose("run", "time", "arm")
-    for width, look in looks_of(sorted(result.config.width)).items():
-        arm = place(result, width=width, counts=first_task(result.config))
-        draw_band(axis, result["time"].values, number.values[..., arm], label=f"N = {width}", lw=1.0, **look)
+    number = standing_out(result, result.data).sum("neuron")
+    bands(axis, named_arms(number, by_width(result)), "arm", label=lambda width: f"N = {width}", lw=1.0)
     axis.axhline(int(codes(result)[0]), label="codes of the theory", **THEORY)
     _shade_cooling(axis, result)
     axis.set(ylabel="outliers", ylim=(0, 1.55 * axis.get_ylim()[1]))
@@ -315,28 +315,21 @@ def _draw_time(axis: Axes, result: Result) -> None:
 
 def _draw_sizes(axis: Axes, result: Result) -> None:
     """|a|/√N of the strongest neurons of one run at the largest width, by the class they serve."""
-    labels = {"width": max(result.config.width), "counts": first_task(result.config)}
-    network, one = network_of(result, **labels), result.data.isel(run=0, arm=place(result, **labels))
-    one = one[["readout", "activity"]].isel({dim: range(len(network.counts)) for dim in ("class", "output")})
-    theory = np.linalg.norm(theory_of(network, network.temperature).outliers, axis=1)
-    looks = [look | {"lw": 0.9} for look in looks_of(range(len(network.counts))).values()]
+    arm, classes = by_width(result)[max(result.config.width)], range(len(first_task(result.config)))
+    one = result.data[["readout", "activity"]].isel({"run": 0, "arm": arm, "class": classes, "output": classes})
+    theory = np.linalg.norm(theory_of(result.arms[arm].model).outliers, axis=1)
+    looks = [look | {"lw": 0.9} for look in looks_of(classes).values()]
     draw_sizes(axis, "time", one, np.unique(np.round(theory, 6)), looks, STRONGEST)
     _shade_cooling(axis, result)
 
 
-def _draw_counts(axis: Axes, result: Result, arms: Sequence[int], names: Sequence[str]) -> None:
+def _draw_counts(axis: Axes, result: Result, arms: Mapping[Any, int]) -> None:
     """Outliers per code of some arms, as they are counted and as effective numbers: of every run, and their mean."""
-    pairs = {
-        "counted": (by_code(result), BLUE, "o", -0.12),
-        "effective": (effective_by_code(result), VERMILLION, "^", 0.12),
-    }
-    for label, (values, color, mark, shift) in pairs.items():
-        x, shown = np.arange(len(arms)) + shift, values.isel(arm=list(arms)).transpose("run", "arm")
-        axis.plot(x, shown.values.T, ls="none", marker=mark, ms=2, color=color, alpha=0.4)
-        means(axis, x, shown, marker=mark, color=color, ms=4.5, mfc="none", label=label)
+    numbers = xr.Dataset({"counted": by_code(result), "effective": effective_by_code(result)}).to_dataarray("number")
+    shown = named_arms(numbers, arms)
+    groups(axis, shown, "arm", "number", looks=COUNTS, step=0.24, runs=True, ms=4.5, mfc="none")
     axis.axhline(1, **THEORY)
-    axis.set(ylabel="outliers per code", ylim=(0, 1.35 * max(float(by_code(result).isel(arm=list(arms)).max()), 1.5)))
-    axis.set_xticks(range(len(arms)), names)
+    axis.set(ylabel="outliers per code", ylim=(0, 1.35 * max(float(shown.sel(number="counted").max()), 1.5)))
     axis.set_xlim(-0.6, len(arms) - 0.4)
     axis.legend(loc="upper left", ncols=2, columnspacing=0.8, handletextpad=0.2)
 
@@ -362,7 +355,7 @@ def _draw_identity(axis: Axes, result: Result) -> None:
         if result.data.sizes["run"] > 1:
             shares = in_common(result, **labels)
             axis.plot(at + np.linspace(-0.2, 0.2, len(shares) + 2)[1:-1], shares, ls="none", **look)
-    ends = standing_out(result, result.data.isel(time=-1)).isel(arm=place(result, **alone))
+    ends = standing_out(result, result.data.isel(time=-1)).isel(arm=place_of(result, **alone))
     axis.axhline(float(ends.sum("neuron").mean()) / alone["width"], label="by chance", **THEORY)
     axis.set_xticks(range(len(shown)), list(shown), fontsize=6.5)
     axis.set(ylabel="outliers in common,\neach pair of runs", ylim=(-0.05, 1.05), xlim=(-0.5, 2.5))

@@ -8,7 +8,7 @@ from festina import claims, models
 from festina._lazy import np
 from festina.experiment import Arms, Equation, Experiment, Preset, Result, use
 from festina.experiments.coding import _predictors as predictors
-from festina.experiments.coding._comparison import network_of
+from festina.experiments.coding._comparison import checks_along, network_of
 from festina.experiments.coding._predictors import FROZEN, LAZY, LOOKS, SCOPE, SHIFT, cold_enough, compared
 from festina.figures.panels import Page
 from festina.figures.style import THEORY
@@ -128,7 +128,9 @@ class Predictor(Experiment):
         expected = network(result, kind).predictor().variance
         return float(compared(result, kind, NOISY).ours.variance.mean() / expected[NOISY].mean())
 
-    checks = predictors.checks_by_kind("answers of {kind} networks to test inputs", {"sigmoidal": FROZEN}, "test")
+    checks = checks_along(
+        "nonlinearity", KINDS, "answers of {entry} networks to test inputs", "test", {"sigmoidal": FROZEN}
+    )
 
     def figure(self, result: Result) -> Figure:
         """Above the predictor along growing evidence; below means, variances and errors on noisy test inputs."""

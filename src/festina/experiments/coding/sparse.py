@@ -157,7 +157,7 @@ class Sparse(Experiment):
         """
         late, network = settled(result.data), network_of(result)
         bulk = late["readout"].where(~outliers(result, late))
-        return bulk.var(("time", "neuron")).sum("output") / theory_of(network, network.temperature).bulk_variance
+        return bulk.var(("time", "neuron")).sum("output") / theory_of(network).bulk_variance
 
     checks = sampling_checks()
 
@@ -176,7 +176,7 @@ class Sparse(Experiment):
             strongest = np.argsort(-np.linalg.norm(readouts, axis=1))[:STRONGEST]
             draw_raster(axes["c"], activity, strongest, cmap="Greys", vmin=0.0)
             axes["c"].set_ylabel("neuron, by size of readout")
-            theory = theory_of(network, network.temperature).kernels[-1]
+            theory = theory_of(network).kernels[-1]
             kernels = {"samples": result["kernel"].isel(run=0).values, "theory": theory}
             draw_kernels([axes["d"], axes["e"]], kernels, network.counts)
             draw_trace(axes["f"], result)
@@ -191,12 +191,12 @@ class Sparse(Experiment):
 def predicted_readouts(result: Result) -> np.ndarray:
     """a = √N ā of each outlier of the theory: (outliers, outputs)."""
     network = network_of(result)
-    return np.sqrt(network.width) * theory_of(network, network.temperature).outliers
+    return np.sqrt(network.width) * theory_of(network).outliers
 
 
 def condensed(network: WideBayesian, number: int = 1) -> None:
     """Refuse temperatures at which theory has fewer outliers."""
-    if len(theory_of(network, network.temperature).outliers) < number:
+    if len(theory_of(network).outliers) < number:
         onsets = network.onsets()
         below = f"below {onsets[number - 1]:.2g}" if len(onsets) >= number else "that is lower"
         raise claims.NotApplicable(f"needs a temperature {below}, for theory to have {number} outliers or more")

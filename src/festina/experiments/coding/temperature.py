@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import festina as fs
 from festina import claims, models
 from festina._lazy import np, xr
-from festina.claims import NotApplicable, Undecided
+from festina.claims import Undecided
 from festina.experiment import Arms, Equation, Experiment, Preset, Result, named
+from festina.experiments._needs import entries, require_case
 from festina.experiments.coding._comparison import class_kernel_difference, network_of, theory_of
 from festina.experiments.coding._panels import draw_sizes
-from festina.figures.panels import MARKS, Page, marks_of, means
-from festina.figures.style import BLUE, PALETTE, THEORY, VERMILLION
+from festina.figures.panels import Page, log_ticks, marks_of, means
+from festina.figures.style import BLUE, THEORY, VERMILLION
 from festina.models.temperature_ladder import LATE, by_rung
 from festina.sources import VAN_MEEGEN_2024
 
@@ -129,10 +130,8 @@ class Temperature(Experiment):
         """
         between(as_in_reference(result)["persistence"], 0.2, 0.25)
         network = network_of(result, chain="cooled")
-        several = [heat for heat in result.config.ladder if len(theory_of(network, heat).codes.weights) > 1]
-        if not several:
-            raise NotApplicable("needs a ladder that goes to lower temperatures, at which theory has codes")
-        return several[0]
+        needed = "a ladder that goes to lower temperatures, at which theory has codes"
+        return entries(result.config, "ladder", lambda heat: len(theory_of(network, heat).codes.weights) > 1, needed)[0]
 
     @claims.reference(EARLIER, claims.between(0.1, 0.2), budget="full", reason=COOLING)
     def freezing(self, result: Result) -> np.ndarray:
@@ -193,10 +192,8 @@ class Temperature(Experiment):
         """Recordings that are averaged at each T ≥ .2 differ (effective sample size of the kernel between classes per
         chain, smallest of its entries, mean of temperatures).
         """
-        late = between(
-            by_rung(result.data[["heat", "class_kernel"]])["class_kernel"].isel(recording=LATE), EQUILIBRIUM, 1.0
-        )
-        chains = late.transpose("run", "recording", "chain", "temperature", ...)
+        late = by_rung(result.data[["heat", "class_kernel"]])["class_kernel"].isel(recording=LATE)
+        chains = between(late, EQUILIBRIUM, 1.0).transpose("run", "recording", "chain", "temperature", ...)
         size = fs.measures.effective_sample_size(chains.values).min(axis=(-1, -2)).mean(axis=-1) / chains.sizes["run"]
         return xr.DataArray(size, dims="arm")
 
@@ -213,20 +210,17 @@ class Temperature(Experiment):
             page[3].set(ylabel="rectified neurons\nclass variance of kernel V", ylim=(0, page[3].get_ylim()[1]))
             for axis, onset in product((page[3], page[4]), network_of(result, chain="rectified").onsets()):
                 axis.axvline(onset, color="0.6", lw=0.8, ls=":")
+            highest, lowest = result.config.ladder[0], result.config.ladder[-1]
             for axis in page.axes.ravel():
-                ladder = result.config.ladder
-                axis.set(xlabel="temperature T (falling)", xscale="log", xlim=(ladder[0] * 1.08, ladder[-1] / 1.08))
-                shown = [tick for tick in TICKS if ladder[-1] <= tick <= ladder[0]]
-                axis.set_xticks(shown, [f"{tick:g}" for tick in shown])
-                axis.minorticks_off()
+                log_ticks(axis, [tick for tick in TICKS if lowest <= tick <= highest])
+                axis.set(xlabel="temperature T (falling)", xlim=(highest * 1.08, lowest / 1.08))
         return page.figure
 
 
 def between(values: xr.DataArray, lowest: float, highest: float) -> xr.DataArray:
     """Values within a range of temperatures, of which the ladder must have one."""
     found = values.sel(temperature=slice(highest, lowest))
-    if not found.sizes["temperature"]:
-        raise NotApplicable(f"needs temperatures between {lowest:.3g} and {highest:.3g}")
+    require_case(found.sizes["temperature"], f"temperatures between {lowest:.3g} and {highest:.3g}")
     return found
 
 
@@ -238,8 +232,8 @@ def coldest(values: xr.DataArray) -> xr.DataArray:
 def as_in_reference(result: Result) -> Result:
     """The result itself; refused are tasks and priors other than those for which temperatures were found before."""
     counts = result.config.counts
-    if [4 * count / sum(counts) for count in counts] != [2, 1, 1] or result.config.amplitude != 1.0:
-        raise NotApplicable("needs three classes as 2:1:1, and an amplitude of 1")
+    same = [4 * count / sum(counts) for count in counts] == [2, 1, 1] and result.config.amplitude == 1.0
+    require_case(same, "three classes as 2:1:1, and an amplitude of 1")
     return result
 
 
@@ -273,8 +267,7 @@ def freezing_temperatures(persistence: xr.DataArray) -> np.ndarray:
 def onset_difference(result: Result, classes: int) -> float:
     """The highest temperature at which outliers serve so many classes, mean of runs, less that of the theory."""
     onsets = network_of(result, chain="rectified").onsets()
-    if len(onsets) < classes:
-        raise NotApplicable(f"needs a task with {classes} outliers in theory")
+    require_case(len(onsets) >= classes, f"a task with {classes} outliers in theory")
     number = result["rung_served"].sel(chain="rectified").transpose("run", "temperature")
     between(number, onsets[classes - 1] - RESOLVED, onsets[classes - 1])
     served, ladder = number.values > classes - 0.5, number["temperature"].values
@@ -307,15 +300,12 @@ def _draw_kernels(
 
 def _draw_shares(axis: Axes, result: Result) -> None:
     """Codes that differ only by which of two equal classes they name are taken together, as are those that are rare."""
-    ours, theirs, classes = result["code_shares"].sel(chain="cooled"), drawn_shares(result), len(result.config.counts)
-    groups = sorted(fs.measures.code_groups(result.config.counts), key=lambda codes: -theirs[-1, codes].sum())
-    common = [codes for codes in groups if theirs[-1, codes].sum() > FAINTEST]
-    shown = {" or ".join(fs.measures.code_name(code, classes) for code in codes): codes for codes in common}
-    shown["all or none"] = [code for codes in groups if codes not in common for code in codes]
-    for number, (name, codes) in enumerate((name, codes) for name, codes in shown.items() if codes):
-        look: dict[str, Any] = {"color": PALETTE[number % 7]}
-        axis.plot(theirs["temperature"], theirs[:, codes].sum("code"), ls=(0, (3, 2)), lw=0.9, **look)
-        _means(axis, ours.isel(code=codes).sum("code"), marker=MARKS[number % 6], label=name, **look)
+    ours, theirs = result["code_shares"].sel(chain="cooled"), drawn_shares(result)
+    shown = fs.measures.common_codes(result.config.counts, theirs[-1].values, FAINTEST, "all or none")
+    for name, look in marks_of(shown, ms=3.5, mfc="none", mew=1.0).items():
+        course = theirs[:, shown[name]].sum("code")
+        axis.plot(course["temperature"], course, **THEORY | {"color": look["color"]})
+        _means(axis, ours.isel(code=shown[name]).sum("code"), label=name, **look)
     axis.set(ylabel="share of neurons (cooled)", ylim=(0, 1.5), yticks=[0, 0.5, 1])
     axis.legend(loc="upper left", ncols=2, columnspacing=0.8, handletextpad=0.2, title="on for classes")
 
