@@ -23,7 +23,7 @@ import numpy as np
 import table
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from festina.figures import style
+from festina import style
 
 FIGURE = Path(__file__).resolve().parent.parent / "docs" / "figures" / "speed_scaling.svg"
 ROUNDS = 4

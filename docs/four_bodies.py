@@ -8,7 +8,7 @@ import numpy as np
 
 import festina as fs
 from festina.experiment import Result
-from festina.figures.style import BLUE, GREEN, PALETTE, VERMILLION, style
+from festina.style import BLUE, GREEN, PALETTE, VERMILLION, style
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "figures" / "four_bodies.png"

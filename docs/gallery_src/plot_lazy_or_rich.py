@@ -85,7 +85,7 @@ for name, found in (("yours", run.data), ("balanced twin", exact)):
 # weights, :math:`(N_o - N_i)\lambda > 0`. Then the network first learns what it can without moving, waits on a
 # plateau, and turns its representation late: *delayed rich*.
 
-with fs.figures.style.style():
+with fs.style.style():
     figure, (curve, kernel) = plt.subplots(1, 2, figsize=(7.2, 2.6))
     for found, color, label in ((run.data, "#0072B2", "yours"), (exact, "#D55E00", "balanced twin")):
         pair = np.asarray(found["input_gram"]), np.asarray(found["output_gram"])

@@ -1,5 +1,6 @@
 from . import claims as claims
 from . import draws as draws
+from . import errors as errors
 from . import experiment as experiment
 from . import figures as figures
 from . import lab as lab
@@ -7,6 +8,7 @@ from . import learning as learning
 from . import measures as measures
 from . import models as models
 from . import networks as networks
+from . import style as style
 from . import theory as theory
 from . import worlds as worlds
 from ._version import __version__ as __version__

@@ -46,10 +46,15 @@ def to_numpy(tree: T) -> T:
 
 def to_double(tree: T) -> T:
     """The same tree with every real array in float64 (inside :func:`double`)."""
+    return to_precision(tree, "float64")
+
+
+def to_precision(tree: T, precision: str) -> T:
+    """The same tree with every real array in a precision, "float64" or "float32" (inside :func:`double`)."""
 
     def convert(leaf: Any) -> Any:
         if _is_array(leaf) and jnp.issubdtype(leaf.dtype, jnp.floating):
-            return jnp.asarray(leaf, dtype=jnp.float64)
+            return jnp.asarray(leaf, dtype=precision)
         return leaf
 
     return jax.tree.map(convert, tree)

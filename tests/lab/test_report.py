@@ -17,7 +17,6 @@ from festina._lazy import jnp, plt
 from festina.cli.work import run_one
 from festina.errors import FestinaWarning, StoreError, UnknownName
 from festina.experiment import Arms, Experiment, Model, Variable, continuous, structural
-from festina.figures.style import THEORY
 from festina.lab import machine, registry
 from festina.lab.pictures import encoded, ensure_figure, save_figure
 from festina.lab.question import Question
@@ -25,6 +24,7 @@ from festina.lab.report import result_section, totals, write_report
 from festina.lab.reproduce import Entry, reproduce, select
 from festina.lab.tables import as_json, run_command, value_text
 from festina.sources import LECTURE, SAXE_2013
+from festina.style import THEORY
 from festina.wording import duration
 
 
@@ -90,11 +90,11 @@ class Decay(Experiment):
         return 1.0
 
     def figure(self, result: Any) -> Any:
-        with fs.figures.style.style():
+        with fs.style.style():
             figure, axis = plt.subplots()
             axis.plot(result["time"], result["left"].isel(run=0))
             axis.set(xlabel="time", ylabel="left")
-            fs.figures.style.letter(axis)
+            fs.style.letter(axis)
         return figure
 
 
@@ -237,14 +237,14 @@ def test_figures_are_whole_and_the_same_each_time(result: Any, tmp_path: Path) -
     assert [path.read_bytes() for path in save_figure(result, tmp_path)] == first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["figure.png", "figure.svg"]
     assert plt.get_fignums() == []
-    with fs.figures.style.style():
+    with fs.style.style():
         assert not plt.rcParams["axes.spines.top"]
     assert plt.rcParams["axes.spines.top"]
     assert THEORY["color"] == "#000000"
 
 
 def test_all_formats_of_a_figure_have_the_layout_of_the_first(result: Any) -> None:
-    with fs.figures.style.style():
+    with fs.style.style():
         figure = result.figure()
         encoded(figure, "png")
         place = figure.axes[0].get_position().bounds

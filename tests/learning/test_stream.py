@@ -7,8 +7,9 @@ import pytest
 
 import festina as fs
 from festina.errors import ArgumentError, FestinaError
-from festina.learning import CrossEntropy, JointDescent, SquaredError, stream_rule
+from festina.learning import JointDescent, stream_rule
 from festina.networks import PathGated, Regularizer
+from festina.worlds.losses import CrossEntropy, SquaredError
 
 
 @pytest.fixture(scope="module")

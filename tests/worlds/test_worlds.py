@@ -110,5 +110,5 @@ def test_bad_worlds_are_refused_in_one_sentence(make, message):
 def test_lists_and_integers_are_data_too():
     assert Dataset([[1, 2], [3, 4]], [[1], [0]]).moments.cross.shape == (1, 2)
     assert Teacher([[1, 2]]).moments.cross.dtype == np.float64
-    with pytest.raises(ArgumentError, match="`inputs` must be a matrix"):
+    with pytest.raises(ArgumentError, match="`inputs` must have one example a row"):
         Dataset(np.zeros((0, 2)), np.zeros((0, 1)))

@@ -1,4 +1,3 @@
-from . import style as style
 from .panels import DOTS as DOTS
 from .panels import Page as Page
 from .panels import curves as curves
@@ -7,5 +6,3 @@ from .panels import label_of as label_of
 from .panels import looks_of as looks_of
 from .panels import map_of as map_of
 from .panels import share_scale as share_scale
-from .style import draw_band as draw_band
-from .style import letter as letter

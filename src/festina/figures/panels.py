@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from festina._lazy import np, plt
 from festina.claims import NotApplicable, Undecided
-from festina.figures.style import PALETTE, TWO_COLUMNS, draw_band, letter, style
+from festina.style import PALETTE, TWO_COLUMNS, draw_band, letter, style
 
 if TYPE_CHECKING:
     import xarray as xr

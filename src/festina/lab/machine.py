@@ -20,7 +20,7 @@ def prepare() -> None:
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FestinaWarning)
     warnings.filterwarnings("ignore", message="Error (reading|writing) persistent compilation cache")
-    for name in ("festina.lab.run", "festina.lab.sweeps.sweep", "festina.figures.style"):
+    for name in ("festina.lab.run", "festina.lab.sweeps.sweep", "festina.style"):
         import_module(name)
     _use_compilation_cache()
     from festina.platforms import check_platforms

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from festina._lazy import plt
 from festina.errors import FestinaWarning
-from festina.figures.style import DOTS_PER_INCH, style
 from festina.files import write_atomically, write_json
 from festina.lab.identity import drawing_code
 from festina.lab.store import hashes
+from festina.style import DOTS_PER_INCH, style
 
 if TYPE_CHECKING:
     from festina.experiment import Result

@@ -123,8 +123,8 @@ def section(own: OwnNetwork) -> Section:
 
 def _drawn(comparison: Comparison) -> bytes:
     from festina._lazy import plt
-    from festina.figures.style import style
     from festina.lab.pictures import encoded
+    from festina.style import style
 
     with style():
         figure = comparison.plot(most=12)

@@ -17,7 +17,7 @@ from festina.learning.loop import Checkpoint, Recording, drive
 from festina.learning.posterior import Chain, annealed, constant, posterior_process
 from festina.learning.process import Process, State
 from festina.learning.samplers import HMC, MALA, NUTS, Sampler
-from festina.learning.stream import Abstracted, CrossEntropy, SquaredError, abstract, stream_rule
+from festina.learning.stream import Abstracted, abstract, stream_rule
 from festina.learning.trajectory import Diverged, Trajectory
 
 __all__ = [
@@ -27,14 +27,12 @@ __all__ = [
     "Abstracted",
     "Chain",
     "Checkpoint",
-    "CrossEntropy",
     "Diverged",
     "Failure",
     "JointDescent",
     "Process",
     "Recording",
     "Sampler",
-    "SquaredError",
     "State",
     "Tolerance",
     "Trajectory",

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import warnings
 from itertools import count
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 
 from festina.errors import FestinaWarning, StoreError
 from festina.files import write_atomically
+from festina.learning.failure import Build
 
 ARCHIVE = b"PK"  # how a NumPy archive begins
 
@@ -27,6 +29,21 @@ def fingerprint(*parts: Any) -> str:
         digest.update(np.ascontiguousarray(leaf).tobytes() if is_array else repr(leaf).encode())
         digest.update(b"|")
     return digest.hexdigest()
+
+
+def mark_of(build: Build, inputs: Any) -> str:
+    """A hash of the program of a run: the same in every process that builds it, another for any other program.
+
+    Neither the names of functions say what they compute nor their addresses; their traced program does.
+    """
+
+    def program(inputs: Any) -> Any:
+        process = build(inputs)
+        state = process.advance(process.initial, jnp.asarray(1))
+        return state, process.observe(state), process.conclude(state)
+
+    traced = jax.make_jaxpr(program)(inputs)
+    return fingerprint(re.sub(r"0x[0-9a-f]+", "", str(traced.jaxpr)), *traced.consts)
 
 
 def save(path: Path, mark: str, progress: int, arrays: dict[str, np.ndarray], notes: dict[str, Any]) -> None:

@@ -1,9 +1,8 @@
 """Task abstractions for your own data: a stream of examples in which unannounced tasks follow one another."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,30 +14,9 @@ from festina.learning.joint import JointDescent
 from festina.learning.loop import drive
 from festina.learning.process import Observed, Process, State
 from festina.networks.abstraction import PathGated, Regularizer
-from festina.networks.convolutional import cross_entropy
 from festina.precision import double
+from festina.worlds.losses import CrossEntropy, Loss, SquaredError, mean_loss
 from festina.worlds.world import as_array, check_finite
-
-
-@runtime_checkable
-class Loss(Protocol):
-    """``loss(answers, targets)`` is the mean loss of a batch."""
-
-    def __call__(self, answers: Any, targets: Any) -> Any: ...
-
-
-class SquaredError(eqx.Module):
-    """½ mean over the batch of |y* − y|²."""
-
-    def __call__(self, answers: Float[Array, "b o"], targets: Float[Array, "b o"]) -> Float[Array, ""]:
-        return 0.5 * jnp.mean(jnp.sum((targets - answers) ** 2, axis=-1))
-
-
-class CrossEntropy(eqx.Module):
-    """−mean over the batch of log softmax(y) at the right label."""
-
-    def __call__(self, answers: Float[Array, "b o"], targets: Float[Array, "b o"]) -> Float[Array, ""]:
-        return cross_entropy(answers, jnp.argmax(targets, axis=-1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,7 +142,7 @@ class _Stream:
             return jax.tree.map(lambda leaf: leaf[jnp.minimum(step, self.steps - 1)], stream)
 
         def loss(network: PathGated, batch: Any) -> Float[Array, ""]:
-            return self.loss(network(batch[0]), batch[1])
+            return mean_loss(self.loss, network(batch[0]), batch[1])
 
         def rate(network: PathGated, nothing: None, batch: Any) -> Any:
             return rule.followed(network, jax.tree.map(jnp.negative, jax.grad(loss)(network, batch)))

@@ -4,6 +4,7 @@ from festina.networks import bayesian, convolutional, tutor
 from festina.networks.abstraction import Abstraction, FullyConnected, NeuronGated, PathGated, Regularizer
 from festina.networks.bayesian import LAZY, LINEAR, NON_LAZY, RECTIFIED, SIGMOIDAL, Bayesian, Nonlinearity, Scaling
 from festina.networks.convolutional import Convolutional
+from festina.networks.ensemble import Ensemble
 from festina.networks.gated import Gated
 from festina.networks.graph import Graph
 from festina.networks.linear import DeepLinear
@@ -21,6 +22,7 @@ __all__ = [
     "Bayesian",
     "Convolutional",
     "DeepLinear",
+    "Ensemble",
     "FullyConnected",
     "Gated",
     "Graph",

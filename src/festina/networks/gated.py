@@ -12,7 +12,7 @@ Source: A. M. Saxe, S. Sodhani, S. Lewallen, "The neural race reduction: dynamic
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ from jaxtyping import Array, Float
 
 from festina import draws
 from festina.errors import UnknownName, require
+from festina.networks.ensemble import Ensemble
 from festina.networks.graph import Graph, Group, edge_name
 from festina.precision import double, is_traced, precise, to_numpy
 from festina.worlds.gated import node_slices
@@ -161,9 +162,33 @@ class Gated(eqx.Module):
         edges = tuple(edge for name in maps for edge in (("x", name), (name, "y")))
         return cls.of(Graph(tuple(widths.items()), edges, ("y",)), weights)
 
+    @overload
     @classmethod
-    def init(cls, key: Array, graph: Graph, scale: Any = 1e-2) -> "Gated":
-        """Independent normal weights with standard deviation ``scale``/√(width of the edge's source)."""
+    def init(cls, key: Array, graph: Graph, scale: Any = 1e-2, *, seeds: None = None) -> "Gated": ...
+
+    @overload
+    @classmethod
+    def init(cls, key: Array, graph: Graph, scale: Any = 1e-2, *, seeds: int) -> Ensemble: ...
+
+    @classmethod
+    def init(cls, key: Array, graph: Graph, scale: Any = 1e-2, *, seeds: int | None = None) -> "Gated | Ensemble":
+        """Independent normal weights with standard deviation ``scale``/√(width of the edge's source).
+
+        Args:
+            key: of all random numbers.
+            graph: the architecture.
+            scale: standard deviation of the weights times √(width of the edge's source).
+            seeds: how many networks to draw, as one `Ensemble`; unless given, one network by itself.
+
+        Example:
+            >>> import jax
+            >>> import festina as fs
+            >>> graph = fs.networks.Graph.of("x -> h -> y", widths={"x": 3, "h": 6, "y": 2})
+            >>> len(Gated.init(jax.random.key(0), graph, seeds=2))
+            2
+        """
+        if seeds is not None:
+            return Ensemble.draw(lambda each: cls.init(each, graph, scale), key, seeds)
         spread = {node: 1.0 / width**0.5 for node, width in graph.nodes}
 
         def block(number: int, group: Group) -> Any:

@@ -2,7 +2,7 @@
 
 import itertools
 from functools import reduce
-from typing import Any
+from typing import Any, overload
 
 import equinox as eqx
 import jax
@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from festina.errors import require
 from festina.networks.balanced import balanced_weights
+from festina.networks.ensemble import Ensemble
 from festina.precision import double, is_traced, to_numpy
 from festina.worlds.orthogonal import orthogonal_factor
 
@@ -60,10 +61,34 @@ class DeepLinear(eqx.Module):
             after.T @ after - before @ before.T for before, after in zip(self.weights, self.weights[1:], strict=False)
         )
 
+    @overload
     @classmethod
-    def init(cls, key: Array, sizes: tuple[int, ...], scale: Any = 1e-3) -> "DeepLinear":
-        """Independent normal weights with standard deviation ``scale``/√(inputs of the layer)."""
+    def init(cls, key: Array, sizes: tuple[int, ...], scale: Any = 1e-3, *, seeds: None = None) -> "DeepLinear": ...
+
+    @overload
+    @classmethod
+    def init(cls, key: Array, sizes: tuple[int, ...], scale: Any = 1e-3, *, seeds: int) -> Ensemble: ...
+
+    @classmethod
+    def init(
+        cls, key: Array, sizes: tuple[int, ...], scale: Any = 1e-3, *, seeds: int | None = None
+    ) -> "DeepLinear | Ensemble":
+        """Independent normal weights with standard deviation ``scale``/√(inputs of the layer).
+
+        Args:
+            key: of all random numbers.
+            sizes: widths of the input, of the hidden layers and of the output.
+            scale: standard deviation of the weights times √(inputs of the layer).
+            seeds: how many networks to draw, as one `Ensemble`; unless given, one network by itself.
+
+        Example:
+            >>> import jax
+            >>> DeepLinear.init(jax.random.key(0), (8, 4, 2)).map.shape
+            (2, 8)
+        """
         check_sizes(sizes)
+        if seeds is not None:
+            return Ensemble.draw(lambda each: cls.init(each, sizes, scale), key, seeds)
         if not is_traced(scale):
             require(bool(np.isfinite(scale)), "scale", "be finite", scale)
         return _in_double(

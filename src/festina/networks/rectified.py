@@ -8,7 +8,7 @@ selectivity in feature learning ReLU networks" (2025).
 """
 
 import itertools
-from typing import Any
+from typing import Any, overload
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 
 from festina import draws
 from festina.errors import require
+from festina.networks.ensemble import Ensemble
 from festina.networks.gated import Gated
 from festina.networks.graph import ARROW, Graph
 from festina.networks.linear import check_sizes
@@ -73,8 +74,22 @@ class Rectified(eqx.Module):
         """
         return Gated(self.weights, self.graph)
 
+    @overload
     @classmethod
-    def init(cls, key: Array, sizes: tuple[int, ...], scale: Any = 1e-3, dtype: Any = None) -> "Rectified":
+    def init(
+        cls, key: Array, sizes: tuple[int, ...], scale: Any = 1e-3, dtype: Any = None, *, seeds: None = None
+    ) -> "Rectified": ...
+
+    @overload
+    @classmethod
+    def init(
+        cls, key: Array, sizes: tuple[int, ...], scale: Any = 1e-3, dtype: Any = None, *, seeds: int
+    ) -> Ensemble: ...
+
+    @classmethod
+    def init(
+        cls, key: Array, sizes: tuple[int, ...], scale: Any = 1e-3, dtype: Any = None, *, seeds: int | None = None
+    ) -> "Rectified | Ensemble":
         """Independent normal weights, all with standard deviation ``scale``, whatever the width.
 
         Args:
@@ -82,8 +97,16 @@ class Rectified(eqx.Module):
             sizes: widths of the input, of the hidden layers and of the output.
             scale: standard deviation; the source has .005/width with one hidden layer.
             dtype: of the weights, float64 unless given.
+            seeds: how many networks to draw, as one `Ensemble`; unless given, one network by itself.
+
+        Example:
+            >>> import jax
+            >>> Rectified.init(jax.random.key(0), (2, 50, 1), seeds=4)[0].sizes
+            (2, 50, 1)
         """
         check_sizes(sizes)
+        if seeds is not None:
+            return Ensemble.draw(lambda each: cls.init(each, sizes, scale, dtype), key, seeds)
         require(len(sizes) >= 3, "sizes", "name at least one hidden width", tuple(sizes))
         if not is_traced(scale):
             require(bool(np.isfinite(scale)), "scale", "be finite", scale)

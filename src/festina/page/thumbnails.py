@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from festina.errors import one_line
-from festina.figures.style import PALETTE
+from festina.style import PALETTE
 from festina.verdicts import counts
 
 FILE = Path(__file__).with_name("thumbnails.json")

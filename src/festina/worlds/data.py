@@ -10,7 +10,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from festina.errors import require
 from festina.precision import precise, with_slope_of
+from festina.worlds.losses import Loss, mean_loss
 
 
 class Root(eqx.Module):
@@ -49,6 +51,11 @@ class Moments(eqx.Module):
     outputs: Float[Any, "*batch o o"]
     root: Root | None = None
 
+    @property
+    def moments(self) -> "Moments":
+        """Themselves, so that moments are a world, too: one for linear networks."""
+        return self
+
     @precise
     def loss(self, network: Any) -> Float[Array, ""]:
         """½⟨|y − W x|²⟩ = ½ tr Σyy − tr(W Σyxᵀ) + ½ tr(W Σxx Wᵀ), with W = ``network.map``.
@@ -81,10 +88,15 @@ def root_of(moments: Moments) -> Root:
 
 
 class Samples(eqx.Module):
-    """Pairs (x, y): what any network sees."""
+    """Pairs (x, y): what any network sees. Inputs may have any shape, such as that of an image."""
 
-    inputs: Float[Any, "*batch n i"]
+    inputs: Float[Any, "..."]  # (*batch, n, *shape of an input)
     targets: Float[Any, "*batch n o"]
+
+    @property
+    def samples(self) -> "Samples":
+        """Themselves, so that samples are a world, too."""
+        return self
 
     @precise
     def loss(self, network: Any) -> Float[Array, ""]:
@@ -95,6 +107,7 @@ class Samples(eqx.Module):
     @property
     def moments(self) -> Moments:
         """The samples' own second moments, XᵀX/n and so on."""
+        require(self.inputs.ndim == self.targets.ndim, "inputs", "be vectors to have moments", self.inputs.shape)
         count = self.inputs.shape[-2]
         return Moments(
             inputs=self.inputs.T @ self.inputs / count,
@@ -102,3 +115,15 @@ class Samples(eqx.Module):
             outputs=self.targets.T @ self.targets / count,
             root=Root(self.inputs, self.targets, 1.0 / count),
         )
+
+
+class Judged(eqx.Module):
+    """Samples under a loss of their own: what a network sees that is not judged by its squared error."""
+
+    samples: Samples
+    judge: Loss = eqx.field(static=True)
+
+    @precise
+    def loss(self, network: Any) -> Float[Array, ""]:
+        """The mean loss over the samples."""
+        return mean_loss(self.judge, jax.vmap(network)(self.samples.inputs), self.samples.targets)

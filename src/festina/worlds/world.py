@@ -13,6 +13,8 @@ from festina.precision import detached, is_traced
 from festina.worlds.data import Moments, Root, Samples
 from festina.worlds.wishart import second_moment_root
 
+MOST_CLASSES = 100_000  # more is a number that is no label
+
 
 @runtime_checkable
 class World(Protocol):
@@ -49,17 +51,22 @@ class Dataset(eqx.Module):
     """A finite world: P examples, all seen equally often.
 
     Args:
-        inputs: one example a row.
+        inputs: one example a row; an example may have any shape, such as that of an image.
         targets: what to answer, one example a row.
+        classes: how many there are, if targets are 1 for the class of an example and 0 for the others (`labelled`).
     """
 
-    inputs: Float[Any, "n i"] = eqx.field(converter=as_array)
+    inputs: Float[Any, "n ..."] = eqx.field(converter=as_array)
     targets: Float[Any, "_ o"] = eqx.field(converter=as_array)
+    classes: int | None = eqx.field(static=True, default=None)
 
     def __check_init__(self) -> None:
-        for name, values in (("inputs", self.inputs), ("targets", self.targets)):
-            fits = values.ndim == 2 and min(values.shape) >= 1
-            require(fits, name, "be a matrix with one example a row", f"of shape {tuple(values.shape)}")
+        shape = tuple(self.inputs.shape)
+        fits = len(shape) >= 2 and min(shape) >= 1
+        require(fits, "inputs", "have one example a row (a matrix, or a stack of images)", f"of shape {shape}")
+        shape = tuple(self.targets.shape)
+        fits = len(shape) == 2 and min(shape) >= 1
+        require(fits, "targets", "be a matrix with one example a row", f"of shape {shape}")
         require(
             self.inputs.shape[0] == self.targets.shape[0],
             "targets",
@@ -68,6 +75,29 @@ class Dataset(eqx.Module):
         )
         check_finite("inputs", self.inputs)
         check_finite("targets", self.targets)
+
+    @classmethod
+    def labelled(cls, inputs: Any, labels: Any) -> "Dataset":
+        """Examples of classes: targets are 1 for the class of an example and 0 for the others.
+
+        Args:
+            inputs: one example a row.
+            labels: the class of each: whole numbers from 0 on, or names, which are then sorted.
+
+        Example:
+            >>> Dataset.labelled([[0.0, 1.0], [2.0, 3.0]], ["cat", "dog"]).targets
+            array([[1., 0.],
+                   [0., 1.]])
+        """
+        labels = np.asarray(detached(labels))
+        require(labels.ndim == 1, "labels", "be one for each example", f"of shape {labels.shape}")
+        require(labels.size > 0, "labels", "name at least one example", "empty")
+        if not np.issubdtype(labels.dtype, np.integer):
+            labels = np.unique(labels, return_inverse=True)[1]
+        require(bool(labels.min() >= 0), "labels", "be whole numbers from 0 on", int(labels.min()))
+        require(bool(labels.max() < MOST_CLASSES), "labels", f"stay below {MOST_CLASSES}", int(labels.max()))
+        classes = int(labels.max()) + 1
+        return cls(inputs, np.eye(classes)[labels], classes)
 
     @property
     def samples(self) -> Samples:

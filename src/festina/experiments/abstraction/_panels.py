@@ -29,7 +29,7 @@ MARKS = {"flexible": "o", "forgetful": "s"}
 
 def task_color(task: int) -> str:
     """The colour of a task, and of all that belongs to it."""
-    style = fs.figures.style
+    style = fs.style
     return (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)[task % 6]
 
 
@@ -72,7 +72,7 @@ def draw_arms(axis: Any, result: Any, name: str, **look: Any) -> None:
     """One variable of both arms over time."""
     values = result[name].transpose("run", "arm", "time")
     for arm in values["arm"].values:
-        fs.figures.style.draw_band(
+        fs.style.draw_band(
             axis, result["time"].values, values.sel(arm=arm).values, **(LOOKS[str(arm)] | {"label": str(arm)} | look)
         )
 
@@ -84,7 +84,7 @@ def draw_by_task(axis: Axes, values: xr.DataArray, dim: str, label: str) -> None
         own, look = values.isel({dim: place}).transpose("arm", "run", "time"), task_look(place)
         thick = {"lw": 1.2, "label": f"{label} {chr(65 + place)}"}
         for arm, width in (("flexible", thick), ("forgetful", THIN)):
-            fs.figures.style.draw_band(axis, time, own.sel(arm=arm).values, **look, **width)
+            fs.style.draw_band(axis, time, own.sel(arm=arm).values, **look, **width)
     axis.plot([], [], color="0.4", label="forgetful (thin)", **THIN)
     axis.legend(loc="upper right", fontsize=6.5)
 
@@ -94,7 +94,7 @@ def draw_in_blocks(axis: Axes, values: xr.DataArray, label: str = "", **look: An
     for arm, fill in (("flexible", None), ("forgetful", "white")):
         known = values.sel(arm=arm).transpose("run", "block").dropna("block")
         whole = LOOKS[arm] | {"marker": "o", "ms": 2.4, "mfc": fill, "label": f"{label}{arm}"} | look
-        fs.figures.style.draw_band(axis, known["block"].values + 1, known.values, **whole)
+        fs.style.draw_band(axis, known["block"].values + 1, known.values, **whole)
     axis.set(xlabel="block")
 
 
@@ -109,7 +109,7 @@ def draw_gates(axis: Axes, result: Result, **at: Any) -> None:
     gates = result["sorted_gates"].sel({"arm": "flexible"} | at).transpose("student", "run", "time")
     for student, values in enumerate(gates.values):
         label = f"$c^{{{student + 1}}}$"
-        fs.figures.style.draw_band(axis, result["time"].values, values, label=label, lw=1.0, **task_look(student))
+        fs.style.draw_band(axis, result["time"].values, values, label=label, lw=1.0, **task_look(student))
     axis.set(ylabel="gates (flexible)")
 
 

@@ -11,8 +11,8 @@ from festina.experiment import Arms, Experiment, Preset, Result, named, use
 from festina.experiments._needs import require_case
 from festina.experiments.abstraction._panels import draw_plane, draw_students
 from festina.figures.panels import DOTS, Look, Page, all_runs, curves, graded_looks, if_known, means
-from festina.figures.style import BLUE, ORANGE, THEORY, VERMILLION
 from festina.sources import SANDBRINK_2024
+from festina.style import BLUE, ORANGE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

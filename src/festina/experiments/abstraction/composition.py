@@ -13,10 +13,10 @@ from festina.experiments.abstraction._common import SEPARATE, block_edges, ends_
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS, gates_of_pairs
 from festina.experiments.abstraction._panels import draw_arms, draw_gates, shade_mixtures
 from festina.figures.panels import Page
-from festina.figures.style import ORANGE
 from festina.models._in_blocks import unbounded
 from festina.ranges import Coefficient, StepSize, Timescale
 from festina.sources import SANDBRINK_2024
+from festina.style import ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,9 @@ from festina.experiment import Arms, Experiment, Preset, Result, named
 from festina.experiments.abstraction import _common as common
 from festina.experiments.abstraction._panels import draw_arms, draw_by_task, draw_in_blocks, shade_blocks
 from festina.figures.panels import matrices
-from festina.figures.style import BLACK, VERMILLION, letter, style
 from festina.models._in_blocks import unbounded
 from festina.sources import SANDBRINK_2024
+from festina.style import BLACK, VERMILLION, letter, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

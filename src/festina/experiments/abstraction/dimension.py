@@ -11,9 +11,9 @@ from festina.experiment import Arms, Equation, Experiment, Preset, Result, named
 from festina.experiments.abstraction._common import block_edges, early_in_blocks, need_blocks
 from festina.experiments.abstraction._panels import shade_blocks
 from festina.figures.panels import Page, curves, looks_of, means
-from festina.figures.style import BLACK, BLUE, GREY, VERMILLION
 from festina.models._in_blocks import forgetful
 from festina.sources import SANDBRINK_2024
+from festina.style import BLACK, BLUE, GREY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

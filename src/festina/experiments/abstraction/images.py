@@ -12,10 +12,10 @@ from festina.experiments._at_hand import at_hand, what_is_seen
 from festina.experiments.abstraction import _common as common
 from festina.experiments.abstraction import _panels as panels
 from festina.figures.panels import Page
-from festina.figures.style import GREEN, draw_band
 from festina.models._in_blocks import forgetful
 from festina.models.image_abstraction import Names
 from festina.sources import SANDBRINK_2024
+from festina.style import GREEN, draw_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

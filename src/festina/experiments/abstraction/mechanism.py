@@ -13,11 +13,11 @@ from festina.experiments._needs import require_case
 from festina.experiments.abstraction._common import block_edges, need_blocks
 from festina.experiments.abstraction._panels import draw_adaptation_speed, draw_gate_drive, draw_plane, draw_students
 from festina.figures.panels import Page, curves, graded_looks, if_known
-from festina.figures.style import THEORY
 from festina.models._in_blocks import unbounded
 from festina.models.reduced_abstraction import NO_TWINS
 from festina.ranges import Timescale
 from festina.sources import SANDBRINK_2024
+from festina.style import THEORY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,9 +13,9 @@ from festina.experiments.abstraction._common import SEPARATE, block_edges, ends_
 from festina.experiments.abstraction._latent import PAIRS, TEACHERS, gates_of_pairs
 from festina.experiments.abstraction._panels import draw_arms, draw_gates, shade_mixtures, task_color, task_look
 from festina.figures.panels import MARKS, Page, all_runs, curves
-from festina.figures.style import BLUE, GREEN, ORANGE
 from festina.models._in_blocks import unbounded
 from festina.sources import SANDBRINK_2024
+from festina.style import BLUE, GREEN, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

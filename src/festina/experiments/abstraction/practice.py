@@ -11,9 +11,9 @@ from festina.experiments._needs import require_case
 from festina.experiments.abstraction._common import SEPARATE, after_switches, need_blocks
 from festina.experiments.abstraction._panels import LOOKS, draw_arms
 from festina.figures.panels import MARKS, Page, graded_looks, if_known
-from festina.figures.style import draw_band
 from festina.models._in_blocks import unbounded
 from festina.sources import SANDBRINK_2024, STEYVERS_2019
+from festina.style import draw_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from festina.experiment import Arms, Experiment, Preset, Result, named, use
 from festina.experiments.abstraction._common import block_edges, need_blocks
 from festina.experiments.abstraction._panels import shade_blocks, task_color
 from festina.figures.panels import Page, curves, looks_of
-from festina.figures.style import BLACK, BLUE, GREEN, VERMILLION
 from festina.sources import SANDBRINK_2024
+from festina.style import BLACK, BLUE, GREEN, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

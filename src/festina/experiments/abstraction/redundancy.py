@@ -11,9 +11,9 @@ from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Resul
 from festina.experiments.abstraction._common import block_edges, ends_of_blocks, final_alignment, need_blocks
 from festina.experiments.abstraction._panels import shade_blocks, task_look
 from festina.figures.panels import MARKS, Page, looks_of
-from festina.figures.style import BLACK, GREY, SKY, VERMILLION, draw_band
 from festina.ranges import Coefficient
 from festina.sources import SANDBRINK_2024
+from festina.style import BLACK, GREY, SKY, VERMILLION, draw_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Preset, Result, named
 from festina.figures.panels import Page
-from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 from festina.sources import SANDBRINK_2024
+from festina.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,9 +12,9 @@ from festina.experiment import Arms, Equation, Experiment, Preset, Result, named
 from festina.experiments.abstraction._common import block_edges, early_in_blocks, need_blocks, steepest_in_blocks
 from festina.experiments.abstraction._panels import LOOKS, MARKS, draw_along
 from festina.figures.panels import Page, shades
-from festina.figures.style import BLUE, ORANGE, draw_band
 from festina.models._in_blocks import JOINT_DESCENT, unbounded
 from festina.sources import SANDBRINK_2024
+from festina.style import BLUE, ORANGE, draw_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,9 +24,9 @@ from festina.experiments.abstraction._panels import (
     shade_blocks,
 )
 from festina.figures.panels import Page
-from festina.figures.style import GREEN, draw_band
 from festina.models._in_blocks import forgetful
 from festina.sources import SANDBRINK_2024
+from festina.style import GREEN, draw_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

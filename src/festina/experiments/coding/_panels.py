@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina._lazy import np, plt
-from festina.figures.style import ORANGE, THEORY, VERMILLION
+from festina.style import ORANGE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,7 +24,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 def class_color(number: int) -> str:
     """The colour of a class, and of a pair of classes in a kernel."""
-    style = fs.figures.style
+    style = fs.style
     return (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)[number % 6]
 
 
@@ -266,5 +266,5 @@ def shown_pairs(kernel: np.ndarray) -> list[tuple[int, int]]:
 
 def canvas(height: float = 4.4) -> tuple[Figure, dict[str, Axes]]:
     """A figure of two columns' width with six panels, a … f."""
-    figure = plt.figure(figsize=(fs.figures.style.TWO_COLUMNS, height))
+    figure = plt.figure(figsize=(fs.style.TWO_COLUMNS, height))
     return figure, figure.subplot_mosaic([["a", "b", "c"], ["d", "e", "f"]])

@@ -9,8 +9,8 @@ import festina as fs
 from festina._lazy import np
 from festina.claims import NotApplicable
 from festina.experiments.coding._comparison import long_enough, network_of, picked
-from festina.figures.style import BLUE, GREEN, THEORY, VERMILLION
 from festina.models._wide import KINDS
+from festina.style import BLUE, GREEN, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,9 +18,9 @@ from festina.experiments.coding._comparison import (
     top_share,
 )
 from festina.experiments.coding._panels import canvas, draw_kernels, draw_raster, draw_readouts, draw_trace, last_draw
-from festina.figures.style import PALETTE, THEORY, letter, style
 from festina.models._wide import POSTERIOR
 from festina.sources import VAN_MEEGEN_2024
+from festina.style import PALETTE, THEORY, letter, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,9 +14,9 @@ from festina.experiment import Arms, Equation, Experiment, ExperimentConfig, Pre
 from festina.experiments._needs import require_case
 from festina.experiments.coding import _comparison as compare
 from festina.experiments.coding._panels import class_look, draw_layers
-from festina.figures.style import TWO_COLUMNS, letter, style
 from festina.ranges import Temperature
 from festina.sources import VAN_MEEGEN_2024
+from festina.style import TWO_COLUMNS, letter, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

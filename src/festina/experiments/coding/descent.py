@@ -13,9 +13,9 @@ from festina.experiments.coding import _comparison as compare
 from festina.experiments.coding._codes import at_own_shares
 from festina.experiments.coding._panels import MARKERS, class_look, draw_code
 from festina.figures.panels import Parts, curves, looks_of
-from festina.figures.style import BLUE, GREEN, THEORY, VERMILLION, letter
 from festina.models._wide import KINDS
 from festina.sources import VAN_MEEGEN_2024
+from festina.style import BLUE, GREEN, THEORY, VERMILLION, letter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

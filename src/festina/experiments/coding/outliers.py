@@ -15,8 +15,8 @@ from festina.experiments.coding._codes import outliers_of, served_by
 from festina.experiments.coding._comparison import class_kernel_difference, place_of, sampling_checks, theory_of
 from festina.experiments.coding._panels import draw_sizes
 from festina.figures.panels import Page, bands, groups, looks_of, marks_of
-from festina.figures.style import BLUE, THEORY, VERMILLION
 from festina.sources import VAN_MEEGEN_2024
+from festina.style import BLUE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

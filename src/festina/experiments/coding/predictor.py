@@ -11,10 +11,10 @@ from festina.experiments.coding import _predictors as predictors
 from festina.experiments.coding._comparison import checks_along, network_of
 from festina.experiments.coding._predictors import FROZEN, LAZY, LOOKS, SCOPE, SHIFT, cold_enough, compared
 from festina.figures.panels import Page
-from festina.figures.style import THEORY
 from festina.models._wide import KINDS, NEURON
 from festina.models.wide_bayesian import LEVELS, MOST_EVIDENCE
 from festina.sources import VAN_MEEGEN_2024
+from festina.style import THEORY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Resul
 from festina.experiments.coding import _codes as codes
 from festina.experiments.coding import _comparison as compare
 from festina.experiments.coding import _panels as panels
-from festina.figures.style import THEORY, TWO_COLUMNS, letter, style
 from festina.ranges import Temperature
 from festina.sources import VAN_MEEGEN_2024
+from festina.style import THEORY, TWO_COLUMNS, letter, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -29,8 +29,8 @@ from festina.experiments.coding._panels import (
     draw_trace,
     last_draw,
 )
-from festina.figures.style import TWO_COLUMNS, letter, style
 from festina.sources import VAN_MEEGEN_2024
+from festina.style import TWO_COLUMNS, letter, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,9 +15,9 @@ from festina.experiments._needs import entries, require_case
 from festina.experiments.coding._comparison import class_kernel_difference, network_of, theory_of
 from festina.experiments.coding._panels import draw_sizes
 from festina.figures.panels import Page, log_ticks, marks_of, means
-from festina.figures.style import BLUE, THEORY, VERMILLION
 from festina.models.temperature_ladder import LATE, by_rung
 from festina.sources import VAN_MEEGEN_2024
+from festina.style import BLUE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

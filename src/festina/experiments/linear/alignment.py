@@ -11,9 +11,9 @@ from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Preset, Result, named
 from festina.experiments._needs import require_case, require_enough
 from festina.figures.panels import Page, all_runs, shades
-from festina.figures.style import BLUE, ORANGE, THEORY, VERMILLION
 from festina.models.single_output import FALLEN
 from festina.sources import ATANASOV_2021
+from festina.style import BLUE, ORANGE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ from festina._lazy import np
 from festina.experiment import Arms, Experiment, Preset, Result
 from festina.experiments._needs import needs, require_case, require_enough
 from festina.figures.panels import DOTS, Page, curves, label_of, looks_of
-from festina.figures.style import PALETTE
 from festina.sources import LECTURE, SAXE_2013
+from festina.style import PALETTE
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -11,8 +11,8 @@ from festina.experiment import Arms, Experiment, Preset, Result, Variable, named
 from festina.experiments._needs import needs
 from festina.experiments.linear._common import signed
 from festina.figures.panels import DOTS, Look, Page, curves, looks_of
-from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 from festina.sources import BRAUN_2022, DOMINE_2025
+from festina.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

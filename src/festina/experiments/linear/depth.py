@@ -10,9 +10,9 @@ from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named
 from festina.experiments._needs import require_case
 from festina.figures.panels import Page, curves, shades
-from festina.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, THEORY, VERMILLION
 from festina.models.linear_stack import TRAINED, time_to_loss
 from festina.sources import BRAUN_2022, LECTURE, SAXE_2013
+from festina.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

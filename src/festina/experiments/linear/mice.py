@@ -11,9 +11,9 @@ from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named
 from festina.experiments._needs import require_case
 from festina.figures.panels import Page, shades
-from festina.figures.style import BLUE, ORANGE, PALETTE, THEORY, VERMILLION
 from festina.models.tutor_executor import EARLY, LATE, expected_course
 from festina.sources import LECTURE, LIEBANA_2025
+from festina.style import BLUE, ORANGE, PALETTE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

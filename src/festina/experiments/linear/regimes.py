@@ -13,8 +13,8 @@ from festina.experiment import Arm, Arms, Experiment, Preset, Result, named
 from festina.experiments._needs import needs, require_case, require_enough
 from festina.experiments.linear._common import of_arms, signed, two_layer, with_imbalance
 from festina.figures.panels import DOTS, Looks, Page, curves, end_points, looks_of, share_scale
-from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from festina.sources import BRAUN_2022, DOMINE_2025, LECTURE
+from festina.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

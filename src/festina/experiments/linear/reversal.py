@@ -11,8 +11,8 @@ from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Panels, Preset, Result, named, use
 from festina.experiments._needs import require_case, require_enough
 from festina.figures.panels import DOTS, LINES, Page, curves, graded_looks
-from festina.figures.style import BLUE, GREEN, ORANGE, PALETTE, PURPLE, SKY, THEORY, VERMILLION
 from festina.sources import BRAUN_2022, DOMINE_2025
+from festina.style import BLUE, GREEN, ORANGE, PALETTE, PURPLE, SKY, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

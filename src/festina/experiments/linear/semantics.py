@@ -11,8 +11,8 @@ from festina._lazy import np, plt, xr
 from festina.experiment import Arms, Experiment, Preset, Result, named
 from festina.experiments._needs import require_case, require_enough
 from festina.figures.panels import DOTS, Looks, curves, frames, looks_of
-from festina.figures.style import PALETTE, TWO_COLUMNS, letter, style
 from festina.sources import LECTURE, SAXE_2019
+from festina.style import PALETTE, TWO_COLUMNS, letter, style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

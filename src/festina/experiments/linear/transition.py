@@ -13,8 +13,8 @@ from festina.experiment import Arms, Equation, Experiment, Preset, Result, named
 from festina.experiments._needs import needs, require_case, require_enough
 from festina.experiments.linear._common import signed, with_imbalance
 from festina.figures.panels import DOTS, Looks, Page, curves, looks_of
-from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, THEORY, VERMILLION
 from festina.sources import DOMINE_2025, LECTURE
+from festina.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from festina.experiment import Arms, Experiment, Preset, Result
 from festina.experiments._needs import require_case
 from festina.experiments.race._settled import at_the_end
 from festina.figures.panels import DOTS, LINES, Page, curves, if_known, marks_of, means_and_law
-from festina.figures.style import BLUE, THEORY, VERMILLION
 from festina.sources import LECTURE, SAXE_2022
+from festina.style import BLUE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

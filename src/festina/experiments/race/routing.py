@@ -13,8 +13,8 @@ from festina.experiment import Arms, Experiment, ExperimentConfig, Panels, Prese
 from festina.experiments._needs import require_case
 from festina.experiments.race._settled import longer, theory_of
 from festina.figures.panels import Page, curves, looks_of, map_of, marks_of
-from festina.figures.style import PALETTE, THEORY
 from festina.sources import LECTURE, SAXE_2022
+from festina.style import PALETTE, THEORY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ from festina.experiment import Arms, Experiment, Preset, Result
 from festina.experiments._needs import require_case
 from festina.experiments.race._settled import longer, require_settled
 from festina.figures.panels import DOTS, Page, curves, looks_of, marks_of, means
-from festina.figures.style import PALETTE
 from festina.sources import LECTURE, SAXE_2022
+from festina.style import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

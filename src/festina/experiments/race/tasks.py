@@ -13,9 +13,9 @@ from festina.experiment import Arms, Experiment, Preset, Result
 from festina.experiments._needs import require_case
 from festina.experiments.race._settled import require_settled
 from festina.figures.panels import LINES, Parts, curves, looks_of, marks_of, means_and_law
-from festina.figures.style import BLACK, PALETTE
 from festina.models.similar_tasks import cosine_at, shared_energy
 from festina.sources import SAXE_2022
+from festina.style import BLACK, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

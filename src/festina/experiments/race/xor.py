@@ -12,8 +12,8 @@ from festina.experiment import Arms, Equation, Experiment, Panels, Preset, Resul
 from festina.experiments._needs import require_case
 from festina.experiments.race._settled import longer, require_settled
 from festina.figures.panels import DOTS, LINES, Page, bands, looks_of, marks_of
-from festina.figures.style import BLUE, THEORY, VERMILLION
 from festina.sources import LECTURE, SAXE_2022
+from festina.style import BLUE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import festina as fs
 from festina._lazy import np
 from festina.figures.panels import bands
-from festina.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from festina.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 if TYPE_CHECKING:
     import xarray as xr

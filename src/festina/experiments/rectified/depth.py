@@ -10,8 +10,8 @@ from festina.experiment import Arms, Experiment, Preset, Result, use
 from festina.experiments._needs import require_case
 from festina.experiments.rectified import _common as common
 from festina.figures.panels import Page
-from festina.figures.style import BLUE, VERMILLION
 from festina.sources import JARVIS_2025
+from festina.style import BLUE, VERMILLION
 
 if TYPE_CHECKING:
     import xarray as xr

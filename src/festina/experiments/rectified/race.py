@@ -12,9 +12,9 @@ from festina.experiment import Arms, Experiment, Preset, Result, named, use
 from festina.experiments._needs import require_case
 from festina.experiments.rectified import _common as common
 from festina.figures.panels import Page, marks_of
-from festina.figures.style import BLUE, VERMILLION
 from festina.models.gated_contexts import left_over
 from festina.sources import JARVIS_2025
+from festina.style import BLUE, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

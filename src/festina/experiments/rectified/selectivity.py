@@ -12,8 +12,8 @@ from festina.experiment import Arms, Equation, Experiment, Preset, Result, named
 from festina.experiments._needs import require_case
 from festina.experiments.rectified import _common as common
 from festina.figures.panels import DOTS, Page, groups
-from festina.figures.style import BLACK, BLUE, GREEN, ORANGE, VERMILLION
 from festina.sources import JARVIS_2025
+from festina.style import BLACK, BLUE, GREEN, ORANGE, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
