@@ -12,6 +12,9 @@ from patience import PATIENCE
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 SAYS = [
+    ("own_learning", "Taught", (r"5 seeds, 61 recordings", r"test loss: \[0\.\d+ +0\.00\d+\]")),
+    ("own_learning", "load_digits", (r"accuracy on images not seen: \[0\.9\d 0\.9\d? 0\.9\d?\]",)),
+    ("own_learning", "correlations", (r"learned: \[5\. 3\. 1\.\]", r"Comparison\(")),
     (
         "own_network",
         "Graph.of",
@@ -49,6 +52,6 @@ def test_the_example_runs_as_written(page, mark, lines, tmp_path):
         assert re.search(line, done.stdout), done.stdout
 
 
-@pytest.mark.parametrize("page", ["own_network", "analyser", "models"])
+@pytest.mark.parametrize("page", ["own_learning", "own_network", "analyser", "models"])
 def test_every_example_is_tried(page):
     assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)

@@ -13,10 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.mark.full
-def test_the_example_runs_as_written(tmp_path):
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert code is not None
-    (tmp_path / "example.py").write_text(code[1], encoding="utf-8")
+def test_the_examples_run_as_written_one_after_the_other(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 3
+    (tmp_path / "example.py").write_text("\n".join(blocks), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE
     )
