@@ -1,0 +1,139 @@
+"""The processes of the verbs: how one run of a network in a world is built from what is asked for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array
+
+from festina.learning.asked import Sight, accuracy_of
+from festina.learning.crossed import Crossed
+from festina.learning.descent import descent_process, scaled_by, stages_by_time
+from festina.learning.flow import Tolerance, flow_process
+from festina.learning.loop import Recording, drive
+from festina.learning.optimised import optimised_process
+from festina.learning.process import Observed, Process, State
+from festina.precision import double
+
+SNAPSHOT = "snapshot:"
+
+Observe = Callable[[Any, Any], Observed]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What is recorded of a network: what is asked for on all of the world, and how it does on the test set."""
+
+    observe: Observe
+    sight: Sight
+    static: Any  # what of the network is no weight: activation functions, sizes
+
+    def __call__(self, inputs: dict[str, Any], parameters: Any, stage: Array) -> Observed:
+        network = eqx.combine(parameters, self.static)
+        key, test = inputs.get("key", jax.random.key(0)), inputs["test"]
+        seen = self.observe(network, self.sight.whole(inputs["world"].at(stage), network, key))
+        if test is None:
+            return seen
+        unseen = self.sight.whole(test, network, key)
+        tested = {"loss": unseen.loss(network)} | accuracy_of(network, unseen)
+        return seen | {f"test_{name}": value for name, value in tested.items()}
+
+
+@dataclass(frozen=True)
+class FlowOf:
+    """Builds the flow of one run; hashable, so that equal questions share one compilation."""
+
+    watch: Watch
+    tolerance: Tolerance
+    solver: diffrax.AbstractERK
+    dense: bool = False
+
+    def __call__(self, inputs: dict[str, Any]) -> Process:
+        world, timescale = inputs["world"], inputs["timescale"]
+
+        def loss(parameters: Any, stage: Array) -> Array:
+            network = eqx.combine(parameters, self.watch.static)
+            return self.watch.sight(world.at(stage), network, jax.random.key(0)).loss(network)
+
+        def rate(parameters: Any, stage: Array) -> Any:
+            return scaled_by(timescale, jax.grad(loss)(parameters, stage))
+
+        def observe(state: State) -> Observed:
+            seen = self.watch(inputs, state.parameters, world.stage_at(state.time))
+            return seen | (_snapshot(state.parameters) if self.dense else {})
+
+        return flow_process(
+            rate, inputs["network"], inputs["times"], observe, world.switches, self.tolerance, self.solver
+        )
+
+
+@dataclass(frozen=True)
+class DescentOf:
+    """Builds the descent of one run, by plain steps or by those of an optimiser."""
+
+    watch: Watch
+    optimiser: optax.GradientTransformation | None
+    records: int
+    steps_per_record: int
+
+    def __call__(self, inputs: dict[str, Any]) -> Process:
+        world, step_size, key = inputs["world"], inputs["step_size"], inputs["key"]
+
+        def slope(parameters: Any, key: Array, stage: Array) -> Any:
+            data = self.watch.sight(world.at(stage), eqx.combine(parameters, self.watch.static), key)
+            return jax.grad(lambda params: data.loss(eqx.combine(params, self.watch.static)))(parameters)
+
+        def observe(state: State) -> Observed:
+            # as the steps do, a switch that is a whole number of steps away up to rounding has happened
+            return self.watch(inputs, state.parameters, world.stage_at(state.time + 1e-9 * step_size))
+
+        stages = stages_by_time(world.switches, step_size)
+        counts = (self.records, self.steps_per_record, observe, stages)
+        if self.optimiser is not None:
+            return optimised_process(slope, self.optimiser, inputs["network"], key, *counts)
+
+        def rate(parameters: Any, key: Array, stage: Array) -> Any:
+            return scaled_by(inputs["timescale"], slope(parameters, key, stage))
+
+        return descent_process(rate, inputs["network"], key, step_size, *counts)
+
+
+@dataclass(frozen=True)
+class Between:
+    """Networks between recordings: integrate anew from the recording before."""
+
+    build: FlowOf
+    inputs: dict[str, Any]
+    snapshots: Any
+    times: np.ndarray
+
+    def __call__(self, wanted: np.ndarray) -> Any:
+        flat = wanted.reshape(-1)
+        before = np.clip(np.searchsorted(self.times, flat, side="right") - 1, 0, len(self.times) - 2)
+        with double():
+            grids = jnp.stack([jnp.asarray(self.times[before]), jnp.asarray(flat)], axis=1)
+            networks = jax.tree.map(lambda leaf: jnp.asarray(leaf[before]), self.snapshots)
+            shared = {name: self.inputs[name] for name in ("world", "timescale", "test")}
+            inputs = Crossed({"network": networks, "times": grids}, {}, shared, (len(flat), 1))
+            outcome = drive(self.build, inputs, label="dense")
+        weights = jax.tree.map(
+            lambda leaf: np.reshape(leaf, (*wanted.shape, *leaf.shape[1:])), outcome.state.parameters
+        )
+        return eqx.combine(weights, self.build.watch.static)
+
+
+def _snapshot(network: Any) -> Observed:
+    return {f"{SNAPSHOT}{k}": leaf for k, leaf in enumerate(jax.tree.leaves(network))}
+
+
+def split_snapshots(outcome: Recording, weights: Any) -> Any:
+    """Take the weights out of what was observed, as one network with a leading axis of recordings."""
+    names = [name for name in outcome.observed if name.startswith(SNAPSHOT)]
+    leaves = [outcome.observed.pop(name)[0] for name in names]
+    return jax.tree.unflatten(jax.tree.structure(weights), leaves)
