@@ -20,6 +20,7 @@ NAMES = (
     "scaling",
     "processes",
     "loop",
+    "own_descent",
     "gated",
     "rectified",
     "mice",
