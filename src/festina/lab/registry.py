@@ -3,7 +3,7 @@
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from inspect import isclass
+from inspect import cleandoc, isclass
 from pkgutil import iter_modules, walk_packages
 from types import ModuleType
 
@@ -73,7 +73,7 @@ def _kind_of(model: type[Model]) -> type[Experiment]:
         "arms": Arms(model),
         "presets": model.presets,
         "quick": model.quick,
-        "__doc__": model.__doc__,
+        "__doc__": cleandoc(model.__doc__ or "").partition("\n\nExample:")[0],  # which is for those who write code
         "__module__": model.__module__,
     }
     return type(f"{model.__name__}Experiment", (ModelExperiment,), body)
