@@ -47,12 +47,33 @@ class Setting:
 
 
 def use(model: type[Model], **fields: Any) -> Setting:
-    """An arm with a model of its own."""
+    """An arm with a model of its own.
+
+    Args:
+        model: the class.
+        **fields: that differ from its defaults.
+
+    Example:
+        >>> import festina as fs
+        >>> from festina.experiment import Arms, named, use
+        >>> arms = Arms(network=named(linear=use(fs.models.GatedMargin), rectified=use(fs.models.Margin, width=50)))
+        >>> [model.name for model in arms.models]
+        ['gated-margin', 'margin']
+    """
     return Setting(fields, model)
 
 
 def named(**settings: Given | Setting) -> dict[str, Setting]:
-    """A dimension of named settings; an underscore in a name stands for a hyphen."""
+    """A dimension of named settings; an underscore in a name stands for a hyphen.
+
+    Args:
+        **settings: by name: fields, a function of the configuration that gives fields, or `use` of a model.
+
+    Example:
+        >>> import festina as fs
+        >>> list(fs.experiment.named(small_start={"initial": 1e-3}, large_start={"initial": 0.1}))
+        ['small-start', 'large-start']
+    """
     return {
         name.replace("_", "-"): given if isinstance(given, Setting) else Setting(given)
         for name, given in settings.items()
@@ -68,13 +89,32 @@ class Over:
 
 
 def over(field: str, *values: Any) -> Over:
-    """A dimension over a field, which elsewhere in the experiment has other values."""
+    """A dimension over a field, which elsewhere in the experiment has other values.
+
+    Args:
+        field: of the model.
+        *values: of the field along the dimension.
+
+    Example:
+        >>> import festina as fs
+        >>> arms = fs.experiment.Arms(fs.models.Chain, start=fs.experiment.over("initial", 1e-3, 1e-2))
+        >>> arms.dims, arms.along
+        (('start',), {'start': 'initial'})
+    """
     return Over(field, values)
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One model with its settings; ``labels`` says where it stands along the dimensions."""
+    """One model with its settings; ``labels`` says where it stands along the dimensions.
+
+    Example:
+        >>> import festina as fs
+        >>> experiment = fs.lab.find("linear/chain")
+        >>> arm = experiment.arms_at(experiment.configure(depth=(1, 2)))[1]
+        >>> arm.model.name, arm.labels
+        ('chain', {'depth': 2.0})
+    """
 
     model: Model
     labels: dict[str, Any]
@@ -83,7 +123,16 @@ class Arm:
 class Arms:
     """A grid of arms over any number of dimensions; ``model`` may be `use(...)`, with fields that all arms set.
 
-    Arms for which ``only(config, labels)`` does not hold are left out.
+    Args:
+        model: the class, or `use` of it; None if all arms bring their own.
+        only: arms for which ``only(config, labels)`` does not hold are left out.
+        **dims: a dimension each: values of the field of that name, `over` a field, or `named` settings.
+
+    Example:
+        >>> import festina as fs
+        >>> arms = fs.experiment.Arms(fs.models.Chain, depth=(1.0, 2.0), initial=(1e-3, 1e-2, 1e-1))
+        >>> {name: len(values) for name, values in arms.grid.items()}
+        {'depth': 2, 'initial': 3}
     """
 
     def __init__(
@@ -168,7 +217,19 @@ class Arms:
 
 
 class Panels:
-    """Several grids of arms, flat along the dimension `arm`, with the coordinate `panel` and one for every label."""
+    """Several grids of arms, flat along the dimension `arm`, with the coordinate `panel` and one for every label.
+
+    Args:
+        **panels: a grid each, by name; an underscore in a name stands for a hyphen.
+
+    Example:
+        >>> import festina as fs
+        >>> from festina.experiment import Arms, Panels
+        >>> deep = Arms(fs.models.Chain, depth=(1.0, 2.0, 4.0))
+        >>> panels = Panels(depth=deep, first_start=Arms(fs.models.Chain, initial=(1e-3, 1e-2)))
+        >>> list(panels.panels), panels.dims
+        (['depth', 'first-start'], ('arm',))
+    """
 
     dims = ("arm",)
 

@@ -91,6 +91,15 @@ class Claim:
         loosely: a weaker expectation, for what is reproduced qualitatively.
         budget: the smallest budget at which the quantity means something.
         reason: why it may not be reproduced.
+
+    Example:
+        >>> import festina as fs
+        >>> @fs.claims.theory(fs.claims.below(1e-6))
+        ... def exact(self, result):
+        ...     "Simulation and theory agree."
+        ...     return result.errors("product")
+        >>> exact.claims[0].judge(fs.run("model/chain", records=20), budget="quick").outcome
+        'reproduced'
     """
 
     id: str
@@ -155,36 +164,154 @@ class Claim:
 
 
 def paper(at: Citation, expect: Relation, **terms: Unpack[Terms]) -> Callable[[Measure], Measure]:
-    """A source says it, at the place named; numbers are the source's own."""
+    """A source says it, at the place named; numbers are the source's own.
+
+    Args:
+        at: the place, as ``SOURCE.at("Fig. 2a")``.
+        expect: of the number or numbers that the method measures: `below`, `above`, `between` or `near`.
+        **terms: what else can be said: ``loosely`` (a weaker expectation), ``budget`` (`quick` or `full`), ``reason``
+            (why it may not be reproduced), ``each`` (one claim for each value of some arguments of the method).
+
+    Returns:
+        A decorator: the method measures, its docstring is the sentence.
+
+    Example:
+        >>> import festina as fs
+        >>> from festina.sources import LECTURE
+        >>> @fs.claims.paper(LECTURE.at("depth introduces a saddle point"), fs.claims.below(0.2))
+        ... def plateau(self, result):
+        ...     "A deep chain waits and then jumps."
+        ...     return result["stage_index"]
+        >>> [(claim.id, claim.kind, claim.source) for claim in plateau.claims]
+        [('plateau', 'paper', 'Saxe, lecture, depth introduces a saddle point')]
+    """
     return _making("paper", _placed(at, "paper"), expect, terms)
 
 
 def code(of: Citation, expect: Relation, **terms: Unpack[Terms]) -> Callable[[Measure], Measure]:
-    """The authors' published code gives it, when it is run; the place names the repository."""
+    """The authors' published code gives it, when it is run; the place names the repository.
+
+    Args:
+        of: the code, as ``SOURCE.at("its repository")``.
+        expect: of the number or numbers that the method measures: `below`, `above`, `between` or `near`.
+        **terms: what else can be said: ``loosely`` (a weaker expectation), ``budget`` (`quick` or `full`), ``reason``
+            (why it may not be reproduced), ``each`` (one claim for each value of some arguments of the method).
+
+    Returns:
+        A decorator: the method measures, its docstring is the sentence.
+
+    Example:
+        >>> import festina as fs
+        >>> from festina.sources import Source
+        >>> work = Source("someone2020", "Someone 2020", "Someone (2020). A work with code.")
+        >>> @fs.claims.code(work.at("its repository"), fs.claims.near(0.5, 0.1), budget="full")
+        ... def separation(self, result):
+        ...     "Students differ by half late in training."
+        ...     return result["separation"].isel(time=-1)
+        >>> separation.claims[0].kind, separation.claims[0].budget
+        ('code', 'full')
+    """
     return _making("code", _placed(of, "code"), expect, terms)
 
 
 def theory(
     expect: Relation, *, source: Citation | Source | None = None, **terms: Unpack[Terms]
 ) -> Callable[[Measure], Measure]:
-    """Simulation against a closed form or a reduction; ``source`` is where that stands, if it is not ours."""
+    """Simulation against a closed form or a reduction; ``source`` is where that stands, if it is not ours.
+
+    Args:
+        expect: of the number or numbers that the method measures: `below`, `above`, `between` or `near`.
+        source: a work, or a place in it.
+        **terms: what else can be said: ``loosely`` (a weaker expectation), ``budget`` (`quick` or `full`), ``reason``
+            (why it may not be reproduced), ``each`` (one claim for each value of some arguments of the method).
+
+    Returns:
+        A decorator: the method measures, its docstring is the sentence.
+
+    Example:
+        >>> import festina as fs
+        >>> @fs.claims.theory(fs.claims.below(1e-6), each={"of": ("loss", "product")})
+        ... def agrees(self, result, of):
+        ...     "The {of} of the simulation is that of theory."
+        ...     return result.errors(of)
+        >>> [claim.statement for claim in agrees.claims]
+        ['The loss of the simulation is that of theory.', 'The product of the simulation is that of theory.']
+    """
     return _making("theory", OURS if source is None else str(source), expect, terms)
 
 
 def reference(computation: str, expect: Relation, **terms: Unpack[Terms]) -> Callable[[Measure], Measure]:
-    """An independent computation gives it: which."""
+    """An independent computation gives it: which.
+
+    Args:
+        computation: which one, in a few words.
+        expect: of the number or numbers that the method measures: `below`, `above`, `between` or `near`.
+        **terms: what else can be said: ``loosely`` (a weaker expectation), ``budget`` (`quick` or `full`), ``reason``
+            (why it may not be reproduced), ``each`` (one claim for each value of some arguments of the method).
+
+    Returns:
+        A decorator: the method measures, its docstring is the sentence.
+
+    Example:
+        >>> import festina as fs
+        >>> @fs.claims.reference("numerical quadrature", fs.claims.near(0.5, 1e-6))
+        ... def half(self, result):
+        ...     "The integral of the course is one half."
+        ...     return result["integral"]
+        >>> half.claims[0].source
+        'numerical quadrature'
+    """
     if not computation:
         raise TypeError("a reference says which independent computation it is")
     return _making("reference", computation, expect, terms)
 
 
 def misprint(at: Citation, expect: Relation, **terms: Unpack[Terms]) -> Callable[[Measure], Measure]:
-    """A source, as printed at the place named, does not hold."""
+    """A source, as printed at the place named, does not hold.
+
+    Args:
+        at: the place, as ``SOURCE.at("eq. 7")``.
+        expect: of the number or numbers that the method measures: `below`, `above`, `between` or `near`.
+        **terms: what else can be said: ``loosely`` (a weaker expectation), ``budget`` (`quick` or `full`), ``reason``
+            (why it may not be reproduced), ``each`` (one claim for each value of some arguments of the method).
+
+    Returns:
+        A decorator: the method measures, its docstring is the sentence.
+
+    Example:
+        >>> import festina as fs
+        >>> from festina.sources import Source
+        >>> work = Source("someone2020", "Someone 2020", "Someone (2020). A work with a misprint.")
+        >>> @fs.claims.misprint(work.at("eq. 7"), fs.claims.above(0.1))
+        ... def sign(self, result):
+        ...     "The equation as printed is off by a sign."
+        ...     return abs(result["printed"] - result["product"])
+        >>> sign.claims[0].source
+        'Someone 2020, eq. 7'
+    """
     return _making("misprint", _placed(at, "misprint"), expect, terms)
 
 
 def check(expect: Relation, **terms: Unpack[Terms]) -> Callable[[Measure], Measure]:
-    """Health of the computation: sample sizes, agreement of chains, errors of energy."""
+    """Health of the computation: sample sizes, agreement of chains, errors of energy.
+
+    Args:
+        expect: of the number or numbers that the method measures: `below`, `above`, `between` or `near`.
+        **terms: what else can be said: ``loosely`` (a weaker expectation), ``budget`` (`quick` or `full`), ``reason``
+            (why it may not be reproduced), ``each`` (one claim for each value of some arguments of the method).
+
+    Returns:
+        A decorator: the method measures, its docstring is the sentence.
+
+    Example:
+        >>> import festina as fs
+        >>> @fs.claims.check(fs.claims.below(1.05))
+        ... def mixed(self, result):
+        ...     "All chains have come to the same law."
+        ...     return result["r_hat"]
+        >>> mixed.claims[0].source
+        'health of the computation'
+    """
     return _making("check", "health of the computation", expect, terms)
 
 

@@ -24,12 +24,42 @@ STRUCTURE_ONLY = "structure only"  # pydantic's context where continuous fields 
 
 
 def structural(default: Any, *, help: str, unit: str = "", scale: str = "linear", **bounds: Any) -> Any:
-    """A field that changes array shapes or the program itself: each value is compiled anew."""
+    """A field that changes array shapes or the program itself: each value is compiled anew.
+
+    Args:
+        default: its value unless another is given.
+        help: one line that says what it is.
+        unit: in which it is measured.
+        scale: `linear` or `log`, how it is best varied.
+        **bounds: as pydantic has them: ``ge``, ``gt``, ``le``, ``lt``, ``multiple_of``, ``min_length``, …
+
+    Example:
+        >>> import festina as fs
+        >>> class Config(fs.ExperimentConfig):
+        ...     width: int = fs.experiment.structural(20, ge=1, le=1000, help="hidden units")
+        >>> Config(width=50).width, Config.fields_of_kind("structural")
+        (50, ('width',))
+    """
     return _field(default, help, {"kind": "structural", "unit": unit, "scale": scale}, bounds)
 
 
 def continuous(default: float, *, help: str, unit: str = "", scale: str = "linear", **bounds: Any) -> Any:
-    """A real number the compiled program takes as data: sweeps over it are batched into one compiled call."""
+    """A real number the compiled program takes as data: sweeps over it are batched into one compiled call.
+
+    Args:
+        default: its value unless another is given.
+        help: one line that says what it is.
+        unit: in which it is measured.
+        scale: `linear` or `log`, how it is best varied.
+        **bounds: as pydantic has them: ``ge``, ``gt``, ``le``, ``lt``.
+
+    Example:
+        >>> import festina as fs
+        >>> class Config(fs.ExperimentConfig):
+        ...     rate: float = fs.experiment.continuous(1.0, ge=0, le=10, help="rate of forgetting")
+        >>> Config().rate, Config.fields_of_kind("continuous")
+        (1.0, ('rate',))
+    """
     notes = {"kind": "continuous", "unit": unit, "scale": scale}
     return _field(default, help, notes, {"allow_inf_nan": False} | bounds)
 
@@ -64,7 +94,19 @@ def _field(default: Any, help: str, notes: dict[str, Any], bounds: dict[str, Any
 
 
 class ExperimentConfig(BaseModel):
-    """The base of every experiment's configuration: frozen, closed, and outspoken about bad values."""
+    """The base of every experiment's configuration: frozen, closed, and outspoken about bad values.
+
+    A subclass declares fields with `continuous` and `structural`. A field that is a tuple may be given as one value, or
+    as text with commas.
+
+    Example:
+        >>> import festina as fs
+        >>> class Config(fs.ExperimentConfig):
+        ...     rate: float = fs.experiment.continuous(1.0, ge=0, le=10, help="rate of forgetting")
+        >>> Config.checked("my/decay", {"rate": 20.0})
+        Traceback (most recent call last):
+        festina.errors.ArgumentError: Argument `rate` must be less than or equal to 10, but is 20.0.
+    """
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", validate_default=True, ser_json_inf_nan="strings", defer_build=True

@@ -48,6 +48,15 @@ class Experiment:
     A subclass sets the class attributes, ``arms`` above all, from which it takes its fields, variables and equations.
     What is claimed are methods under a decorator of `festina.claims`, such as `claims.paper`; the attribute ``claims``
     collects them.
+
+    Example:
+        >>> import festina as fs
+        >>> class Depths(fs.Experiment):
+        ...     "A chain waits the longer the deeper it is."
+        ...     name = "my/depths"
+        ...     arms = fs.experiment.Arms(fs.models.Chain, depth=(1.0, 2.0))
+        >>> fs.run(Depths(), records=20)["product"].sizes["depth"]
+        2
     """
 
     name: ClassVar[str]
@@ -156,6 +165,21 @@ class Result:
 
     ``result["loss"]`` is a simulated variable with dimensions (run, time, …), ``result.theory["loss"]`` the
     same variable as theory has it.
+
+    Attributes:
+        experiment: what was run.
+        config: its configuration, with every field.
+        data: all that was simulated, and what was measured of it.
+        theory: the same variables as theory has them; None where there is none.
+        verdicts: on each claim, in the order of ``experiment.claims``.
+        path: where it is stored, if it is.
+        from_store: whether it was answered from there.
+
+    Example:
+        >>> import festina as fs
+        >>> result = fs.run("model/chain", records=20, seeds=3)
+        >>> result["loss"].sizes["run"], result.theory["loss"].dims, bool(result.errors("loss").max() < 1e-6)
+        (3, ('run', 'time'), True)
     """
 
     experiment: Experiment

@@ -31,6 +31,12 @@ class Variable:
 
     A ``final`` variable is recorded once, when a run ends, and so has no dimension time: for what is large, and a mean
     or a last word anyway. It comes from the process's `conclude`.
+
+    Example:
+        >>> import festina as fs
+        >>> learned = fs.models.TwoLayer.variables["learned"]
+        >>> learned.leading + learned.dims
+        ('run', 'time', 'mode')
     """
 
     label: str
@@ -46,7 +52,13 @@ class Variable:
 
 @dataclass(frozen=True)
 class Equation:
-    """An equation in the notation of TeX, and one sentence that says what it means."""
+    """An equation in the notation of TeX, and one sentence that says what it means.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.experiment.Equation("a = w_2 w_1", "The map is the product of two weights.").tex
+        'a = w_2 w_1'
+    """
 
     tex: str
     sentence: str
@@ -54,7 +66,14 @@ class Equation:
 
 @dataclass(frozen=True)
 class Preset:
-    """Settings worth seeing, such as those of a figure: a short name, what one sees, and the fields that differ."""
+    """Settings worth seeing, such as those of a figure: a short name, what one sees, and the fields that differ.
+
+    Example:
+        >>> import festina as fs
+        >>> preset = fs.experiment.Preset("deep", "A deep chain waits and then jumps.", {"depth": 4.0})
+        >>> fs.models.Chain(**preset.fields).depth
+        4.0
+    """
 
     name: str
     sentence: str

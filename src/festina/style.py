@@ -73,7 +73,16 @@ _SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw within ``with style():`` and the figure looks like all others of festina; nothing else changes."""
+    """Draw within ``with style():`` and the figure looks like all others of festina; nothing else changes.
+
+    Example:
+        >>> import matplotlib.pyplot as plt
+        >>> import festina as fs
+        >>> with fs.style.style():
+        ...     figure, axis = plt.subplots()
+        >>> bool(axis.spines["top"].get_visible())
+        False
+    """
     from cycler import cycler
 
     settings: dict[Any, Any] = _SETTINGS | {"axes.prop_cycle": cycler(color=PALETTE)}
@@ -82,7 +91,20 @@ def style() -> Iterator[None]:
 
 
 def letter(*axes: Any, letters: Iterable[str] = ascii_lowercase) -> None:
-    """Put a bold a, b, c … at the upper left of each panel, clear of its labels."""
+    """Put a bold a, b, c … at the upper left of each panel, clear of its labels.
+
+    Args:
+        *axes: of matplotlib, in the order of their letters.
+        letters: others than a, b, c …
+
+    Example:
+        >>> import matplotlib.pyplot as plt
+        >>> import festina as fs
+        >>> figure, axes = plt.subplots(1, 2)
+        >>> fs.style.letter(*axes)
+        >>> [axis.texts[0].get_text() for axis in axes]
+        ['a', 'b']
+    """
     for axis, mark in zip(axes, letters, strict=False):
         axis.annotate(
             mark,
@@ -98,7 +120,22 @@ def letter(*axes: Any, letters: Iterable[str] = ascii_lowercase) -> None:
 
 
 def draw_band(axis: Any, time: Any, values: Any, **look: Any) -> None:
-    """The mean over runs (the first axis) with its standard error, s.d./√n."""
+    """The mean over runs (the first axis) with its standard error, s.d./√n.
+
+    Args:
+        axis: to draw on.
+        time: along the horizontal axis.
+        values: one run a row, at these times; NaN where a run has none.
+        **look: of the line, such as ``color`` and ``label``; the band has its colour.
+
+    Example:
+        >>> import matplotlib.pyplot as plt
+        >>> import festina as fs
+        >>> figure, axis = plt.subplots()
+        >>> fs.style.draw_band(axis, [0, 1], [[0.0, 1.0], [0.0, 3.0]], color=fs.style.BLUE)
+        >>> axis.lines[0].get_ydata()
+        array([0., 2.])
+    """
     mean = np.nanmean(values, axis=0)
     axis.plot(time, mean, **look)
     if len(values) > 1:

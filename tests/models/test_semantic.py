@@ -133,3 +133,9 @@ def test_a_batch_is_single_runs():
 def test_impossible_fields_are_refused(fields, named):
     with pytest.raises(ArgumentError, match=f"`{named}` must"):
         fs.run("model/semantic", **fields)
+
+
+def test_theory_is_in_double_precision_whatever_the_flag_of_jax_says():
+    with jax.enable_x64(False):
+        found = SMALL.theory()(np.array([5.0]))
+    assert all(isinstance(values, np.ndarray) and values.dtype == float for values in found.values())

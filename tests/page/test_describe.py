@@ -4,11 +4,12 @@ import json
 
 import pytest
 
+import festina as fs
 from festina.config import continuous, notes, structural
 from festina.experiment import ExperimentConfig
 from festina.lab.registry import find, names
 from festina.page import thumbnails
-from festina.page.describe import as_control, describe, gallery
+from festina.page.describe import as_control, describe, gallery, paragraphs
 from festina.page.questions import configured
 from festina.page.sliders import bounds_of, slider
 
@@ -73,6 +74,12 @@ def test_every_slider_is_within_bounds_around_its_value(name):
             assert high.value is None or (end < high.value if high.exclusive else end <= high.value)
         if notes(experiment.Config.model_fields[field["name"]]).get("scale") == "log":
             assert ends["scale"] == "log"
+
+
+def test_the_example_of_a_model_is_for_code_alone():
+    assert ">>>" in (fs.models.Chain.__doc__ or "")
+    told = " ".join(paragraphs(find("model/chain")))
+    assert told.startswith("With input variance λ") and told.endswith("all that defines them.")
 
 
 def test_values_of_controls():

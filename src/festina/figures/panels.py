@@ -122,7 +122,17 @@ def if_known(axis: Axes) -> Iterator[None]:
 
 
 def label_of(dim: str, value: Any) -> str:
-    """An entry of a dimension, in words: `depth 2`, `imbalance ∞`; a name as it is."""
+    """An entry of a dimension, in words: `depth 2`, `imbalance ∞`; a name as it is.
+
+    Args:
+        dim: name of the dimension.
+        value: a number, or a name.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.figures.label_of("block_length", -0.5), fs.figures.label_of("network", "deep")
+        ('block length −0.5', 'deep')
+    """
     if isinstance(value, str | np.str_):
         return str(value)
     number = "∞" if math.isinf(value) else f"{value:g}".replace("-", "−")
@@ -132,7 +142,21 @@ def label_of(dim: str, value: Any) -> str:
 def looks_of(
     values: Iterable[Any], colors: Sequence[str] = PALETTE, lines: Sequence[Any] = LINES
 ) -> dict[Any, dict[str, Any]]:
-    """A colour and a line for every entry of a dimension."""
+    """A colour and a line for every entry of a dimension.
+
+    Args:
+        values: the entries.
+        colors: to take in turn; festina's palette unless given.
+        lines: styles to take in turn.
+
+    Returns:
+        What matplotlib takes as ``color`` and ``ls``, by entry.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.figures.looks_of((1, 2), colors=("black", "red"))[1]
+        {'color': 'black', 'ls': '-'}
+    """
     return {value: {"color": colors[n % len(colors)], "ls": lines[n % len(lines)]} for n, value in enumerate(values)}
 
 
@@ -186,6 +210,14 @@ def curves(
         every: one dot for so many recordings; about thirty dots unless given.
         log: whether time is on a logarithmic axis, from its second recording on.
         **at: entries of other dimensions.
+
+    Example:
+        >>> import festina as fs
+        >>> result = fs.run("model/chain", records=20)
+        >>> with fs.figures.Page(1, 1, height=2) as page:
+        ...     fs.figures.curves(page[0], result, "product", log=True)
+        >>> page[0].get_xlabel(), len(page[0].lines)  # theory, and simulation
+        ('time t / τ', 2)
     """
     whole = result[name] if isinstance(name, str) else name(result.data)
     data, theory = whole.sel(at), None
@@ -228,7 +260,23 @@ def _curve(
 
 
 def end_points(axis: Axes, values: xr.DataArray, x: str, **look: Any) -> None:
-    """The mean over runs of a number along a dimension, with its standard deviation as a bar."""
+    """The mean over runs of a number along a dimension, with its standard deviation as a bar.
+
+    Args:
+        axis: to draw on.
+        values: with the dimensions ``run`` and ``x``.
+        x: the dimension along the horizontal axis, with a coordinate.
+        **look: for matplotlib's ``errorbar``.
+
+    Example:
+        >>> import xarray as xr
+        >>> import festina as fs
+        >>> losses = xr.DataArray([[1.0, 2.0], [3.0, 2.0]], dims=("run", "depth"), coords={"depth": [1, 2]})
+        >>> with fs.figures.Page(1, 1, height=2) as page:
+        ...     fs.figures.end_points(page[0], losses, "depth")
+        >>> page[0].lines[0].get_ydata()
+        array([2., 2.])
+    """
     usual = {"fmt": "o", "ms": 4.3, "mfc": "white", "mew": 0.9, "lw": 0.8}
     axis.errorbar(values[x], values.mean("run").values, values.std("run").values, **usual | look)
 
@@ -350,6 +398,26 @@ def map_of(axis: Axes, values: xr.DataArray, x: str, y: str, *, numbers: bool | 
 
     With ``numbers`` every cell has its own written in it, with two digits or in a format of one's own, unless there are
     too many.
+
+    Args:
+        axis: to draw on.
+        values: with the dimensions ``x`` and ``y``, both with coordinates.
+        x: the dimension along the horizontal axis.
+        y: the dimension along the vertical axis.
+        numbers: whether to write them, or how, as ``"{:.1e}"``.
+        **look: for matplotlib's ``imshow``, as ``vmin``, ``vmax`` and ``cmap``.
+
+    Returns:
+        The image, of which a colour bar can be made.
+
+    Example:
+        >>> import xarray as xr
+        >>> import festina as fs
+        >>> grid = xr.DataArray([[0.5, 1.0]], dims=("depth", "scale"), coords={"depth": [2], "scale": [0.1, 1.0]})
+        >>> with fs.figures.Page(1, 1, height=2) as page:
+        ...     image = fs.figures.map_of(page[0], grid, x="scale", y="depth", numbers=True)
+        >>> [text.get_text() for text in page[0].texts][:2]
+        ['.50', '1.00']
     """
     table = values.transpose(y, x).values
     image = axis.imshow(table, origin="lower", aspect="auto", **look)
@@ -389,7 +457,19 @@ def frames(axes: Sequence[Axes], values: xr.DataArray, label: str) -> None:
 
 
 def share_scale(axes: Iterable[Axes]) -> None:
-    """One vertical scale for several panels."""
+    """One vertical scale for several panels.
+
+    Args:
+        axes: whose limits become the widest that are needed.
+
+    Example:
+        >>> import festina as fs
+        >>> with fs.figures.Page(1, 2, height=2) as page:
+        ...     _ = page[0].set_ylim(0, 1), page[1].set_ylim(-2, 0.5)
+        ...     fs.figures.share_scale([page[0], page[1]])
+        >>> tuple(map(float, page[0].get_ylim()))
+        (-2.0, 1.0)
+    """
     panels = list(axes)
     low, high = min(axis.get_ylim()[0] for axis in panels), max(axis.get_ylim()[1] for axis in panels)
     for axis in panels:

@@ -1,4 +1,3 @@
-from . import report as report
 from .registry import all_experiments as all_experiments
 from .registry import find as find
 from .sweeps.cluster import Dask as Dask

@@ -3,7 +3,7 @@
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from inspect import isclass
+from inspect import cleandoc, isclass
 from pkgutil import iter_modules, walk_packages
 from types import ModuleType
 
@@ -29,7 +29,20 @@ def builtin_names() -> tuple[str, ...]:
 
 
 def find(name: str) -> Experiment:
-    """The experiment of a name, or an error with the nearest names."""
+    """The experiment of a name, or an error with the nearest names.
+
+    Args:
+        name: as `festina list` shows it, or `model/` with the name of a model.
+
+    Returns:
+        An `Experiment`, which `festina.run` takes; a model comes as an experiment of one arm.
+
+    Example:
+        >>> import festina as fs
+        >>> experiment = fs.lab.find("linear/chain")
+        >>> experiment.family(), experiment.configure("quick", until=50.0).until
+        ('linear', 50.0)
+    """
     if name.startswith("model/"):
         return experiment_of(_model(name.removeprefix("model/")))
     if name in builtin_names():
@@ -73,7 +86,7 @@ def _kind_of(model: type[Model]) -> type[Experiment]:
         "arms": Arms(model),
         "presets": model.presets,
         "quick": model.quick,
-        "__doc__": model.__doc__,
+        "__doc__": cleandoc(model.__doc__ or "").partition("\n\nExample:")[0],  # which is for those who write code
         "__module__": model.__module__,
     }
     return type(f"{model.__name__}Experiment", (ModelExperiment,), body)
@@ -95,7 +108,13 @@ def runnable_names() -> tuple[str, ...]:
 
 
 def all_experiments() -> list[Experiment]:
-    """Every experiment, in the order of names."""
+    """Every experiment, in the order of names: festina's own, and those other packages register.
+
+    Example:
+        >>> import festina as fs
+        >>> "linear/chain" in [experiment.name for experiment in fs.lab.all_experiments()]
+        True
+    """
     return [find(name) for name in names()]
 
 

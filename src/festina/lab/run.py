@@ -30,6 +30,15 @@ def run(
         store: a folder of results; a question asked before is answered from it, a killed run goes on from it.
         fresh: compute even if the store has the answer.
         **fields: configuration fields that differ from the budget's defaults.
+
+    Returns:
+        A `Result`: ``result["loss"]`` as simulated, ``result.theory["loss"]`` as solved, ``result.verdicts``.
+
+    Example:
+        >>> import festina as fs
+        >>> result = fs.run("model/chain", depth=3, records=20, seeds=2)
+        >>> result["product"].dims, bool(result.errors("product").max() < 1e-6)
+        (('run', 'time'), True)
     """
     question = Question.of(as_experiment(experiment), budget, seeds, first_seed, **fields)
     return answer(question, store=None if store is None else Path(store), fresh=fresh)

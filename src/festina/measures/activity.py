@@ -23,6 +23,17 @@ def active_share(
     Args:
         activity: of every unit on every sample; above zero is on.
         labels: the context of each sample, from 0 on.
+
+    Returns:
+        One row for each context, one column for each unit.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> activity = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.5, 1.0]])  # four samples, two units
+        >>> fs.measures.activity.active_share(activity, np.array([0, 0, 1, 1]))
+        array([[1. , 0. ],
+               [0.5, 1. ]])
     """
     members = _members(labels)
     on = activity > 0
@@ -35,27 +46,85 @@ def active_share(
 def active_sets(
     activity: Shaped[Any, "*batch n units"], labels: Int[np.ndarray, " n"], most: float = MOST
 ) -> Bool[Any, "*batch contexts units"]:
-    """Whether a unit belongs to a context: whether it is on for more than the share ``most`` of its samples."""
+    """Whether a unit belongs to a context: whether it is on for more than the share ``most`` of its samples.
+
+    Args:
+        activity: of every unit on every sample; above zero is on.
+        labels: the context of each sample, from 0 on.
+        most: from 0 (any sample is enough) to below 1.
+
+    Returns:
+        One row for each context, one column for each unit.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> activity = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.5, 1.0]])  # four samples, two units
+        >>> fs.measures.activity.active_sets(activity, np.array([0, 0, 1, 1]))
+        array([[ True, False],
+               [False,  True]])
+    """
     require(0.0 <= most < 1.0, "most", "lie between 0 (any sample) and 1", most)
     return active_share(activity, labels) > most
 
 
 def set_sizes(sets: Bool[Any, "*batch contexts units"]) -> Int[Any, "*batch units"]:
-    """How many contexts a unit belongs to."""
+    """How many contexts a unit belongs to.
+
+    Args:
+        sets: whether each unit (columns) belongs to each context (rows), as `active_sets` has it.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> sets = np.array([[True, True, False], [True, False, False]])  # two contexts, three units
+        >>> fs.measures.activity.set_sizes(sets)
+        array([2, 1, 0])
+    """
     return sets.sum(axis=-2)
 
 
 def strength_by_size(
     sets: Bool[Any, "*batch contexts units"], strength: Float[Any, "*batch units"]
 ) -> Float[Any, "*batch sizes"]:
-    """The share of all strength that lies in units of exactly 0, 1, … contexts."""
+    """The share of all strength that lies in units of exactly 0, 1, … contexts.
+
+    Args:
+        sets: whether each unit (columns) belongs to each context (rows), as `active_sets` has it.
+        strength: of every unit, zero or positive, such as `unit_strength`.
+
+    Returns:
+        For C contexts C + 1 shares that sum to one; all are zero if there is no strength at all.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> sets = np.array([[True, True, False], [True, False, False]])  # units of two, one and no contexts
+        >>> fs.measures.activity.strength_by_size(sets, np.array([3.0, 1.0, 0.0]))
+        array([0.  , 0.25, 0.75])
+    """
     return _shares(set_sizes(sets), sets.shape[-2] + 1, strength)
 
 
 def strength_by_set(
     sets: Bool[Any, "*batch contexts units"], strength: Float[Any, "*batch units"]
 ) -> Float[Any, "*batch subsets"]:
-    """The share of all strength in units of each set of contexts; context c adds 2^c to the number of a set."""
+    """The share of all strength in units of each set of contexts; context c adds 2^c to the number of a set.
+
+    Args:
+        sets: whether each unit (columns) belongs to each context (rows), as `active_sets` has it.
+        strength: of every unit, zero or positive, such as `unit_strength`.
+
+    Returns:
+        For C contexts 2^C shares that sum to one; all are zero if there is no strength at all.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> sets = np.array([[True, True, False], [True, False, False]])  # units of {0, 1}, {0} and {}
+        >>> fs.measures.activity.strength_by_set(sets, np.array([3.0, 1.0, 0.0]))
+        array([0.  , 0.25, 0.  , 0.75])
+    """
     contexts = sets.shape[-2]
     number = sum(sets[..., context, :].astype(int) * 2**context for context in range(contexts))
     return _shares(number, 2**contexts, strength)
@@ -67,6 +136,18 @@ def whole_context_share(
     """The share of all strength in units that treat all samples of a context alike: on for all, or for none of them.
 
     1 if the gates of a layer are a function of the context alone, as theories of pathways assume.
+
+    Args:
+        activity: of every unit on every sample; above zero is on.
+        labels: the context of each sample, from 0 on.
+        strength: of every unit, zero or positive, such as `unit_strength`.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> activity = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.5, 1.0]])  # the first unit is on for half of 1
+        >>> float(fs.measures.activity.whole_context_share(activity, np.array([0, 0, 1, 1]), np.array([1.0, 3.0])))
+        0.75
     """
     share = active_share(activity, labels)
     alike = ((share == 0.0) | (share == 1.0)).all(axis=-2)
@@ -76,7 +157,19 @@ def whole_context_share(
 def unit_strength(
     incoming: Float[Any, "*batch units i"], outgoing: Float[Any, "*batch o units"]
 ) -> Float[Any, "*batch units"]:
-    """|incoming| · |outgoing| weights of each unit: how much it contributes to the map."""
+    """|incoming| · |outgoing| weights of each unit: how much it contributes to the map.
+
+    Args:
+        incoming: one row for each unit.
+        outgoing: one column for each unit.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> incoming, outgoing = np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([[2.0, 0.5]])
+        >>> fs.measures.activity.unit_strength(incoming, outgoing)
+        array([10. ,  0.5])
+    """
     return (incoming**2).sum(axis=-1) ** 0.5 * (outgoing**2).sum(axis=-2) ** 0.5
 
 
@@ -84,6 +177,21 @@ def linearity(inputs: Float[Any, "n i"], activity: Float[Any, "*batch n units"])
     """R² of the best linear map (with a constant) from the inputs to all units of a layer together.
 
     The share of the layer's variance over samples, summed over its units, that is linear in the input.
+
+    Args:
+        inputs: one sample a row.
+        activity: of every unit on the same samples; leading axes, such as time, are carried along.
+
+    Returns:
+        From 0 to 1; 1 for a layer that does not vary at all.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> inputs = np.linspace(-1.0, 1.0, 101)[:, None]
+        >>> layers = np.stack([2 * inputs + 1, np.maximum(inputs, 0.0)])  # a linear one, a rectified one
+        >>> fs.measures.activity.linearity(inputs, layers).round(3)
+        array([1. , 0.8])
     """
     table = np.concatenate([np.asarray(inputs, float), np.ones((len(inputs), 1))], axis=1)
     left, sizes, _ = np.linalg.svd(table, full_matrices=False)

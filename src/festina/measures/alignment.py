@@ -28,6 +28,16 @@ def silent_share(
         loss: over time, on the last axis.
         alignment: at the same times: with the target, with the final kernel, or any other.
         fallen: share of the initial loss, between 0 and 1.
+
+    Returns:
+        One number for each run: 1 if the kernel has turned before the loss falls, 0 if it only turns afterwards.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> loss, alignment = np.array([1.0, 1.0, 0.9, 0.0]), np.array([0.2, 0.6, 0.8, 1.0])
+        >>> round(float(fs.measures.silent_share(loss, alignment)), 6)
+        0.75
     """
     require(0 < fallen < 1, "fallen", "lie strictly between 0 and 1", fallen)
     require(loss.shape == alignment.shape, "alignment", f"have the shape of the loss, {loss.shape}", alignment.shape)
@@ -43,6 +53,21 @@ def at_fall(
     """The value of a curve (or the time itself) when the loss has first fallen by a share of its initial value.
 
     Linear in the loss between recordings; NaN if the loss never falls so far.
+
+    Args:
+        loss: over time, on the last axis.
+        curve: at the same times.
+        fallen: share of the initial loss, between 0 and 1.
+
+    Returns:
+        One value for each run.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> time, loss = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 1.0, 0.5, 0.0])
+        >>> round(float(fs.measures.at_fall(loss, time, fallen=0.25)), 6)
+        1.5
     """
     level = (1.0 - fallen) * loss[..., :1]
     below = loss <= level

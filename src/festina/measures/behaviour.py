@@ -5,40 +5,123 @@ from jaxtyping import Float
 
 
 def bias(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch"]:
-    """p0 − ½: the preference for the right choice when there is nothing to see."""
+    """p0 − ½: the preference for the right choice when there is nothing to see.
+
+    Args:
+        right: P(right) for the stimuli left, none and right, on the last axis.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> float(fs.measures.behaviour.bias(np.array([0.25, 0.75, 1.0])))
+        0.25
+    """
     return np.asarray(right[..., 1] - 0.5)
 
 
 def slopes(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 2"]:
-    """(p0 − pL, pR − p0): how much a grating on the left, and one on the right, changes the choice."""
+    """(p0 − pL, pR − p0): how much a grating on the left, and one on the right, changes the choice.
+
+    Args:
+        right: P(right) for the stimuli left, none and right, on the last axis.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.measures.behaviour.slopes(np.array([0.25, 0.75, 1.0]))
+        array([0.5 , 0.25])
+    """
     return np.diff(right, axis=-1)
 
 
 def slope_difference(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch"]:
-    """(pR − p0) − (p0 − pL): the right slope of the psychometric curve minus its left one."""
+    """(pR − p0) − (p0 − pL): the right slope of the psychometric curve minus its left one.
+
+    Args:
+        right: P(right) for the stimuli left, none and right, on the last axis.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> float(fs.measures.behaviour.slope_difference(np.array([0.25, 0.75, 1.0])))
+        -0.25
+    """
     return np.asarray(np.diff(slopes(right), axis=-1)[..., 0])
 
 
 def accuracy(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch"]:
-    """(1 − pL + pR)/2: the share of correct choices among trials with a grating, as often left as right."""
+    """(1 − pL + pR)/2: the share of correct choices among trials with a grating, as often left as right.
+
+    Args:
+        right: P(right) for the stimuli left, none and right, on the last axis.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> float(fs.measures.behaviour.accuracy(np.array([0.25, 0.75, 1.0])))
+        0.875
+    """
     return np.asarray(0.5 * (1.0 - right[..., 0] + right[..., 2]))
 
 
 def window(course: Float[np.ndarray, "*batch sessions 3"], first: int, last: int) -> Float[np.ndarray, "*batch 3"]:
-    """The mean over the sessions ``first`` to ``last``, both included; entry 0 is the state before the first."""
+    """The mean over the sessions ``first`` to ``last``, both included; entry 0 is the state before the first.
+
+    Args:
+        course: P(right) by session and stimulus, on the last two axes.
+        first: session of the window.
+        last: session of the window.
+
+    Returns:
+        P(right) for the stimuli left, none and right.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> course = np.array([[0.5, 0.5, 0.5], [0.4, 0.5, 0.6], [0.2, 0.5, 0.8]])  # before, and after two sessions
+        >>> fs.measures.behaviour.window(course, 1, 2).round(3)
+        array([0.3, 0.5, 0.7])
+    """
     return np.asarray(np.mean(course[..., first : last + 1, :], axis=-2))
 
 
 def nearest(
     slopes: Float[np.ndarray, "*batch sessions 2"], places: Float[np.ndarray, "places 2"]
 ) -> Float[np.ndarray, "*batch"]:
-    """How near a course in the plane of left and right slope comes to the nearest of several places."""
+    """How near a course in the plane of left and right slope comes to the nearest of several places.
+
+    Args:
+        slopes: left and right slope by session, as `slopes` has them.
+        places: in the same plane, one a row, such as those of saddles.
+
+    Returns:
+        The least distance, over sessions and places, of each course.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> course = np.array([[0.0, 0.0], [0.0, 0.5], [0.5, 0.5]])
+        >>> float(fs.measures.behaviour.nearest(course, np.array([[0.0, 0.75], [1.0, 0.5]])))
+        0.25
+    """
     distances = np.linalg.norm(slopes[..., None, :] - places, axis=-1)
     return np.asarray(distances.min(axis=(-2, -1)))
 
 
 def across_animals(one: Float[np.ndarray, " animals"], other: Float[np.ndarray, " animals"]) -> float:
-    """Pearson's correlation of two measures across animals; NaN if either does not vary."""
+    """Pearson's correlation of two measures across animals; NaN if either does not vary.
+
+    Args:
+        one: a number for each animal, such as its early bias.
+        other: of the same animals, such as their late one.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> early, late = np.array([-0.2, 0.1, 0.4]), np.array([-0.1, 0.0, 0.1])
+        >>> round(fs.measures.behaviour.across_animals(early, late), 6)
+        1.0
+    """
     if np.std(one) == 0 or np.std(other) == 0:
         return float("nan")
     return float(np.corrcoef(one, other)[0, 1])

@@ -12,19 +12,54 @@ from festina.errors import require
 
 
 def dominance(strengths: Float[Any, "*batch paths"]) -> Float[np.ndarray, "*batch"]:
-    """max π/Σπ of strengths π ≥ 0: 1/M if all M pathways are alike, 1 if one has everything."""
+    """max π/Σπ of strengths π ≥ 0: 1/M if all M pathways are alike, 1 if one has everything.
+
+    Args:
+        strengths: of the pathways, on the last axis; NaN for one that is not there.
+
+    Returns:
+        One number for each network.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.measures.dominance([[1.0, 1.0, 1.0, 1.0], [0.0, 2.0, 0.0, np.nan]])
+        array([0.25, 1.  ])
+    """
     values, total = _checked(strengths)
     return values.max(axis=-1) / total
 
 
 def effective_number(strengths: Float[Any, "*batch paths"]) -> Float[np.ndarray, "*batch"]:
-    """(Σπ)²/Σπ² of strengths π ≥ 0: how many pathways take part, from 1 to M."""
+    """(Σπ)²/Σπ² of strengths π ≥ 0: how many pathways take part, from 1 to M.
+
+    Args:
+        strengths: of the pathways, on the last axis; NaN for one that is not there.
+
+    Returns:
+        One number for each network.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.measures.effective_number([[1.0, 1.0, 1.0, 1.0], [0.0, 2.0, 0.0, 0.0]])
+        array([4., 1.])
+    """
     values, total = _checked(strengths)
     return total**2 / (values**2).sum(axis=-1)
 
 
 def winner_entropy(winners: Int[Any, " runs"], paths: int) -> float:
-    """Entropy of the winner over runs, in units of ln M: 0 if it is always the same, 1 if all M win equally often."""
+    """Entropy of the winner over runs, in units of ln M: 0 if it is always the same, 1 if all M win equally often.
+
+    Args:
+        winners: the number of the pathway that won each run, from 0 to M − 1.
+        paths: how many pathways M there are, at least two.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.measures.winner_entropy([0, 1, 0, 1], paths=2), fs.measures.winner_entropy([1, 1, 1, 1], paths=2)
+        (1.0, 0.0)
+    """
     require(paths >= 2, "paths", "be at least 2", paths)
     counts = np.bincount(np.asarray(winners), minlength=paths)
     require(counts.size == paths and counts.sum() > 0, "winners", f"be numbers from 0 to {paths - 1}", winners)
@@ -38,6 +73,18 @@ def coverage(strengths: Float[Any, "*batch views"], level: float = 0.5) -> Float
     A view of amplitude 1 and strength π is answered with π. Beware: V views that share one target equally give 1/V
     each. From V = 2 on none is then above one half, and coverage reads 0 for a network that answers perfectly whenever
     all views are there. It says how an answer is shared out, not whether views were learned.
+
+    Args:
+        strengths: of the views' pathways, on the last axis; NaN for one that is not there.
+        level: the part of the answer that has to be exceeded.
+
+    Returns:
+        One number for each network; NaN for one without views.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.measures.coverage([[0.9, 0.8, 0.1, 0.6], [0.5, 0.5, 0.0, 0.0]])
+        array([0.75, 0.  ])
     """
     values = np.asarray(strengths, float)
     there = np.sum(~np.isnan(values), axis=-1)

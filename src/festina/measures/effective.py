@@ -13,9 +13,10 @@ from festina.measures.arrays import as_real
 
 @dataclass(frozen=True, repr=False)
 class EffectiveNetwork:
-    """y ≈ Σ_p g_p W_p x, with the maps that fit best.
+    """y ≈ Σ_p g_p W_p x, with the maps that fit best, as `effective_network` finds them.
 
     ``festina.networks.Gated.of_maps(effective.maps)`` makes a network of it, and ``effective.gates`` are its gates.
+    Called with inputs (one sample a row) it gives its answers to them.
 
     Attributes:
         maps: W_p of each pathway, by name.
@@ -26,6 +27,14 @@ class EffectiveNetwork:
         loss_zero: ½⟨|y|²⟩, of no network at all.
         parameters: how many independent numbers the fit could use.
         numbers: how many there were to explain, samples × outputs.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> inputs, positive = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0.0, 0.0, 1.0, 1.0])
+        >>> fitted = fs.measures.effective_network(inputs, np.abs(inputs), {"left": 1 - positive, "right": positive})
+        >>> fitted(inputs).ravel().round(6), fitted.saturated
+        (array([2., 1., 1., 2.]), False)
     """
 
     maps: dict[str, Float[np.ndarray, "o i"]]
@@ -66,6 +75,17 @@ def effective_network(inputs: Any, targets: Any, gates: Mapping[str, Any]) -> Ef
         inputs: one sample a row.
         targets: one sample a row.
         gates: by the name of the pathway, one number a sample.
+
+    Returns:
+        An `EffectiveNetwork`: the maps, and the loss with all pathways, with some of them, and with none.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> inputs, positive = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0.0, 0.0, 1.0, 1.0])
+        >>> fitted = fs.measures.effective_network(inputs, np.abs(inputs), {"left": 1 - positive, "right": positive})
+        >>> {name: float(found.round(6).item()) for name, found in fitted.maps.items()}
+        {'left': -1.0, 'right': 1.0}
     """
     shown, wanted = as_real("inputs", inputs), as_real("targets", targets)
     require(shown.ndim == 2, "inputs", "have one sample a row", f"of shape {shown.shape}")

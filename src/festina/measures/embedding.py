@@ -16,7 +16,19 @@ RANK = 1e-6  # directions with a smaller share of the largest extent count as ab
 
 
 def distances(gram: Float[np.ndarray, "*times items items"]) -> Float[np.ndarray, "*times items items"]:
-    """d_ij = √(G_ii + G_jj − 2 G_ij)."""
+    """d_ij = √(G_ii + G_jj − 2 G_ij).
+
+    Args:
+        gram: G = H Hᵀ of the items; leading axes, such as time, are carried along.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> items = np.array([[0.0, 0.0], [3.0, 4.0]])
+        >>> fs.measures.distances(items @ items.T)
+        array([[0., 5.],
+               [5., 0.]])
+    """
     squares = np.einsum("...ii->...i", gram)
     return np.sqrt(np.maximum(squares[..., :, None] + squares[..., None, :] - 2.0 * gram, 0.0))
 
@@ -28,6 +40,21 @@ def classical_scaling(
 
     The sign of each axis is chosen so that its largest entry is positive. Distances are exact if the items lie in
     that many dimensions.
+
+    Args:
+        gram: G = H Hᵀ of the P items.
+        dimensions: how many columns to give; those that the items do not have are zero.
+
+    Returns:
+        Where each item lies, one a row.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> items = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 8.0]])
+        >>> places = fs.measures.classical_scaling(items @ items.T)
+        >>> fs.measures.distances(places @ places.T)[0].round(6)
+        array([0., 5., 8.])
     """
     axes = _principal_axes(gram)[:, :dimensions]
     missing = dimensions - axes.shape[1]
@@ -46,6 +73,18 @@ def planar_paths(
     Args:
         grams: Gram matrices in the order of time.
         sweeps: steps of the descent on the stress (Z ← B(Z) Z / P, which never raises it).
+
+    Returns:
+        The two coordinates of every item at every time.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> items = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 8.0]])
+        >>> grams = np.array([0.0, 0.25, 1.0])[:, None, None] * (items @ items.T)  # growing from one spot
+        >>> paths = fs.measures.planar_paths(grams)
+        >>> paths.shape, bool(np.allclose(paths[1], paths[2] / 2))
+        ((3, 3, 2), True)
     """
     roots = _roots(_centred(grams))
     layout = _upright(_majorize(_first_layout(grams[-1]), distances(grams[-1]), sweeps))
@@ -53,7 +92,19 @@ def planar_paths(
 
 
 def stress(layout: Float[np.ndarray, "items axes"], target: Float[np.ndarray, "items items"]) -> float:
-    """√(Σ_ij (|z_i − z_j| − d_ij)² / Σ_ij d_ij²): zero for a faithful layout."""
+    """√(Σ_ij (|z_i − z_j| − d_ij)² / Σ_ij d_ij²): zero for a faithful layout.
+
+    Args:
+        layout: z, one item a row.
+        target: the distances d that it should have.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> triangle = 1.0 - np.eye(3)  # all are equally far from each other, which takes a plane
+        >>> round(fs.measures.stress(np.array([[0.0], [0.5], [1.0]]), triangle), 3)
+        0.408
+    """
     return float(np.linalg.norm(distances(layout @ layout.T) - target) / np.linalg.norm(target))
 
 

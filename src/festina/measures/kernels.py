@@ -28,7 +28,22 @@ def kernel_inner(
     other_output_gram: Gram,
     inputs: Gram | None = None,
 ) -> Values:
-    """⟨K, K'⟩ = No⟨A, A'⟩ + tr M'⟨A, G⟩ + tr M⟨A', G⟩ + ⟨M, M'⟩⟨G, G⟩, the sum over all entries."""
+    """⟨K, K'⟩ = No⟨A, A'⟩ + tr M'⟨A, G⟩ + tr M⟨A', G⟩ + ⟨M, M'⟩⟨G, G⟩, the sum over all entries.
+
+    Args:
+        input_gram: W₁ᵀW₁, inputs × inputs; leading axes, such as time, are carried along.
+        output_gram: W₂W₂ᵀ, outputs × outputs.
+        other_input_gram: W₁ᵀW₁ of the kernel K'.
+        other_output_gram: W₂W₂ᵀ of the kernel K'.
+        inputs: X, one example a column; white unless given.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> first, second = np.diag([1.0, 2.0]), np.array([[3.0]])  # K = I ⊗ A + M ⊗ I = diag(4, 5)
+        >>> float(fs.measures.kernel_inner(first, second, first, second))
+        41.0
+    """
     first, second, other_first, other_second = map(
         _real, (input_gram, output_gram, other_input_gram, other_output_gram)
     )
@@ -57,6 +72,24 @@ def kernel_distance(
     """1 − cos(K₀, K) = 1 − ⟨K₀, K⟩/(|K₀||K|): the change of direction. K₀ is the first entry unless given.
 
     Computed as ½|K/|K| − K₀/|K₀||², which keeps its digits where the kernel hardly turns.
+
+    Args:
+        input_gram: W₁ᵀW₁, inputs × inputs; leading axes, such as time, are carried along.
+        output_gram: W₂W₂ᵀ, outputs × outputs.
+        start_input_gram: W₁ᵀW₁ of K₀; the first along the leading axis unless given.
+        start_output_gram: W₂W₂ᵀ of K₀; given together with the other one.
+        inputs: X, one example a column; white unless given.
+
+    Returns:
+        One number for each entry of the leading axes: 0 for a kernel that has only grown, near 1 for one that is new.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> first = np.stack([np.eye(2), 3 * np.eye(2), np.diag([4.0, 0.0])])  # W₁ᵀW₁ over time: grown, then turned
+        >>> second = np.array([1.0, 3.0, 0.0])[:, None, None]  # W₂W₂ᵀ over time
+        >>> np.round(fs.measures.kernel_distance(first, second), 3)
+        array([0.   , 0.   , 0.293])
     """
     (first, second), (start_first, start_second), moment = _pair(
         input_gram, output_gram, start_input_gram, start_output_gram, inputs
@@ -75,7 +108,26 @@ def kernel_movement(
     start_output_gram: Gram | None = None,
     inputs: Gram | None = None,
 ) -> Values:
-    """|K − K₀|/|K₀|: the change of direction and of size. K₀ is the first entry unless given."""
+    """|K − K₀|/|K₀|: the change of direction and of size. K₀ is the first entry unless given.
+
+    Args:
+        input_gram: W₁ᵀW₁, inputs × inputs; leading axes, such as time, are carried along.
+        output_gram: W₂W₂ᵀ, outputs × outputs.
+        start_input_gram: W₁ᵀW₁ of K₀; the first along the leading axis unless given.
+        start_output_gram: W₂W₂ᵀ of K₀; given together with the other one.
+        inputs: X, one example a column; white unless given.
+
+    Returns:
+        One number for each entry of the leading axes: 0 where nothing has moved (lazy learning).
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> first = np.stack([np.eye(2), 3 * np.eye(2)])  # W₁ᵀW₁ over time
+        >>> second = np.array([1.0, 3.0])[:, None, None]  # W₂W₂ᵀ over time
+        >>> np.round(fs.measures.kernel_movement(first, second), 6)
+        array([0., 2.])
+    """
     (first, second), (start_first, start_second), moment = _pair(
         input_gram, output_gram, start_input_gram, start_output_gram, inputs
     )
@@ -89,6 +141,23 @@ def target_alignment(input_gram: Gram, output_gram: Gram, targets: Gram, inputs:
     """⟨K, yyᵀ⟩/(|K||yyᵀ|) with y the targets Y (No, P) read row by row.
 
     ⟨K, yyᵀ⟩ = tr(YXᵀ W₁ᵀW₁ XYᵀ) + tr(M YXᵀXYᵀ), and |yyᵀ| = |Y|².
+
+    Args:
+        input_gram: W₁ᵀW₁, inputs × inputs; leading axes, such as time, are carried along.
+        output_gram: W₂W₂ᵀ, outputs × outputs.
+        targets: Y, one example a column.
+        inputs: X, one example a column; white unless given.
+
+    Returns:
+        One cosine for each entry of the leading axes; 1 for a kernel that is yyᵀ but for its size.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[2.0, 0.0]])  # one output, two examples
+        >>> start, end = np.eye(2), np.diag([1.0, 0.0])  # W₁ᵀW₁ with all inputs, and with the useful one alone
+        >>> np.round(fs.measures.target_alignment(np.stack([start, end]), np.zeros((2, 1, 1)), targets), 3)
+        array([0.707, 1.   ])
     """
     first, second, targets = map(_real, (input_gram, output_gram, targets))
     examples = jnp.eye(first.shape[-1], dtype=first.dtype) if inputs is None else _real(inputs)
@@ -106,6 +175,21 @@ def representational_similarity(gram: Gram, reference: Gram, inputs: Gram | None
 
     For the hidden layer's A = XᵀW₁ᵀW₁X give ``input_gram``, a reference of the same kind and the inputs; for
     M = W₂W₂ᵀ give ``output_gram`` and a reference without inputs.
+
+    Args:
+        gram: one matrix, or several along leading axes, such as time.
+        reference: a matrix, or as many.
+        inputs: X, one example a column; white unless given.
+
+    Returns:
+        One cosine for each entry of the leading axes.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> target = np.array([[2.0, 0.0], [0.0, 0.0]])  # SᵀS of a task
+        >>> np.round(fs.measures.representational_similarity(np.stack([np.eye(2), 5 * target]), target), 3)
+        array([0.707, 1.   ])
     """
     first = _real(gram)
     second = jnp.broadcast_to(_real(reference), first.shape)
@@ -121,7 +205,19 @@ def representational_similarity(gram: Gram, reference: Gram, inputs: Gram | None
 def empirical_kernel(
     first: Float[Array, "hidden in"], second: Float[Array, "out hidden"], inputs: Float[Array, "in examples"]
 ) -> Float[Array, "rows rows"]:
-    """K itself, (No·P, No·P), outputs before examples: for small networks and for tests."""
+    """K itself, (No·P, No·P), outputs before examples: for small networks and for tests.
+
+    Args:
+        first: W₁.
+        second: W₂.
+        inputs: X, one example a column.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from festina.measures.kernels import empirical_kernel
+        >>> empirical_kernel(jnp.ones((3, 2)), jnp.ones((4, 3)), jnp.eye(2)).shape  # 4 outputs, 2 examples
+        (8, 8)
+    """
     seen = first @ inputs
     similarity, gram = seen.T @ seen, inputs.T @ inputs
     return jnp.kron(jnp.eye(len(second)), similarity) + jnp.kron(second @ second.T, gram)

@@ -23,6 +23,16 @@ def matched_paths(alignment: Float[np.ndarray, "*batch m p"]) -> Int[np.ndarray,
 
     Args:
         alignment: of every teacher with every path, usually averaged over time; at least as many paths as teachers.
+
+    Returns:
+        The number of the path of each teacher.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> alignment = np.array([[0.9, 0.8], [0.7, 0.1]])  # both teachers are most like the first student
+        >>> fs.measures.matched_paths(alignment)
+        array([1, 0])
     """
     *batch, teachers, paths = alignment.shape
     require(paths >= teachers, "alignment", "have at least as many paths as teachers", alignment.shape)
@@ -35,6 +45,19 @@ def take_paths(values: Float[np.ndarray, "..."], order: Int[np.ndarray, "..."], 
     """Values with the paths along ``axis`` in the order of ``matched_paths``; the axes of ``order`` lead.
 
     Paths that belong to no teacher are left out.
+
+    Args:
+        values: with the leading axes of the order, and paths along one of the others.
+        order: the path of each teacher, on the last axis.
+        axis: of the values, along which paths lie.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> gates = np.array([[0.1, 0.9, 0.0], [0.8, 0.2, 0.0]])  # of three paths at two times
+        >>> fs.measures.take_paths(gates, np.array([1, 0]), axis=-1)
+        array([[0.9, 0.1],
+               [0.2, 0.8]])
     """
     batch = order.ndim - 1
     axis = axis % values.ndim
@@ -61,6 +84,16 @@ def total_alignment(
         components: a_mp, the length of every student along every teacher.
         norms: |W^p|.
         order: the path of each teacher; unless given, the matching with the largest sum of components.
+
+    Returns:
+        One cosine for each set of students; NaN where all of them are zero.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> own, mean = np.eye(2), np.full((2, 2), 0.5)  # one teacher each, or both students half of both
+        >>> fs.measures.total_alignment(np.stack([own, mean]), np.array([[1.0, 1.0], [0.5**0.5, 0.5**0.5]])).round(3)
+        array([1.   , 0.707])
     """
     if order is None:
         order = matched_paths(components)
@@ -78,6 +111,13 @@ def one_to_one(alignment: Float[np.ndarray, "*batch m m"]) -> Float[np.ndarray, 
 
     Args:
         alignment: of teachers (rows) with the students matched to them (columns).
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> own, same = np.eye(2), np.array([[0.9, 0.9], [0.1, 0.1]])
+        >>> fs.measures.one_to_one(np.stack([own, same])).round(6)
+        array([1., 0.])
     """
     teachers = alignment.shape[-1]
     own = np.eye(teachers)
@@ -96,6 +136,13 @@ def late_difference(
         alignment: of both teachers with every student over time.
         portion: the last so-manieth part of the time counts,
         smoothing: averaged over a so-manieth part of it (by a window that finds zeros beyond its ends, as published).
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> one_student = np.tile([[0.8], [0.3]], (40, 1, 1))  # its cosines with two teachers at 40 times
+        >>> float(fs.measures.late_difference(one_student))
+        0.5
     """
     difference = alignment[..., 1, :] - alignment[..., 0, :]
     tail = difference[..., -max(1, difference.shape[-2] // portion) :, :]
@@ -126,6 +173,16 @@ def times_in_blocks(
         loss: on the task shown from that moment on.
         edges: when blocks begin, rising, and at last when the last one ends.
         level: of the loss.
+
+    Returns:
+        One duration for each block.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> time, loss = np.arange(6.0), np.array([4.0, 2.0, 0.0, 4.0, 0.0, 0.0])  # the task changes at t = 3
+        >>> fs.measures.times_in_blocks(time, loss, np.array([0.0, 3.0, 6.0]), level=1.0)
+        array([1.5 , 0.75])
     """
     found = np.full((*loss.shape[:-1], len(edges) - 1), np.nan)
     for block, (start, inside) in enumerate(_blocks(time, edges)):
@@ -137,7 +194,23 @@ def times_in_blocks(
 def steepest_in_blocks(
     time: Float[np.ndarray, " time"], values: Float[np.ndarray, "*batch time"], edges: Float[np.ndarray, " edges"]
 ) -> Float[np.ndarray, "*batch blocks"]:
-    """The largest |d(values)/dt| within each block; NaN for a block with fewer than two recordings."""
+    """The largest |d(values)/dt| within each block; NaN for a block with fewer than two recordings.
+
+    Args:
+        time: of the recordings.
+        values: at these times, on the last axis.
+        edges: when blocks begin, rising, and at last when the last one ends.
+
+    Returns:
+        One slope for each block.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> time, values = np.arange(6.0), np.array([0.0, 1.0, 2.0, 2.0, -1.0, -4.0])
+        >>> fs.measures.steepest_in_blocks(time, values, np.array([0.0, 3.0, 6.0]))
+        array([1., 3.])
+    """
     found = np.full((*values.shape[:-1], len(edges) - 1), np.nan)
     for block, (_, inside) in enumerate(_blocks(time, edges)):
         if inside.sum() >= 2:
@@ -159,6 +232,16 @@ def recovery_times(
         values: such as the accuracy in the task shown from that moment on.
         edges: when blocks begin, rising, and at last when the last one ends.
         share: of the last value before the switch.
+
+    Returns:
+        One duration for each switch.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> time, accuracy = np.arange(6.0), np.array([0.2, 0.6, 1.0, 0.1, 0.7, 0.95])  # the task changes at t = 3
+        >>> fs.measures.recovery_times(time, accuracy, np.array([0.0, 3.0, 6.0]), share=0.9)
+        array([2.])
     """
     before = at_block_ends(time, values, edges)
     found = np.full((*values.shape[:-1], len(edges) - 2), np.nan)
@@ -175,6 +258,21 @@ def at_block_ends(
     """The last recording within each block; one on a boundary belongs to the block that begins there.
 
     NaN for a block in whose second half nothing was recorded.
+
+    Args:
+        time: of the recordings.
+        values: at these times, on the last axis.
+        edges: when blocks begin, rising, and at last when the last one ends.
+
+    Returns:
+        One value for each block.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> time, loss = np.arange(6.0), np.array([4.0, 2.0, 0.5, 4.0, 1.0, 0.25])
+        >>> fs.measures.at_block_ends(time, loss, np.array([0.0, 3.0, 6.0]))
+        array([0.5 , 0.25])
     """
     last = np.searchsorted(time, edges[1:] - ROUNDING) - 1
     late = time[last] >= 0.5 * (edges[:-1] + edges[1:]) - ROUNDING
@@ -182,7 +280,17 @@ def at_block_ends(
 
 
 def gate_separation(gates: Float[np.ndarray, "*batch p"]) -> Float[np.ndarray, "*batch"]:
-    """The largest gate less the second largest: 1 where one gate is open and all others are closed."""
+    """The largest gate less the second largest: 1 where one gate is open and all others are closed.
+
+    Args:
+        gates: at least two, on the last axis.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.measures.gate_separation(np.array([[0.0, 1.0, 0.0], [0.5, 0.25, 0.25]]))
+        array([1.  , 0.25])
+    """
     require(gates.shape[-1] >= 2, "gates", "be at least two", gates.shape)
     ranked = np.sort(gates, axis=-1)
     return np.asarray(ranked[..., -1] - ranked[..., -2])
@@ -196,6 +304,15 @@ def selectivity(activity: Float[np.ndarray, "*batch m p"]) -> Float[np.ndarray, 
 
     Args:
         activity: mean activity of each gate in each task.
+
+    Returns:
+        One number for each gate.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.measures.selectivity(np.array([[1.0, 0.5], [0.0, 0.5], [0.0, 0.5]]))  # three tasks, two gates
+        array([1., 0.])
     """
     tasks = activity.shape[-2]
     require(tasks >= 2, "activity", "hold at least two tasks", activity.shape)
@@ -216,6 +333,16 @@ def joint_turn(alignment: Float[np.ndarray, "*batch time m m"]) -> Float[np.ndar
 
     Args:
         alignment: cosines of every teacher with every student over time.
+
+    Returns:
+        The angle at every time.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> own, following = np.eye(3), np.eye(3)[[2, 0, 1]]  # student p is teacher p, or teacher p + 1
+        >>> fs.measures.joint_turn(np.stack([following, own])).round(6)
+        array([120.,   0.])
     """
     teachers = alignment.shape[-1]
     after = (np.arange(teachers)[:, None] - np.arange(teachers)[None, :]) % teachers
@@ -233,6 +360,16 @@ def preference(
     Args:
         alignment: cosines of every teacher with every student, students in the order of their teachers.
         groups: teachers of which each mean is made, as ((0, 1), (1, 2), (2, 0)).
+
+    Returns:
+        One number for each set of students: above zero if they are more like teachers, below if more like means.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> own = np.eye(3)  # every student is its teacher, and has a cosine 1/√2 with two of the means
+        >>> round(float(fs.measures.preference(own, ((0, 1), (1, 2), (2, 0)))), 3)
+        0.293
     """
     means = [alignment[..., list(group), :].sum(axis=-2) / len(group) ** 0.5 for group in groups]
     return np.asarray((np.einsum("...mm->...m", alignment) - np.max(means, axis=0)).mean(axis=-1))

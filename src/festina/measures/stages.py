@@ -8,7 +8,23 @@ from jaxtyping import Float
 def crossing_time(
     time: Float[np.ndarray, " time"], curve: Float[np.ndarray, "*batch time"], level: float
 ) -> Float[np.ndarray, "*batch"]:
-    """When a curve first reaches a level, by linear interpolation between recordings; NaN if it never does."""
+    """When a curve first reaches a level, by linear interpolation between recordings; NaN if it never does.
+
+    Args:
+        time: of the recordings, rising.
+        curve: at these times, on the last axis; leading axes, such as runs, are carried along.
+        level: to be reached from below; for a curve that falls, give both with the other sign.
+
+    Returns:
+        One time for each curve.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> time, loss = np.array([0.0, 1.0, 2.0]), np.array([[8.0, 4.0, 0.0], [8.0, 7.0, 6.0]])
+        >>> fs.measures.crossing_time(time, -loss, -2.0)  # when the loss has fallen to 2
+        array([1.5, nan])
+    """
     curves = curve.reshape(-1, curve.shape[-1])
     reached = curves >= level
     after = np.argmax(reached, axis=1)
@@ -22,7 +38,23 @@ def crossing_time(
 
 
 def crossings(curves: xr.DataArray, level: float) -> xr.DataArray:
-    """`crossing_time` of labelled curves along their dimension time; on clocks of their own, where they have them."""
+    """`crossing_time` of labelled curves along their dimension time; on clocks of their own, where they have them.
+
+    Args:
+        curves: with a dimension ``time``, as a variable of a result; a coordinate ``clock`` has the times of each curve
+            where they differ.
+        level: to be reached from below.
+
+    Returns:
+        The times, with all dimensions of the curves but ``time``.
+
+    Example:
+        >>> import numpy as np, xarray as xr
+        >>> import festina as fs
+        >>> rising = xr.DataArray([[0.0, 2.0, 4.0], [0.0, 1.0, 2.0]], dims=("run", "time"), coords={"time": [0, 5, 10]})
+        >>> fs.measures.crossings(rising, 1.0).to_dict()["data"]
+        [2.5, 5.0]
+    """
     time = curves["clock"] if "clock" in curves.coords else curves["time"]
     own, shared = [["time"], ["time"], []], dict.fromkeys(time.dims) == {"time": None}
     return xr.apply_ufunc(crossing_time, time, curves, level, input_core_dims=own, vectorize=not shared)
@@ -34,6 +66,22 @@ def stage_index(
     """(t90 − t10)/t10, where t10 and t90 are the times to 10 % and 90 % of the final value.
 
     Large for a curve that rises from the first moment, small for one that waits and then jumps.
+
+    Args:
+        time: of the recordings, rising.
+        curve: at these times, on the last axis.
+        final: the value to which each curve goes.
+
+    Returns:
+        One number for each curve; NaN for one that does not get to 90 %.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> time = np.linspace(0.0, 20.0, 2001)
+        >>> curves = np.stack([1 - np.exp(-time), 1 / (1 + np.exp(10 - time))])  # at once, and after a wait
+        >>> fs.measures.stage_index(time, curves, np.ones(2)).round(2)
+        array([20.85,  0.56])
     """
     share = curve / final[..., None]
     first, last = (crossing_time(time, share, level) for level in (0.1, 0.9))
@@ -45,8 +93,18 @@ def zero_crossings(
 ) -> Float[np.ndarray, " crossings"]:
     """Where values pass through zero upwards (or downwards), by linear interpolation between rising positions.
 
+    Args:
+        position: rising.
+        values: at these positions.
+        rising: upwards; downwards otherwise.
+
+    Returns:
+        As many positions as there are crossings.
+
     Example:
-        >>> zero_crossings(np.array([0.0, 1.0, 2.0]), np.array([-1.0, 1.0, -3.0]))
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.measures.zero_crossings(np.array([0.0, 1.0, 2.0]), np.array([-1.0, 1.0, -3.0]))
         array([0.5])
     """
     before, after = values[:-1], values[1:]
@@ -61,8 +119,15 @@ def growth_rate(time: Float[np.ndarray, " time"], apart: Float[np.ndarray, "time
     Columns of ``apart`` are k differences in independent directions that go on under one linear law. Those of two times
     make up the propagator between them, of any difference; the logarithm of its largest eigenvalue gives the rate.
 
+    Args:
+        time: of the recordings.
+        apart: the differences at these times, one a column.
+        span: how many recordings to go on from the middle.
+
     Example:
-        >>> round(growth_rate(np.array([0.0, 1.0, 2.0]), np.exp([0.0, 0.5, 1.0])[:, None, None], span=1), 9)
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> round(fs.measures.growth_rate(np.arange(3.0), np.exp([0.0, 0.5, 1.0])[:, None, None], span=1), 9)
         0.5
     """
     begin = (len(time) - 1) // 2

@@ -10,13 +10,27 @@ from festina.errors import require
 
 
 class Switching(NamedTuple):
-    """Agreement of inferred tasks with true ones."""
+    """Agreement of inferred tasks with true ones, as `switching` finds it.
 
-    accuracy: float  # share of all steps in which the inferred task is the true one
-    detected: float  # share of switches that are answered by a change to the right task within the time allowed
-    delay: float  # median number of steps from a detected switch to its answer
-    false_alarms: float  # inferred switches that answer no true one, for each true one
-    labels: np.ndarray  # the true task that each inferred one stands for (−1: none)
+    Attributes:
+        accuracy: share of all steps in which the inferred task is the true one.
+        detected: share of switches that are answered by a change to the right task within the time allowed.
+        delay: median number of steps from a detected switch to its answer.
+        false_alarms: inferred switches that answer no true one, for each true one.
+        labels: the true task that each inferred one stands for (−1: none).
+
+    Example:
+        >>> import festina as fs
+        >>> found = fs.measures.switching(inferred=[1, 1, 1, 1, 0, 0, 0, 0], true=[0, 0, 0, 1, 1, 1, 1, 1])
+        >>> found.delay, found.labels
+        (1.0, array([1, 0]))
+    """
+
+    accuracy: float
+    detected: float
+    delay: float
+    false_alarms: float
+    labels: np.ndarray
 
     def __repr__(self) -> str:
         return (
@@ -36,6 +50,14 @@ def switching(inferred: Any, true: Any, within: int = 10, after: int = 0) -> Swi
         true: the true one.
         within: steps after a switch in which it has to be noticed.
         after: steps at the beginning that do not count, such as those in which the tasks are still being learned.
+
+    Returns:
+        A `Switching`: accuracy, share of switches detected, their delay, and false alarms.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.measures.switching(inferred=[1, 1, 1, 1, 0, 0, 0, 0], true=[0, 0, 0, 1, 1, 1, 1, 1])
+        right in 87.5% of steps; 100% of switches detected, after 1 steps in the median; 0 false alarms a switch
     """
     guess, truth = (np.asarray(values) for values in (inferred, true))
     fits = guess.ndim == truth.ndim == 1 and len(guess) == len(truth)
@@ -73,7 +95,21 @@ def _answer(meant: np.ndarray, truth: np.ndarray, start: int, end: int) -> float
 
 
 def matched_labels(inferred: Int[np.ndarray, " steps"], true: Int[np.ndarray, " steps"]) -> Int[np.ndarray, " kinds"]:
-    """For each inferred label the true one it stands for: the one-to-one matching that agrees most often."""
+    """For each inferred label the true one it stands for: the one-to-one matching that agrees most often.
+
+    Args:
+        inferred: a label for every step, from 0 on.
+        true: the same for the true labels.
+
+    Returns:
+        The true label of each inferred one; −1 for those that are left over.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.measures.matched_labels(np.array([2, 2, 0, 0, 1]), np.array([0, 0, 1, 1, 1]))
+        array([ 1, -1,  0])
+    """
     for name, values in (("inferred", inferred), ("true", true)):
         require(values.min() >= 0, name, "be numbered from 0", int(values.min()))
     table = np.zeros((inferred.max() + 1, true.max() + 1), int)

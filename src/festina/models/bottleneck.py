@@ -22,6 +22,12 @@ class Bottleneck(LogTime):
 
     From small random weights the r strongest slots are learned, one after the other, and no others; on the way they
     compete for units even if there are enough for all. Amplitudes a_m lie evenly between 1 and the weakest.
+
+    Example:
+        >>> import festina as fs
+        >>> run = fs.models.Bottleneck(views=3, bottleneck=2, weakest=0.5, records=20).run()
+        >>> run["learned"].isel(run=0, time=-1).values.round(2)  # of amplitudes 1, ¾ and ½ through two units
+        array([1.  , 0.75, 0.  ])
     """
 
     name = "bottleneck"

@@ -35,6 +35,12 @@ class BoundedGates(Model):
     - k = 1: s = 1 + (s₀ − 1) e^(−4λ₂t) and d is conserved, until a gate reaches zero. That happens if |d| > 1; the
       other gate then goes on alone, c = 1 + (|d| − 1) e^(−2λ₂(t − t*)), to the end of the segment;
     - k = 2: r = 1 + (r₀ − 1) e^(−2λ₂t), and the direction of c is conserved.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.BoundedGates(first=0.9, second=0.3)
+        >>> model.theory()(100.0)["gates"].round(3)  # their sum has become 1, and their difference is kept
+        array([0.8, 0.2])
     """
 
     name = "bounded-gates"

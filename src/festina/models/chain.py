@@ -27,6 +27,13 @@ class Chain(Model):
     exponential for D = 1, a sigmoid for D = 2, ever later and more abrupt beyond. For D = ∞ the rate is divided by D,
     τ ȧ = a² (s − λ a), so that there is a limit. Integer depths are simulated as the D weights they are; other depths
     through the equation for a, which is all that defines them.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> model = fs.models.Chain(depth=2, strength=3.0, input_variance=2.0)
+        >>> model.theory()(np.array([0.0, 0.5, 1.0, 10.0]))["product"].round(3)  # a sigmoid, to s/λ
+        array([0.01 , 0.178, 1.095, 1.5  ])
     """
 
     name = "chain"

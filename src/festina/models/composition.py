@@ -28,6 +28,15 @@ class Composition(TaskAbstraction):
     teachers alone, whatever is shown.
 
     Theory is that of `task-abstraction`, for gates of whole paths.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> model = fs.models.Composition(tasks=3, training_blocks=3, novel_blocks=3, until=6.0, records=60)
+        >>> model.shown()  # three teachers, then their pairs
+        (0, 1, 2, 3, 4, 5)
+        >>> model.theory()(np.array([2.5, 5.5]))["gates"].shape  # of three paths at two times
+        (2, 3)
     """
 
     name = "composition"

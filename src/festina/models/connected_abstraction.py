@@ -48,6 +48,14 @@ class ConnectedAbstraction(LinearInBlocks):
     Each row of the teachers (those of A, then those of B) is given one hidden unit, one to one, by the cosine averaged
     over the second half of the run; the columns of C follow (`sort_by_row`). The gate of a task is then the mean of the
     diagonal of its half of C. Recorded are both `layers`, or, for maps of many networks, the `rows` of the first alone.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.ConnectedAbstraction(
+        ...     inputs=8, outputs=2, hidden=4, data="population", until=2.0, records=20
+        ... )
+        >>> model.run()["second_layer"].sizes["hidden"]
+        4
     """
 
     name = "connected-abstraction"

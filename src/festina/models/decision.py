@@ -28,6 +28,12 @@ class Decision(SmallSteps):
     P = 8 examples alike (`festina.worlds.decision`). Without a cue (κ = 0) the best answer is half of either feature,
     with L = ¼; the weaker the cue, the longer a network stays there. A unit's gates depend on the context if it is on
     for some pair of features in one context and not in the other; its strength is |incoming||outgoing|.
+
+    Example:
+        >>> import festina as fs
+        >>> run = fs.models.Decision(cue=1.0, width=20, until=20.0, records=10).run()
+        >>> bool(run["loss"].isel(run=0, time=-1) < 0.25)  # better than any answer that does not heed the cue
+        True
     """
 
     name = "decision"

@@ -26,6 +26,12 @@ class DeepBayesian(WideBayesian):
     As `model/wide-bayesian`: z_1 = W_1 x, z_l = W_l φ(z_{l−1})/√N, f = aφ(z_L)/N. Theory has the kernels of all layers
     of linear networks as T → 0 (and so is that of low temperatures only), and those of two sigmoidal layers, solved
     from scratch from T = 1 down to `lowest`, where the solver gets that far.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.DeepBayesian(layers=2, nonlinearity="linear", counts=(4, 4))
+        >>> model.theory()(0.0)["kernels"].shape  # of both layers, between eight examples
+        (2, 8, 8)
     """
 
     name = "deep-bayesian"

@@ -27,6 +27,14 @@ class GatedContexts(ContextDescent):
     whole input and the others the object only, unless they are shown everything. The target may be the *residual*, what
     the best linear map of the input leaves. The *energy* of a path is the sum of squares of what it adds to the output
     over all samples.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.GatedContexts(contexts=3, width=12, deviation=1e-2, steps=500, records=10)
+        >>> model.names  # the common path, and one for all contexts but one
+        ['path 123', 'path 12', 'path 13', 'path 23']
+        >>> model.run()["energy"].isel(run=0, time=-1).values.round(2)  # the common path is first
+        array([0., 0., 0., 1.], dtype=float32)
     """
 
     name = "gated-contexts"

@@ -28,6 +28,12 @@ class GatedDecision(GatedPathways):
     s = ½ and λ = ½: slower at first, but exact, with L = ½(1 − a)². Alone either kind is a chain of two weights. In one
     network they race, and turn as they do: theory is the race reduction for vectors (`festina.theory.views`), with one
     hidden unit for each pathway. A pathway that a network does not have is recorded with strength 0.
+
+    Example:
+        >>> import festina as fs
+        >>> always, context = (fs.models.GatedDecision(gating=gating).theory() for gating in ("always on", "contexts"))
+        >>> float(always(100.0)["loss"].round(3)), float(context(100.0)["loss"].round(3))
+        (0.25, 0.0)
     """
 
     name = "gated-decision"

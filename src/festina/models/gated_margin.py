@@ -25,6 +25,12 @@ class GatedMargin(GatedPathways):
     on. No two of them share an example, and Δ = 0 is exclusive-or. From weights along v a pathway sees its correlation
     s and input variance d alone, and is a chain of two weights: π(t) = (s/d)/(1 − (1 − s/(dπ₀))e^{−2st/τ}). A pathway
     that sees no correlation at all starts along the direction in which its inputs vary most, and is stuck.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.GatedMargin(gating="half-planes", separation=0.0)
+        >>> model.theory()(100.0)["strength"].round(3)  # of two pathways, each with half of exclusive-or
+        array([1., 1.])
     """
 
     name = "gated-margin"

@@ -56,6 +56,12 @@ class ImageAbstraction(RecordedInBlocks):
     network's features for all seeds. Like the text, and unlike the code, which goes on for 3000 steps, training of that
     network ends where it is right about 90 % of the time (after 1000 steps ours has 98 % of MNIST right, and all else
     is as before). The code draws its batches in epochs.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.ImageAbstraction(images="digits", until=2.0, records=200)  # run() trains features first
+        >>> model.coordinates()
+        {'task': ['usual', 'even–odd']}
     """
 
     name = "image-abstraction"

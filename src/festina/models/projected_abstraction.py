@@ -37,6 +37,13 @@ class ProjectedAbstraction(TaskAbstraction):
     It is described `whole`, or by M coordinates for each row (`rows`), which is exact while rows stay in their span, or
     by the mean of these (`plane`), which is exact while all rows have the same: the reduced model, in the units of the
     full one. Theory is the limit of the whole network. Of two tasks, `specialization` is |w̄|.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> model = fs.models.ProjectedAbstraction(begin="spanned", until=2.0, records=20)
+        >>> model.theory()(np.array([0.5, 1.5]))["components"].shape  # of two paths along two teachers, at two times
+        (2, 2, 2)
     """
 
     name = "projected-abstraction"

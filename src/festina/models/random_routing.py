@@ -32,6 +32,12 @@ class RandomRouting(RoutingModel, SmallSteps):
     units of ½|Y|²: 1 is the error of answering zero. While a small start learns, all domains come to share one
     representation, and each mode acts as if it had begun with equal layers b1 = b2 = b3 of a size of its own
     (`RandomRouting.reduced`).
+
+    Example:
+        >>> import festina as fs
+        >>> run = fs.models.RandomRouting(domains=2, trained=1, hidden=9, until=10.0, step_size=0.02, records=10).run()
+        >>> run["learned"].isel(run=0, time=-1).values.round(2)
+        array([1., 1., 1., 1.])
     """
 
     name = "random-routing"

@@ -24,6 +24,12 @@ class RectifiedContexts(ContextDescent):
     A unit belongs to a context if it is on for most of its objects, and has the strength |incoming||outgoing|.
     Linearity is the share of a layer's variance over samples that is linear in x (R² of the best linear map with a
     constant, all units together). Gates can be held at their initial values: the network is then a gated linear one.
+
+    Example:
+        >>> import festina as fs
+        >>> run = fs.models.RectifiedContexts(contexts=3, width=12, deviation=1e-2, steps=500, records=10).run()
+        >>> run["strength"].isel(layer=0, drop=True).sizes["size"]  # units of no, one, two and three contexts
+        4
     """
 
     name = "rectified-contexts"

@@ -61,6 +61,13 @@ class ReducedAbstraction(InBlocks):
     - `twins`: two paths that know as much of both tasks and have gates of ½, but for a small difference of the first
       from the second, in a direction of choice;
     - `specialised` paths, one unit vector each, with the first gate open and the second closed.
+
+    Example:
+        >>> import festina as fs
+        >>> run = fs.models.ReducedAbstraction(begin="specialised", block_length=1.0, until=2.0).run()
+        >>> run["gates"].isel(run=0).sel(time=[0.5, 1.5], method="nearest").values.round(1)  # they switch with the task
+        array([[1., 0.],
+               [0., 1.]])
     """
 
     name = "reduced-abstraction"

@@ -26,6 +26,13 @@ class RedundantPaths(TaskAbstraction):
     As `task-abstraction`, but the loss has one or both of λ_columns/(P d_in) Σ ‖W^p_:j‖, under which a path that is not
     used loses weight at a constant rate, and λ_W/(2 P d_in) Σ (W^p_ij)², under which it decays with the time
     P d_in τ_w/λ_W. Theory, the limit of infinitely many inputs, is known without a cost.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> model = fs.models.RedundantPaths(tasks=2, paths=4, until=2.0, records=20)
+        >>> model.theory()(np.array([0.5, 1.5]))["gates"].shape
+        (2, 4)
     """
 
     name = "redundant-paths"

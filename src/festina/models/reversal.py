@@ -34,6 +34,12 @@ class Reversal(Model):
     in a simulation it is as large as rounding errors make it, and these depend on how one and the same network is
     written: along which axes, with its hidden units in which order, with which form of the gradient, from weights that
     were kept in which precision. Theory is the exact solution, which knows of none of this, nor of a nudge.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.Reversal(modes=2, strongest=2.0, weakest=1.0, imbalance=0.01)
+        >>> model.theory()(45.0)["strength"].round(3)  # from (2, 1) to what is asked for now
+        array([-2., -1.])
     """
 
     name = "reversal"

@@ -33,6 +33,12 @@ class Routing(RoutingModel):
     τḃ2 = wKM b1 b3 E, τḃ3 = wK b1 b2 E, and every layer of a private one τċ = w c² E, with E = s − b1 b2 b3 − c³.
     Layers of the shared pathway start with b2 = M^(β/2) b1 and b3 = b1, all equal at β = 0 and balanced at β = 1; those
     of private pathways are equal.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.Routing(domains=4, trained=2)
+        >>> model.theory()(50.0)["learned"].round(3)
+        array([1., 1., 1., 1.])
     """
 
     name = "routing"

@@ -41,6 +41,12 @@ class Semantic(Model):
     Illusory correlations need features that an item can lack. With features of neighbourhoods (a subtree, a class, an
     arc of the ring, a diamond of the grid), each neighbourhood owns features that are 1 inside it and 0 outside. While
     a deep network knows only the broader levels, items just outside seem to have them: the illusion.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.Semantic(structure="tree", branching=(2, 2))
+        >>> model.theory()(60.0)["learned"].round(3)  # of the three levels of the tree
+        array([1., 1., 1.])
     """
 
     name = "semantic"
@@ -198,6 +204,8 @@ class Semantic(Model):
 
         There is none where modes share too many directions of the hidden layer.
         """
+        from festina.precision import precise
+
         try:
             modes, parts = fs.theory.modes(self._dataset(), start), self._parts()
         except ArgumentError:
@@ -215,7 +223,7 @@ class Semantic(Model):
                 )
             return seen
 
-        return curves
+        return precise(curves)
 
     @classmethod
     def measure(cls, data: xr.Dataset) -> dict[str, xr.DataArray]:

@@ -41,6 +41,12 @@ class SimilarTasks(LogTime):
     for the shared pathway and 1/C for a private one, which are equal at ρ* = −1/C. Theory is the race reduction
     for vectors (`festina.theory.views.vector_race`) from the start of the network, with nothing fitted; it neglects the
     part of a random start that does not grow, and so is for small starts.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.SimilarTasks(tasks=2, mean_target=0.75, width=4)
+        >>> model.theory()(200.0)["strength"].shape  # of the shared pathway, and of one for each task
+        (3,)
     """
 
     name = "similar-tasks"

@@ -37,6 +37,12 @@ class SingleOutput(Model):
     w = gr + d/r and a = gr − d/r, so that c = |g|²r² − |d|²/r² is the product of a two-weight chain with imbalance
     4|g||d|, in closed form. The other columns W⊥ lose what would leak into the output: W⊥(t) = (I − (1 − q)ĝĝᵀ)W⊥(0)
     with q² = (s − c)/(s − c(0)). From mirrored weights with WᵀW ∝ I nothing leaks, and this is exact for every σ.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.SingleOutput(inputs=2, hidden=4, scale=0.003)
+        >>> round(float(model.theory()(15.0)["alignment"]), 2)
+        0.89
     """
 
     name = "single-output"

@@ -55,6 +55,13 @@ class TaskAbstraction(LinearInBlocks):
     (`population`), or the exact closure of the latter in P + M coordinates (`closure`). Theory is the limit of
     infinitely many inputs, exact in that closure, for the norm ‖c‖₁. Recorded are the `courses` of gates and students,
     or, for maps of many networks, their `totals` alone.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> model = fs.models.TaskAbstraction(tasks=2, until=4.0, records=40)
+        >>> model.theory()(np.array([3.5]))["gates"].round(1)  # one gate is open
+        array([[1., 0.]])
     """
 
     name = "task-abstraction"

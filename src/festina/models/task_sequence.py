@@ -39,6 +39,14 @@ class TaskSequence(Model):
 
     The loss on task k is L_k = ½|S_k − W₂W₁|². The tasks share their inputs without a cue and so conflict: no map
     solves both.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> model = fs.models.TaskSequence(modes=1, blocks=2, until=60.0)
+        >>> model.theory()(np.array([29.9, 60.0]))["loss"].round(3)  # on both tasks: the first is forgotten
+        array([[0., 4.],
+               [4., 0.]])
     """
 
     name = "task-sequence"

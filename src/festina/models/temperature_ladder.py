@@ -29,6 +29,12 @@ class TemperatureLadder(WideNetwork):
     T of the ladder for as many draws, and is recorded eight times there. It goes down from a network of the prior, or,
     *heated*, up from neurons drawn from the theory at the lowest temperature. Its step adapts all the way. Theory is
     that of equilibrium on each rung.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.TemperatureLadder(nonlinearity="linear", counts=(4, 4), ladder=(1.0, 0.1))
+        >>> model.theory()(0.0)["class_kernel"].shape
+        (2, 2)
     """
 
     name = "temperature-ladder"

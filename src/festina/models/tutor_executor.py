@@ -55,6 +55,13 @@ class TutorExecutor(Model):
 
     Behaviour is measured early (sessions 4 to 8) and late (the last five): its bias is P(right) − ½ without a grating,
     its slopes are how much a grating on the left, or on the right, changes the choice.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> model = fs.models.TutorExecutor(layers=2, sessions=16)
+        >>> model.theory()(np.array([0.0, 16.0]))["accuracy"].round(2)
+        array([0.5 , 0.62])
     """
 
     name = "tutor-executor"

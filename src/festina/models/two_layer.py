@@ -49,6 +49,16 @@ class TwoLayer(Model):
 
     The tangent kernel K = I ⊗ W₁ᵀW₁ + W₂W₂ᵀ ⊗ I says how rich learning was: `distance` 1 − cos(K₀, K) is its change of
     direction, `movement` |K − K₀|/|K₀| that of direction and size.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> model = fs.models.TwoLayer(imbalance=-5.0, initial="aligned", inputs=2, outputs=2)
+        >>> exact = model.theory()  # a function of time
+        >>> exact(np.array([0.0, 0.1, 10.0]))["learned"].round(3)
+        array([[0.05 , 0.1  ],
+               [0.431, 0.456],
+               [1.   , 1.   ]])
     """
 
     name = "two-layer"

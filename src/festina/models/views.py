@@ -55,6 +55,12 @@ class Views(LogTime):
     least-squares solution. For p = 1 data do not care which view does the work, and the start decides: at depth 2 its
     ratios are kept, from depth 3 on differences of π^(2/L−1). Strengths are log-normal at the start. With answers of
     their own, y_m = a_m x_m, pathways do not meet: D is diagonal, and each is a chain of L weights.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.Views(views=3, together=0.5)
+        >>> model.theory()(200.0)["strength"].round(3)  # the one least-squares solution, from any start
+        array([0.4, 0.4, 0.4])
     """
 
     name = "views"

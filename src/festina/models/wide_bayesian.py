@@ -35,6 +35,13 @@ class WideBayesian(SampledNetwork):
     With `tests` there are test inputs of unit norm, x* = (r/n_c) Σ_{μ in c} x_μ + ξ: nine with rising evidence r for
     the first class and without noise, then so many of each class with r = 1 and noise of length `noise` among the
     training inputs. The rest of each is in a direction of its own.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.WideBayesian(nonlinearity="linear", counts=(4, 4), temperature=1e-3)
+        >>> model.theory()(0.0)["answer"][[0, -1]].round(1)  # to an example of each class
+        array([[ 1. , -0.5],
+               [-0.5,  1. ]])
     """
 
     name = "wide-bayesian"

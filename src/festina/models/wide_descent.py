@@ -45,6 +45,12 @@ class WideDescent(CooledNetwork):
 
     So many steps make one draw, as they are counted in recordings; steps are in float32, whose rounding is far below
     their noise, and what is recorded is computed in float64.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.WideDescent(nonlinearity="linear", counts=(4, 4), noise=0.0, temperature=0.1)
+        >>> round(float(model.theory()(0.0)["loss"]), 6)  # what weight decay leaves
+        0.01
     """
 
     name = "wide-descent"

@@ -39,6 +39,12 @@ class WideImages(SampledNetwork):
 
     Theory is complete for linear networks. For the others p(z|a) ∝ N(z|0, K_0) exp(a·tᵀφ(z)) says what the features of
     a neuron must be, given its readout a and the measured residual t = (Y − ⟨f⟩)/T; see `implied`.
+
+    Example:
+        >>> import festina as fs
+        >>> model = fs.models.WideImages(nonlinearity="linear", counts=(4, 4, 4))
+        >>> model.theory()(0.0)["class_kernel"].shape
+        (3, 3)
     """
 
     name = "wide-images"
