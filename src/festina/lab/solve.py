@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
@@ -16,7 +17,7 @@ from festina.errors import ArgumentError, UnknownName
 from festina.lab.batch import Builder, make_batch, starts_of
 from festina.lab.registry import find
 from festina.model import Model
-from festina.precision import double, to_numpy
+from festina.precision import double, is_traced, to_numpy
 from festina.theory.solution import Solution
 
 
@@ -28,7 +29,18 @@ def theory_of_seed(model: Model, seed: int) -> Solution:
         solution = model.solution(drawn)
     if solution is None:
         raise ArgumentError(f"Argument `model` must have a theory, but {model!r} has none.")
-    return solution
+    return partial(_at_any_times, solution)
+
+
+def _at_any_times(solution: Solution, time: Any) -> dict[str, Any]:
+    """What a solution of a model, which the lab asks for a row of times, says at one time or at any array of them."""
+    if is_traced(time):
+        return solution(time)
+    times = np.asarray(time, float)
+    rising, place = np.unique(times, return_inverse=True)  # as an integration needs them
+    with double():
+        found = to_numpy(solution(rising))
+    return {name: np.asarray(values)[place.reshape(times.shape)] for name, values in found.items()}
 
 
 def sweep_of(model: Model, over: Mapping[str, Sequence[Any]], *, seeds: int, store: str | Path | None) -> xr.Dataset:
