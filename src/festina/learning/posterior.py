@@ -183,7 +183,7 @@ def posterior_process(
         return jax.lax.scan(draw, state, None, length=draws_per_record)[0]
 
     means = jax.tree.map(jnp.zeros_like, jax.eval_shape(average, parameters))
-    chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), jnp.asarray(0), jnp.asarray(0), means)
+    chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), jnp.zeros((), int), jnp.zeros((), int), means)
     times = jnp.arange(records + 1).astype(float) * draws_per_record
     start, steps = State.start(parameters, times[0], chain), records * draws_per_record
     return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps)
