@@ -142,7 +142,7 @@ def spanned_by_mean(network: PathGated, tasks: Tasks) -> tuple[PathGated, Tasks]
     """
     by_row, goals = spanned_by_row(network, tasks)
 
-    def mean(maps: Float[Array, "*n o m"]) -> Float[Array, "*n 1 m"]:
+    def mean(maps: Float[Any, "*n o m"]) -> Float[Array, "*n 1 m"]:
         return maps.shape[-2] ** 0.5 * jnp.mean(maps, axis=-2, keepdims=True)
 
     return by_row.rebuilt(tuple(map(mean, by_row.students)), by_row.gates), Tasks(mean(goals.maps), goals.loss_share)
