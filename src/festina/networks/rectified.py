@@ -33,7 +33,7 @@ class Rectified(eqx.Module):
         weights: W_1 … W_D, at least two; the columns of each are the rows of the one before.
 
     Example:
-        >>> network = fs.networks.Rectified((np.array([[1.0], [-1.0]]), np.array([[1.0, 1.0]])))  # |x|
+        >>> network = fs.networks.Rectified((np.array([[1.0], [-1.0]]), np.array([[1.0, 1.0]])))  # abs(x)
         >>> network(np.array([[3.0], [-2.0]])).tolist()
         [[3.0], [2.0]]
         >>> network.gates(np.array([-2.0]))["h1"].tolist()

@@ -51,7 +51,7 @@ class Moments(eqx.Module):
 
     Example:
         >>> moments = fs.worlds.Moments(np.eye(2), np.diag([2.0, 1.0]), np.diag([4.0, 1.0]))
-        >>> round(float(moments.loss(fs.networks.DeepLinear((np.eye(2),)))), 6)  # ½|diag(2, 1) − I|²
+        >>> round(float(moments.loss(fs.networks.DeepLinear((np.eye(2),)))), 6)  # ½(2 − 1)²
         0.5
     """
 
