@@ -146,7 +146,7 @@ class Views(eqx.Module):
     def dataset(self) -> GatedDataset:
         """One sample a pattern, for input nodes `view1`, `view2`, …, gated by their presence, and the output `y`."""
         names = view_names(self.count)
-        inputs = {name: self.amplitudes[m] * jnp.ones((len(self.present), 1)) for m, name in enumerate(names)}
+        inputs = {name: self.amplitudes[m] * np.ones((len(self.present), 1)) for m, name in enumerate(names)}
         gates = {name: self.present[:, m] for m, name in enumerate(names)}
         return GatedDataset(inputs, {"y": np.ones((len(self.present), 1))}, gates, self.probabilities)
 
