@@ -23,7 +23,21 @@ _BITS = {"float32": 23, "float64": 52}  # of the uniform number behind a normal 
 
 
 def fold_in(key: Array, number: Any) -> Array:
-    """The key of the ``number``-th child of a key."""
+    """The key of the ``number``-th child of a key.
+
+    Args:
+        key: of JAX.
+        number: from 0 on; may be traced, as may the key.
+
+    Returns:
+        A key of JAX.
+
+    Example:
+        >>> key = jax.random.key(0)
+        >>> first, second = fs.draws.fold_in(key, 0), fs.draws.fold_in(key, 1)
+        >>> bool((first == second).item()), bool((second == fs.draws.split(key, 2)[1]).item())
+        (False, True)
+    """
     with double(), np.errstate(over="ignore"):
         words = _words(key)
         module = jnp if is_traced((words, number)) else np
@@ -33,7 +47,20 @@ def fold_in(key: Array, number: Any) -> Array:
 
 
 def split(key: Array, count: int) -> tuple[Array, ...]:
-    """``count`` children of a key."""
+    """``count`` children of a key.
+
+    Args:
+        key: of JAX.
+        count: how many.
+
+    Returns:
+        Keys of JAX; child n is ``fold_in(key, n)``.
+
+    Example:
+        >>> for_weights, for_data = fs.draws.split(jax.random.key(0), 2)
+        >>> fs.draws.normal(for_weights, (3, 2)).shape
+        (3, 2)
+    """
     return tuple(fold_in(key, number) for number in range(count))
 
 
@@ -42,6 +69,21 @@ def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Arra
 
     In float32 u has 23 bits, so that tails end at 5.3 standard deviations, in float64 52 bits, for 8.2. NumPy and JAX
     compute erf⁻¹ alike to twelve digits.
+
+    Args:
+        key: of JAX.
+        shape: of the array.
+        dtype: `float` (float64) or float32.
+
+    Returns:
+        An array of NumPy, if the key is known and the numbers are in float64; of JAX otherwise.
+
+    Example:
+        >>> drawn = fs.draws.normal(jax.random.key(0), (1000, 10))
+        >>> round(abs(float(drawn.mean())), 1), round(float(drawn.std()), 1)
+        (0.0, 1.0)
+        >>> bool((fs.draws.normal(jax.random.key(0), (10_000,)) == drawn.ravel()).all())  # whatever the shape
+        True
     """
     kind = np.dtype(dtype)
     bits = _BITS[kind.name]

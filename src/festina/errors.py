@@ -10,11 +10,27 @@ class FestinaError(Exception):
 
 
 class ArgumentError(FestinaError, ValueError):
-    """An argument outside what is allowed."""
+    """An argument outside what is allowed.
+
+    Example:
+        >>> fs.worlds.margin(-1.0)
+        Traceback (most recent call last):
+        festina.errors.ArgumentError: Argument `separation` must be zero or positive, but is -1.0.
+    """
 
 
 class UnknownName(FestinaError, LookupError):
-    """A name festina does not know, with the nearest names it does know."""
+    """A name festina does not know, with the nearest names it does know.
+
+    Args:
+        kind: of thing, as in "experiment".
+        name: that was asked for.
+        known: names.
+
+    Example:
+        >>> print(fs.errors.UnknownName("set of images", "mnits", ["digits", "mnist", "fashion"]))
+        unknown set of images 'mnits'; did you mean 'mnist' or 'digits'?
+    """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.known = sorted(known)
@@ -40,12 +56,29 @@ class FestinaWarning(UserWarning):
 
 
 def require(condition: bool, argument: str, must: str, value: Any) -> None:
-    """Raise the one sentence every check of festina uses: ``Argument `x` must …, but is …``."""
+    """Raise the one sentence every check of festina uses: ``Argument `x` must …, but is …``.
+
+    Args:
+        condition: what has to hold.
+        argument: the argument's name.
+        must: what it must do, as in "be positive".
+        value: what it is.
+
+    Example:
+        >>> fs.errors.require(False, "width", "be positive", -3)
+        Traceback (most recent call last):
+        festina.errors.ArgumentError: Argument `width` must be positive, but is -3.
+    """
     if not condition:
         raise ArgumentError(f"Argument `{argument}` must {must}, but is {value!r}.")
 
 
 def one_line(error: BaseException) -> str:
-    """An error as one line: users' errors as they are, others with their kind."""
+    """An error as one line: users' errors as they are, others with their kind.
+
+    Example:
+        >>> fs.errors.one_line(ValueError("no  such   thing")), fs.errors.one_line(fs.errors.StoreError("no room"))
+        ('ValueError: no such thing', 'no room')
+    """
     text = " ".join(str(error).split())
     return text if isinstance(error, FestinaError) else f"{type(error).__name__}: {text}"

@@ -20,7 +20,16 @@ T = TypeVar("T")
 
 
 def double() -> Any:
-    """The scope in which festina computes: ``with double(): ...``."""
+    """The scope in which festina computes: ``with double(): ...``.
+
+    Inside of it JAX computes in float64, and outside as before; what festina's functions hand out is in float64 anyway.
+
+    Example:
+        >>> with fs.double():
+        ...     inside = jax.numpy.ones(2).dtype
+        >>> inside, jax.numpy.ones(2).dtype
+        (dtype('float64'), dtype('float32'))
+    """
     return jax.enable_x64(True)
 
 
@@ -66,7 +75,17 @@ def bytes_of(tree: Any) -> int:
 
 
 def is_traced(tree: Any) -> bool:
-    """Whether any leaf is being traced by JAX (``jit``, ``grad``, ``vmap``)."""
+    """Whether any leaf is being traced by JAX (``jit``, ``grad``, ``vmap``).
+
+    Args:
+        tree: of anything.
+
+    Example:
+        >>> fs.draws.is_traced([1.0, np.ones(2)])
+        False
+        >>> bool(jax.jit(lambda x: fs.draws.is_traced(x))(1.0))
+        True
+    """
     return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))
 
 

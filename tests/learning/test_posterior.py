@@ -54,6 +54,14 @@ def sampled(build, chains=16, seed=1):
     return drive(build, inputs).observed
 
 
+def test_a_chain_is_compiled_once():
+    """Its state is of the same types at the start as later on, or the loop would compile every chunk of it twice."""
+    process = Regression(HMC())({"start": jnp.zeros(5), "key": jax.random.key(0)})
+    after = jax.eval_shape(process.advance, process.initial, jnp.asarray(1))
+    kinds = [[(leaf.dtype, leaf.weak_type) for leaf in jax.tree.leaves(state)] for state in (process.initial, after)]
+    assert kinds[0] == kinds[1]
+
+
 @pytest.mark.parametrize(
     "sampler",
     [

@@ -84,3 +84,9 @@ def test_impossible_worlds_are_refused():
         co_occurring_views(2, 0.5, [1.0, 0.0])
     with pytest.raises(ArgumentError, match="`amplitudes` must be one number, or 3"):
         separate_slots(3, [1.0, 2.0])
+
+
+def test_views_keep_their_digits_outside_of_double_precision():
+    with jax.enable_x64(False):
+        world = co_occurring_views(2, together=0.5, amplitudes=0.1)
+        assert np.all(np.asarray(world.dataset.inputs["view1"], float) == 0.1)

@@ -46,6 +46,17 @@ def descent_process(
         stage_at: what is going on in a step, by its number and the memory; see `stages_by_time`.
         draw: what is seen in a step, from its key alone (`no_data` for nothing); unless given, the key itself.
         memory: what never changes and is costly to make, such as a world; it is made once and then carried along.
+
+    Returns:
+        A `Process`, to be run by `drive`.
+
+    Example:
+        >>> def build(inputs):  # x ← x − 0.1 x, ten times
+        ...     rate, observe = lambda x, key, stage: -x, lambda state: {"x": state.parameters}
+        ...     return fs.learning.descent_process(rate, inputs["x"], jax.random.key(0), 0.1, 5, 2, observe)
+        >>> outcome = fs.learning.drive(build, {"x": np.array([1.0, 2.0])})  # two runs
+        >>> outcome.observed["x"].shape, outcome.observed["x"][:, -1].round(6).tolist()
+        ((2, 6), [0.348678, 0.697357])
     """
     step_size = jnp.asarray(step_size, float)
 
@@ -125,14 +136,38 @@ def no_data(key: Array) -> None:
 
 
 def stages_by_time(switches: Float[Array, " switches"], step_size: Any) -> Callable[[Any, Any], Int[Array, ""]]:
-    """The number of switches behind a step; one takes effect at the first step that begins at or after it."""
+    """The number of switches behind a step; one takes effect at the first step that begins at or after it.
+
+    Args:
+        switches: when one stage gives way to the next, rising.
+        step_size: dt.
+
+    Returns:
+        The ``stage_at`` of `descent_process`.
+
+    Example:
+        >>> stage_at = fs.learning.stages_by_time(jax.numpy.array([1.0, 2.0]), step_size=0.5)
+        >>> [int(stage_at(jax.numpy.asarray(step), None)) for step in range(6)]
+        [0, 0, 1, 1, 2, 2]
+    """
     step_size = jnp.asarray(step_size)
     switch_steps = jnp.ceil(jnp.asarray(switches) / step_size - 1e-9)
     return lambda step, memory: jnp.searchsorted(switch_steps, step.astype(step_size.dtype), side="right")
 
 
 def scaled_by(timescale: Any, gradient: Any) -> Any:
-    """−gradient/τ, with τ one number for all, or a tree with (the beginning of) the network's structure."""
+    """−gradient/τ, with τ one number for all, or a tree with (the beginning of) the network's structure.
+
+    Args:
+        timescale: τ.
+        gradient: a tree of arrays.
+
+    Example:
+        >>> one = jax.numpy.ones(())
+        >>> rate = fs.learning.scaled_by({"fast": 1.0, "slow": 4.0}, {"fast": one, "slow": (one, one)})
+        >>> float(rate["fast"]), float(rate["slow"][0])
+        (-1.0, -0.25)
+    """
     return jax.tree.map(
         lambda tau, part: jax.tree.map(lambda g: -g / jnp.asarray(tau, g.dtype), part), timescale, gradient
     )

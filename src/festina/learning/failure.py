@@ -19,7 +19,20 @@ Build = Callable[[Any], Process]
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run was given up: where it was, and which parameter went astray."""
+    """Why a run was given up: where it was, and which parameter went astray.
+
+    Args:
+        run: its number in the batch.
+        time: when.
+        step: after how many steps.
+        parameter: which went astray.
+        cause: what happened to it.
+        arm: of the run, if it has a name.
+
+    Example:
+        >>> print(fs.learning.Failure(3, time=0.5, step=500, parameter="weights[0]", cause="a non-finite value"))
+        run 3 failed at step 500 (t = 0.5): a non-finite value in `weights[0]`
+    """
 
     run: int
     time: float

@@ -21,7 +21,16 @@ MOST_STEPS = 1_000_000  # between two recordings
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How exact an integration is: local error below ``absolute + relative·|θ|``."""
+    """How exact an integration is: local error below ``absolute + relative·|θ|``.
+
+    Args:
+        relative: to the size of each parameter.
+        absolute: in the unit of the parameters.
+
+    Example:
+        >>> fs.learning.Tolerance(relative=1e-6)
+        Tolerance(relative=1e-06, absolute=1e-12)
+    """
 
     relative: float = 1e-10
     absolute: float = 1e-12
@@ -41,6 +50,26 @@ def flow_process(
     diffrax's explicit Runge-Kutta step does the work. The step-size rule is the usual one for an error
     estimate e of order p, h ← h · clip(0.9 e^{−1/p}); it is kept here, and not in diffrax's driver, so that the
     step size survives from one recording to the next and steps end exactly on recordings and switches.
+
+    Args:
+        rate: dθ/dt, given θ and the stage.
+        parameters: θ at the start.
+        times: when to record; the first is the start.
+        observe: what is recorded of a state.
+        switches: when the stage becomes another, rising; none unless given.
+        tolerance: of the integration.
+        solver: an explicit Runge-Kutta method of diffrax, `Dopri8` unless given.
+
+    Returns:
+        A `Process`, to be run by `drive`.
+
+    Example:
+        >>> def build(inputs):  # dx/dt = −x
+        ...     times, observe = jax.numpy.linspace(0.0, 1.0, 3), lambda state: {"x": state.parameters}
+        ...     return fs.learning.flow_process(lambda x, stage: -x, inputs["x"], times, observe)
+        >>> outcome = fs.learning.drive(build, {"x": np.array([1.0, 2.0])})  # two runs
+        >>> outcome.observed["x"][:, -1].round(6).tolist()  # 1/e, 2/e
+        [0.367879, 0.735759]
     """
     tolerance = Tolerance() if tolerance is None else tolerance
     solver = diffrax.Dopri8() if solver is None else solver

@@ -25,6 +25,14 @@ class JointDescent(eqx.Module):
         weight_timescale: τ_w, of the students.
         gate_timescale: τ_c, of the gates; flexible networks have τ_c < τ_w.
         regularizer: R, which bounds the gates.
+
+    Example:
+        >>> rule = fs.learning.JointDescent(1.0, gate_timescale=0.5, regularizer=fs.networks.Regularizer())
+        >>> network = fs.networks.PathGated((np.eye(2), np.zeros((2, 2))), (np.array(0.5), np.array(0.5)))
+        >>> with fs.double():
+        ...     rate = rule.rate(network, target=np.eye(2))
+        >>> [float(gate) for gate in rate.gates]  # ⟨W^p, W* − map⟩/τ_c: the path that fits opens
+        [2.0, 0.0]
     """
 
     weight_timescale: Any
@@ -70,7 +78,22 @@ class JointDescent(eqx.Module):
 
 
 class View(eqx.Module):
-    """A network at one moment, and what can be seen of it. For an abstraction of paths; P paths, M teachers."""
+    """A network at one moment, and what can be seen of it. For an abstraction of paths; P paths, M teachers.
+
+    Args:
+        network: students and gates.
+        rule: how it learns.
+        tasks: the teachers.
+        target: the map of the task that the next step will show.
+
+    Example:
+        >>> network = fs.networks.PathGated((np.eye(2), np.zeros((2, 2))), (np.array(0.5), np.array(0.5)))
+        >>> rule = fs.learning.JointDescent(1.0, 0.5, fs.networks.Regularizer())
+        >>> tasks = fs.worlds.Tasks(np.stack([np.eye(2), -np.eye(2)]))
+        >>> view = fs.learning.View(network, rule, tasks, tasks.maps[0])
+        >>> float(view.loss), view.gates.tolist(), view.norms.round(3).tolist()[1]
+        (0.25, [0.5, 0.5], 0.0)
+    """
 
     network: Any
     rule: JointDescent
@@ -146,6 +169,20 @@ def joint_process(
         observe: what to record, of the network seen as a `View`.
         statistics: what is seen in one step, `Sampled(B)`, `Wishart(B)` or `Population()` (the default).
         dtype: of weights and gates.
+
+    Returns:
+        A `Process`, to be run by `drive`.
+
+    Example:
+        >>> tasks = fs.worlds.Tasks.orthogonal(jax.random.key(0), tasks=2, outputs=3, inputs=10)
+        >>> network = fs.networks.PathGated.init(jax.random.key(1), paths=2, outputs=3, inputs=10)
+        >>> rule = fs.learning.JointDescent(1.3, 0.03, fs.networks.Regularizer(0.5, 0.1))
+        >>> def build(inputs):
+        ...     blocks, observe = fs.worlds.Blocks.of((0, 1), 1.0, 0.01), lambda view: {"gates": view.gates}
+        ...     how = dict(step_size=0.01, records=4, steps_per_record=50, observe=observe)
+        ...     return fs.learning.joint_process(network, rule, blocks, tasks, inputs["key"], **how)
+        >>> fs.learning.drive(build, {"key": jax.random.split(jax.random.key(2), 1)}).observed["gates"].shape
+        (1, 5, 2)
     """
     seen = statistics or Population()
     network, rule, blocks, tasks = as_type(dtype, (network, rule, blocks, tasks))

@@ -33,7 +33,27 @@ CHUNKS = 100
 
 @dataclass
 class Recording:
-    """What a batch of runs left behind; arrays lead with the axes (run, record), those concluded with (run)."""
+    """What a batch of runs left behind; arrays lead with the axes (run, record), those concluded with (run).
+
+    Attributes:
+        times: of the recordings.
+        observed: what was recorded, by name.
+        state: of all runs at the end.
+        failures: of the runs that went astray; what they recorded is NaN from there on.
+        records: how many recordings are done; fewer than asked for only if interrupted.
+        seconds: that it took.
+        resumed_from: how many recordings a checkpoint held.
+        concluded: what was recorded of the last state only.
+        warm_seconds: what the same would take with everything compiled, from all chunks but the first.
+
+    Example:
+        >>> def build(inputs):  # x ← x + 0.5
+        ...     rate, observe = lambda x, key, stage: 1.0, lambda state: {"x": state.parameters}
+        ...     return fs.learning.descent_process(rate, inputs["x"], jax.random.key(0), 0.5, 2, 1, observe)
+        >>> outcome = fs.learning.drive(build, {"x": np.array([1.0, 2.0])})
+        >>> outcome.times[0].tolist(), outcome.observed["x"].tolist(), outcome.steps, outcome.interrupted
+        ([0.0, 0.5, 1.0], [[1.0, 1.5, 2.0], [2.0, 2.5, 3.0]], 4, False)
+    """
 
     times: np.ndarray
     observed: dict[str, np.ndarray]
@@ -57,7 +77,19 @@ class Recording:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where to keep a checkpoint, and how many seconds apart to write it."""
+    """Where to keep a checkpoint, and how many seconds apart to write it.
+
+    Args:
+        path: of the file.
+        every: seconds.
+        mark: what the runs are to be known by, besides their inputs; a checkpoint of others is set aside.
+        last: whether to keep the end of the runs, too.
+
+    Example:
+        >>> from pathlib import Path
+        >>> fs.learning.Checkpoint(Path("long_run.npz"), every=60.0).last
+        False
+    """
 
     path: Path
     every: float = 5.0
@@ -111,6 +143,17 @@ def drive(
         checkpoint: where to keep the state, so that a killed run goes on where it was, to the last bit.
         listen: called after every chunk with the number of recordings done and everything observed so far; who
             listens shows progress in their own way, so that there is no bar.
+
+    Returns:
+        A `Recording`.
+
+    Example:
+        >>> def build(inputs):  # one run, in which x halves from one recording to the next
+        ...     halve = lambda state, index: fs.learning.State(state.time + 1, state.step + 1, state.parameters / 2)
+        ...     start, times = fs.learning.State.start(inputs["x"], 0.0), jax.numpy.arange(4.0)
+        ...     return fs.learning.Process(start, halve, lambda state: {"x": state.parameters}, times)
+        >>> fs.learning.drive(build, {"x": np.array([8.0, 16.0])}).observed["x"].tolist()
+        [[8.0, 4.0, 2.0, 1.0], [16.0, 8.0, 4.0, 2.0]]
     """
     began = monotonic()
     with double():

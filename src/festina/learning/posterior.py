@@ -57,6 +57,15 @@ class Chain(eqx.Module):
         gradients: computed so far.
         kept: draws that went into the means, those after warming up.
         means: running means of what was to be averaged.
+
+    Example:
+        >>> energy = lambda theta, data, heat: jax.numpy.sum((theta - data) ** 2) / heat
+        >>> process = fs.learning.posterior_process(
+        ...     energy, jax.numpy.zeros(2), jax.numpy.ones(2), jax.random.key(0), records=1, draws_per_record=5,
+        ...     observe=lambda state: {}, temperature=fs.learning.constant(1.0), warm_up=2)
+        >>> chain = process.initial.memory
+        >>> int(chain.gradients), int(chain.kept), float(chain.acceptance)
+        (0, 0, 1.0)
     """
 
     adaptation: Adaptation
@@ -70,6 +79,19 @@ def annealed(start: Any, end: Any, draws_between: Any) -> Callable[[Int[Array, "
     """A temperature that falls geometrically from ``start`` to ``end`` over a number of draws, and stays there.
 
     All three may be traced.
+
+    Args:
+        start: the first temperature.
+        end: the last one.
+        draws_between: how many draws it takes.
+
+    Returns:
+        The temperature of a draw, by its number.
+
+    Example:
+        >>> heat = fs.learning.annealed(1.0, 0.01, draws_between=100)
+        >>> [round(float(heat(jax.numpy.asarray(draw))), 4) for draw in (0, 50, 100, 500)]
+        [1.0, 0.1, 0.01, 0.01]
     """
     if not is_traced(draws_between):
         require(draws_between >= 1, "draws_between", "be at least 1", draws_between)
@@ -82,7 +104,12 @@ def annealed(start: Any, end: Any, draws_between: Any) -> Callable[[Int[Array, "
 
 
 def constant(temperature: Any) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
-    """One temperature for all draws."""
+    """One temperature for all draws.
+
+    Example:
+        >>> float(fs.learning.constant(0.5)(jax.numpy.asarray(7)))
+        0.5
+    """
     return lambda draw: jnp.asarray(temperature, float)
 
 
@@ -115,6 +142,20 @@ def posterior_process(
         sampler: `HMC()` unless given.
         average: of θ, to be averaged over all draws after warming up.
         conclude: what is recorded of the last state only; running means, say, if they are large.
+
+    Returns:
+        A `Process`, to be run by `drive`; a run is a chain.
+
+    Example:
+        >>> def build(inputs):  # of θ ~ N(0, 1) was seen the datum 2, with noise of variance 1
+        ...     return fs.learning.posterior_process(
+        ...         lambda theta, data, heat: 0.5 * jax.numpy.sum((theta - data) ** 2) / heat,
+        ...         inputs["start"], 2.0 * jax.numpy.ones(1), inputs["key"], records=2, draws_per_record=300,
+        ...         observe=lambda state: {"mean": state.memory.means}, temperature=fs.learning.constant(1.0),
+        ...         warm_up=100, average=lambda theta: theta)
+        >>> chains = {"start": np.zeros((4, 1)), "key": jax.random.split(jax.random.key(0), 4)}
+        >>> round(float(fs.learning.drive(build, chains).observed["mean"][:, -1].mean()), 1)
+        1.0
     """
     require(records >= 1, "records", "be at least 1", records)
     require(draws_per_record >= 1, "draws_per_record", "be at least 1", draws_per_record)
@@ -142,7 +183,7 @@ def posterior_process(
         return jax.lax.scan(draw, state, None, length=draws_per_record)[0]
 
     means = jax.tree.map(jnp.zeros_like, jax.eval_shape(average, parameters))
-    chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), jnp.asarray(0), jnp.asarray(0), means)
+    chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), jnp.zeros((), int), jnp.zeros((), int), means)
     times = jnp.arange(records + 1).astype(float) * draws_per_record
     start, steps = State.start(parameters, times[0], chain), records * draws_per_record
     return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps)

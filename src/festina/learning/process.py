@@ -12,7 +12,19 @@ Observed = dict[str, Any]
 
 
 class State(eqx.Module):
-    """Where a run is: all that is needed to go on, and so all that a checkpoint keeps."""
+    """Where a run is: all that is needed to go on, and so all that a checkpoint keeps.
+
+    Args:
+        time: reached.
+        step: how many were taken.
+        parameters: θ, a tree of arrays.
+        memory: what the dynamics carries along.
+
+    Example:
+        >>> state = fs.learning.State.start({"w": np.zeros(2)}, time=0.0)
+        >>> float(state.time), int(state.step), sorted(state.parameters)
+        (0.0, 0, ['w'])
+    """
 
     time: Float[Array, ""]
     step: Int[Array, ""]
@@ -36,6 +48,14 @@ class Process:
         step: one step of a dynamics that has steps of its own, so that a failure can be dated to the step.
         conclude: what is recorded of the last state only, by name: for what is too large to be kept at every recording.
         steps: how many there are up to the last recording, if that is known beforehand.
+
+    Example:
+        >>> def halve(state, index):
+        ...     return fs.learning.State(state.time + 1, state.step + 1, state.parameters / 2)
+        >>> start = fs.learning.State.start(jax.numpy.asarray(8.0), 0.0)
+        >>> process = fs.learning.Process(start, halve, lambda state: {"x": state.parameters}, jax.numpy.arange(4.0))
+        >>> float(process.observe(process.advance(process.initial, 1))["x"])
+        4.0
     """
 
     initial: State

@@ -29,7 +29,12 @@ class Transition(NamedTuple):
 
 @runtime_checkable
 class Sampler(Protocol):
-    """``transition(key, θ, step size, E)`` is one draw; the step is adapted to the acceptance ``target``."""
+    """``transition(key, θ, step size, E)`` is one draw; the step is adapted to the acceptance ``target``.
+
+    Example:
+        >>> isinstance(fs.learning.HMC(), fs.learning.Sampler), isinstance(fs.learning.NUTS(), fs.learning.Sampler)
+        (True, True)
+    """
 
     @property
     def first_step(self) -> float: ...
@@ -54,6 +59,14 @@ class HMC:
         first_step: where adaptation begins.
         force_precision: of the forces; energies are always in the precision of the parameters.
         most_steps: of one trajectory.
+
+    Example:
+        >>> flat = lambda theta: 0.0 * jax.numpy.sum(theta)  # nothing was seen: the posterior is the prior
+        >>> draw = jax.jit(lambda key: fs.learning.HMC().transition(key, jax.numpy.zeros(3), 0.1, flat))
+        >>> with fs.double():
+        ...     moved = draw(jax.random.key(0))
+        >>> round(float(moved.acceptance), 6), int(moved.gradients)
+        (1.0, 16)
     """
 
     length: float = 1.5
@@ -91,7 +104,16 @@ class HMC:
 
 @dataclass(frozen=True)
 class MALA:
-    """The Metropolis-adjusted Langevin algorithm of blackjax, one gradient a draw."""
+    """The Metropolis-adjusted Langevin algorithm of blackjax, one gradient a draw.
+
+    Attributes:
+        target: acceptance the step is adapted to.
+        first_step: where adaptation begins.
+
+    Example:
+        >>> fs.learning.MALA(first_step=1e-2)  # the `sampler` of a `posterior_process`
+        MALA(target=0.574, first_step=0.01)
+    """
 
     target: float = 0.574
     first_step: float = 1e-3
@@ -106,7 +128,17 @@ class MALA:
 
 @dataclass(frozen=True)
 class NUTS:
-    """The No-U-Turn sampler of blackjax, with unit masses (parameters are whitened)."""
+    """The No-U-Turn sampler of blackjax, with unit masses (parameters are whitened).
+
+    Attributes:
+        target: acceptance the step is adapted to.
+        first_step: where adaptation begins.
+        most_doublings: of one trajectory.
+
+    Example:
+        >>> fs.learning.NUTS(target=0.9)  # the `sampler` of a `posterior_process`
+        NUTS(target=0.9, first_step=0.1, most_doublings=10)
+    """
 
     target: float = 0.8
     first_step: float = 0.1

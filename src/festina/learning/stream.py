@@ -28,6 +28,13 @@ class Abstracted:
         loss: the loss on each batch before it was learned from.
         network: students and gates at the end; ``network(x)`` answers in the task it believes to be on.
         batch: examples in a step.
+
+    Example:
+        >>> inputs = np.asarray(fs.draws.normal(jax.random.key(0), (8000, 6)))
+        >>> first = np.arange(8000) // 1000 % 2 == 0  # two tasks in turn, never announced
+        >>> found = fs.abstract(inputs, np.where(first[:, None], inputs[:, :2], inputs[:, 2:4]))
+        >>> found.gates.shape, found.loss.shape, found.network(np.ones(6)).shape
+        ((400, 2), (400,), (2,))
     """
 
     gates: Float[np.ndarray, "steps path"]
@@ -81,6 +88,16 @@ def abstract(
         loss: `SquaredError()` or `CrossEntropy()`; unless given, cross-entropy for labels and squared error otherwise.
         scale: s.d. of initial weights times √inputs, in units in which inputs and targets have a mean square of 1.
         seed: of the initial weights.
+
+    Returns:
+        `Abstracted`: the gates after every step, which task each step is taken for, the network at the end.
+
+    Example:
+        >>> inputs = np.asarray(fs.draws.normal(jax.random.key(0), (8000, 6)))
+        >>> first = np.arange(8000) // 1000 % 2 == 0  # two tasks in turn, never announced
+        >>> found = fs.abstract(inputs, np.where(first[:, None], inputs[:, :2], inputs[:, 2:4]))
+        >>> [int(np.median(block)) for block in found.tasks.reshape(8, 50)[-4:]]  # the last blocks of 50 steps
+        [0, 1, 0, 1]
     """
     features, wanted, suited = _checked(inputs, targets, paths, batch)
     require(scale > 0, "scale", "be positive", scale)
@@ -111,6 +128,15 @@ def stream_rule(inputs: Float[np.ndarray, "n i"], targets: Float[np.ndarray, "n 
     With the mean squares X = ⟨|x|²⟩ and Y = ⟨|y*|²⟩ (1 for labels): τ_w = 2X steps, τ_c = 5Y/2 steps, and ½Y and ¼Y
     before the two terms that bound the gates. Weights then take some tens of steps to learn a task, gates a few to
     choose one.
+
+    Args:
+        inputs: one example a row.
+        targets: one example a row.
+
+    Example:
+        >>> rule = fs.learning.stream_rule(np.full((10, 4), 0.5), np.eye(10, 2) + np.eye(10, 2, k=-2))
+        >>> rule.weight_timescale, rule.gate_timescale
+        (2.0, 1.0)
     """
     power, answer = _powers(inputs, targets)
     return JointDescent(2.0 * power, 2.5 * answer, Regularizer(0.5 * answer, 0.25 * answer))

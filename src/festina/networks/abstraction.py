@@ -26,7 +26,19 @@ INITIAL_GATE = 0.5
 
 
 class Abstraction(eqx.Module):
-    """Students, which learn slowly what there is to know, and gates, which choose quickly among it."""
+    """Students, which learn slowly what there is to know, and gates, which choose quickly among it.
+
+    This is what `PathGated`, `NeuronGated` and `FullyConnected` have in common.
+
+    Attributes:
+        students: W, in whatever form a network has them.
+        gates: c.
+
+    Example:
+        >>> network = fs.networks.PathGated.init(jax.random.key(0), paths=2, outputs=3, inputs=5)
+        >>> isinstance(network, fs.networks.Abstraction), network(np.ones(5)).shape
+        (True, (3,))
+    """
 
     students: eqx.AbstractVar[Any]
     gates: eqx.AbstractVar[Any]
@@ -45,7 +57,17 @@ class Abstraction(eqx.Module):
 
 
 class PathGated(Abstraction):
-    """y = Σ_p c^p W^p x. Paths are kept apart, not stacked: sums over two or three of them are faster written out."""
+    """y = Σ_p c^p W^p x. Paths are kept apart, not stacked: sums over two or three of them are faster written out.
+
+    Args:
+        students: W^p, one matrix for each path.
+        gates: c^p, one number for each path.
+
+    Example:
+        >>> network = fs.networks.PathGated((np.eye(2), -np.eye(2)), (np.array(1.0), np.array(0.25)))
+        >>> network.map.tolist(), network(np.array([1.0, 2.0])).tolist()
+        ([[0.75, 0.0], [0.0, 0.75]], [0.75, 1.5])
+    """
 
     students: tuple[Float[Any, "o i"], ...]
     gates: tuple[Float[Any, ""], ...]
@@ -67,7 +89,17 @@ class PathGated(Abstraction):
 
 
 class NeuronGated(Abstraction):
-    """y_i = Σ_p c_i^p (W^p x)_i: every row of every student has a gate of its own."""
+    """y_i = Σ_p c_i^p (W^p x)_i: every row of every student has a gate of its own.
+
+    Args:
+        students: W^p, one matrix for each path.
+        gates: c^p, one vector for each path, with one gate for each output.
+
+    Example:
+        >>> network = fs.networks.NeuronGated((np.eye(2), -np.eye(2)), (np.array([1.0, 0.0]), np.array([0.0, 1.0])))
+        >>> network(np.array([1.0, 2.0])).tolist()  # the first output from one path, the second from the other
+        [1.0, -2.0]
+    """
 
     students: tuple[Float[Any, "o i"], ...]
     gates: tuple[Float[Any, " o"], ...]
@@ -85,7 +117,17 @@ class NeuronGated(Abstraction):
 
 
 class FullyConnected(Abstraction):
-    """y = C W x with no paths at all; W is called the students and C the gates, for that is what they may become."""
+    """y = C W x with no paths at all; W is called the students and C the gates, for that is what they may become.
+
+    Args:
+        students: W, hidden × inputs.
+        gates: C, outputs × hidden.
+
+    Example:
+        >>> network = fs.networks.FullyConnected.init(jax.random.key(0), hidden=4, outputs=2, inputs=6)
+        >>> network.students.shape, network.gates.shape, network.map.shape
+        ((4, 6), (2, 4), (2, 6))
+    """
 
     students: Float[Any, "h i"]
     gates: Float[Any, "o h"]
@@ -113,6 +155,20 @@ class Regularizer(eqx.Module):
     The sum and the norm run over all gates of a network together, whatever its kind. The text of the paper has ½ before
     the normalization; its tables, and so the coefficients here, have it absorbed. The last two terms are the cost of
     representation that silences redundant paths, as the published code and as the paper's text have it.
+
+    Args:
+        nonnegativity: before Σ max(0, −c).
+        normalization: before (‖c‖_k − 1)².
+        column_cost: of the students' columns; None if there is no such term.
+        square_cost: of the students' squares; None if there is no such term.
+        order: k of the norm, 1 or 2.
+
+    Example:
+        >>> bounds = fs.networks.Regularizer(nonnegativity=1.0, normalization=2.0)
+        >>> network = fs.networks.PathGated((np.eye(2), np.eye(2)), (np.array(1.0), np.array(-0.5)))
+        >>> with fs.double():
+        ...     float(bounds(network))  # 0.5 + 2 (1.5 − 1)²
+        1.0
     """
 
     nonnegativity: Any = 0.0

@@ -29,7 +29,19 @@ Whitened = tuple[tuple[Any, ...], Any]
 
 @dataclass(frozen=True)
 class Nonlinearity:
-    """φ, with a name to call it by."""
+    """φ, with a name to call it by.
+
+    Args:
+        name: to call it by.
+        function: of an array, entry by entry.
+
+    Example:
+        >>> fs.networks.SIGMOIDAL.name, float(fs.networks.SIGMOIDAL(jax.numpy.zeros(())))
+        ('sigmoidal', 0.5)
+        >>> cubic = fs.networks.Nonlinearity("cubic", lambda z: z**3)
+        >>> float(cubic(np.array(2.0)))
+        8.0
+    """
 
     name: str
     function: Callable[[Any], Any]
@@ -52,7 +64,19 @@ NONLINEARITIES = {each.name: each for each in (LINEAR, SIGMOIDAL, RECTIFIED)}
 
 @dataclass(frozen=True)
 class Scaling:
-    """How answers and energies depend on the width N: f ∝ N^{−output}, energy ∝ N^{energy}/T."""
+    """How answers and energies depend on the width N: f ∝ N^{−output}, energy ∝ N^{energy}/T.
+
+    Args:
+        name: to call it by.
+        output: power of 1/N in the answer.
+        energy: power of N in the energy.
+
+    Example:
+        >>> fs.networks.NON_LAZY
+        Scaling(name='non-lazy', output=1.0, energy=1.0)
+        >>> fs.networks.LAZY.output, fs.networks.LAZY.energy
+        (0.5, 0.0)
+    """
 
     name: str
     output: float
@@ -66,7 +90,22 @@ LAZY = Scaling("lazy", output=0.5, energy=0.0)
 
 
 class Bayesian(eqx.Module):
-    """A wide network; ``weights`` and ``readout`` are whitened, standard normal under the prior."""
+    """A wide network; ``weights`` and ``readout`` are whitened, standard normal under the prior.
+
+    Args:
+        weights: W_l of the hidden layers; the first is width × inputs, the others width × width.
+        readout: A, outputs × width.
+        readout_variance: s; see `fs.networks.bayesian.readout_variance`.
+        nonlinearity: φ.
+        scaling: `NON_LAZY` or `LAZY`.
+
+    Example:
+        >>> network = fs.networks.Bayesian.init(jax.random.key(0), (5, 40, 40, 2), fs.networks.RECTIFIED)
+        >>> with fs.double():
+        ...     answers, kernels = network(np.ones((3, 5))), network.kernels(np.ones((3, 5)))
+        >>> network.depth, answers.shape, [kernel.shape for kernel in kernels]
+        (2, (3, 2), [(3, 3), (3, 3)])
+    """
 
     weights: tuple[Float[Any, "*batch _ _"], ...]
     readout: Float[Any, "*batch m n"]
@@ -154,7 +193,17 @@ class Bayesian(eqx.Module):
 
 
 def readout_variance(amplitude: Any, examples: int, depth: int) -> Any:
-    """s = σ_a²/P^{1/L}: with it, what is learned depends little on the number of examples P."""
+    """s = σ_a²/P^{1/L}: with it, what is learned depends little on the number of examples P.
+
+    Args:
+        amplitude: σ_a.
+        examples: P.
+        depth: hidden layers L.
+
+    Example:
+        >>> fs.networks.bayesian.readout_variance(2.0, examples=16, depth=2)
+        1.0
+    """
     return amplitude**2 / examples ** (1.0 / depth)
 
 
@@ -163,6 +212,18 @@ def orthonormal_coordinates(*inputs: Float[np.ndarray, "_ i"]) -> tuple[Float[np
 
     A network sees its inputs through x·w with w ~ N(0, I), and so through inner products only; directions no input has
     stay at their prior. With fewer inputs than dimensions, the posterior then has fewer dimensions.
+
+    Args:
+        inputs: any number of sets of inputs (to learn from, to test with), each with one input a row.
+
+    Returns:
+        The same sets in coordinates that they share; as they are, if there are no fewer inputs than dimensions.
+
+    Example:
+        >>> rows = np.array([[3.0, 0.0, 4.0], [0.0, 1.0, 0.0]])
+        >>> (small,) = fs.networks.bayesian.orthonormal_coordinates(rows)
+        >>> small.shape, bool(np.allclose(small @ small.T, rows @ rows.T))
+        ((2, 2), True)
     """
     together = np.concatenate(inputs)
     if together.shape[0] >= together.shape[1]:

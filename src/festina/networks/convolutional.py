@@ -18,6 +18,19 @@ class Convolutional(eqx.Module):
 
     Neighbouring windows of the maximum overlap (stride 1). Each row of a layer holds the weights of one unit and, last,
     its bias.
+
+    Args:
+        maps: kernels of the convolution.
+        wide: sigmoid units.
+        narrow: ReLU units, whose activity are the features.
+        readout: of the features, one row a class.
+        kernel: extent of the convolution.
+
+    Example:
+        >>> network = fs.networks.Convolutional.init(jax.random.key(0), height=8, width=8, wide=16, narrow=4)
+        >>> images = np.zeros((5, 8, 8), np.uint8)
+        >>> jax.eval_shape(network.features, images).shape, jax.eval_shape(network, images).shape
+        ((5, 4), (5, 10))
     """
 
     maps: Float[Any, "maps _"]
@@ -91,13 +104,33 @@ def _affine(layer: Float[Any, "o _"], inputs: Float[Any, "n i"]) -> Float[Array,
 
 
 def cross_entropy(scores: Float[Any, "*batch classes"], labels: Int[Any, "*batch"]) -> Float[Array, ""]:
-    """−⟨log softmax(scores)[label]⟩ over the batch."""
+    """−⟨log softmax(scores)[label]⟩ over the batch.
+
+    Args:
+        scores: one for each class, the classes last.
+        labels: the right class of each.
+
+    Example:
+        >>> scores = np.log(np.array([[0.25, 0.75], [0.5, 0.5]]))
+        >>> round(float(fs.networks.convolutional.cross_entropy(scores, np.array([1, 0]))), 4)  # −(log ¾ + log ½)/2
+        0.4904
+    """
     picked = jnp.take_along_axis(jax.nn.log_softmax(scores), labels[..., None], axis=-1)
     return -jnp.mean(picked)
 
 
 def accuracy(scores: Float[Any, "*batch classes"], labels: Int[Any, "*batch"]) -> Float[Array, ""]:
-    """The share of a batch whose label has the highest score."""
+    """The share of a batch whose label has the highest score.
+
+    Args:
+        scores: one for each class, the classes last.
+        labels: the right class of each.
+
+    Example:
+        >>> scores = jax.numpy.array([[0.1, 0.9], [0.3, 0.7]])
+        >>> float(fs.networks.convolutional.accuracy(scores, jax.numpy.array([1, 0])))
+        0.5
+    """
     best = jnp.argmax(scores, axis=-1).astype(labels.dtype)
     return jnp.mean(best == labels, dtype=scores.dtype)
 
@@ -122,6 +155,16 @@ def trained(
         steps: of the optimiser.
         batch: images in one step, drawn with replacement.
         rate: of learning.
+
+    Returns:
+        A network of the same sizes.
+
+    Example:
+        >>> images, labels = np.zeros((100, 8, 8), np.uint8), np.arange(100) % 10
+        >>> network = fs.networks.Convolutional.init(jax.random.key(0), height=8, width=8, wide=16, narrow=4)
+        >>> learn = lambda key: fs.networks.convolutional.trained(network, key, images, labels, steps=250)
+        >>> jax.eval_shape(learn, jax.random.key(1)).readout.shape  # learn(jax.random.key(1)) is the network itself
+        (10, 5)
     """
     import optax
 

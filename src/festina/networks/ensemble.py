@@ -42,9 +42,9 @@ class Ensemble(eqx.Module):
 
         Example:
             >>> import equinox as eqx, jax
-            >>> several = Ensemble.draw(lambda key: eqx.nn.MLP(4, 2, 16, 1, key=key), jax.random.key(0), seeds=5)
-            >>> several[0](jax.numpy.ones(4)).shape
-            (2,)
+            >>> several = Ensemble.draw(lambda key: eqx.nn.Linear(4, 2, key=key), jax.random.key(0), seeds=5)
+            >>> several[0].weight.shape
+            (2, 4)
         """
         require(isinstance(seeds, int) and seeds >= 1, "seeds", "be a whole number from 1 on", seeds)
         with double():

@@ -38,6 +38,19 @@ class Gated(eqx.Module):
 
     Nodes of one level that share their sources are one matrix product, so that cost and compile time grow with the
     number of levels, not with that of edges or paths.
+
+    Args:
+        blocks: of shape (width of the group's targets, width of its sources); make them with :meth:`init`, :meth:`of`
+            or :meth:`of_maps`.
+        graph: the architecture.
+
+    Example:
+        >>> network = fs.networks.Gated.of_maps({"left": [[1.0, 0.0]], "right": [[0.0, 1.0]]})
+        >>> gates = {"left": np.array(1.0), "right": np.array(0.0)}
+        >>> network({"x": np.array([2.0, 3.0])}, gates)["y"].tolist()
+        [2.0]
+        >>> sorted(network.weights)
+        ['left->y', 'right->y', 'x->left', 'x->right']
     """
 
     blocks: tuple[Float[Any, "_ _"], ...]

@@ -30,6 +30,18 @@ class Graph:
     """Nodes with widths, and the edges between them; make one with :meth:`of` or :meth:`layered`.
 
     Nodes nothing leads to are inputs. Unless said otherwise, nodes that lead nowhere are outputs.
+
+    Args:
+        nodes: names and widths.
+        edges: pairs (source, target) of names.
+        outputs: the output nodes.
+
+    Example:
+        >>> graph = fs.networks.Graph.of("x -> a, b -> y", widths={"x": 3, "a": 5, "b": 5, "y": 2})
+        >>> graph.inputs, graph.outputs, graph.paths()
+        (('x',), ('y',), (('x', 'a', 'y'), ('x', 'b', 'y')))
+        >>> fs.networks.Graph.layered((2, 3, 3, 2), width=10).path_count
+        36
     """
 
     nodes: tuple[tuple[str, int], ...]

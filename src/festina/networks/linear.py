@@ -24,7 +24,18 @@ def check_sizes(sizes: tuple[int, ...]) -> None:
 
 
 class DeepLinear(eqx.Module):
-    """A deep linear network; ``weights[0]`` is W_1, next to the input."""
+    """A deep linear network; ``weights[0]`` is W_1, next to the input.
+
+    Args:
+        weights: W_1 … W_D; the columns of each are the rows of the one before.
+
+    Example:
+        >>> network = fs.networks.DeepLinear((np.eye(2), np.array([[2.0, 1.0]])))
+        >>> network.sizes, network.map.tolist(), network(np.array([1.0, 1.0])).tolist()
+        ((2, 2, 1), [[2.0, 1.0]], [3.0])
+        >>> network.balances[0].tolist()  # conserved by gradient flow
+        [[3.0, 2.0], [2.0, 0.0]]
+    """
 
     weights: tuple[Float[Any, "_ _"], ...]
 
@@ -102,7 +113,18 @@ class DeepLinear(eqx.Module):
 
     @classmethod
     def orthogonal(cls, key: Array, sizes: tuple[int, ...], scale: Any = 1.0) -> "DeepLinear":
-        """Random orthogonal (or semi-orthogonal) weights, each multiplied by ``scale``."""
+        """Random orthogonal (or semi-orthogonal) weights, each multiplied by ``scale``.
+
+        Args:
+            key: of all random numbers.
+            sizes: widths of the input, of the hidden layers and of the output.
+            scale: all singular values of each layer.
+
+        Example:
+            >>> network = fs.networks.DeepLinear.orthogonal(jax.random.key(0), (4, 4, 4), scale=0.5)
+            >>> np.linalg.svd(network.map, compute_uv=False).round(6).tolist()
+            [0.25, 0.25, 0.25, 0.25]
+        """
         check_sizes(sizes)
         return _in_double(
             cls,
@@ -143,6 +165,11 @@ class DeepLinear(eqx.Module):
             strengths: the initial strength a of each mode.
             right: input singular vectors V, as columns.
             hidden: widths of the hidden layers, each at least the number of modes.
+
+        Example:
+            >>> network = fs.networks.DeepLinear.aligned(np.eye(2), np.array([0.04, 0.01]), np.eye(2), hidden=(3,))
+            >>> network.map.round(6).tolist(), network.weights[0].round(6).tolist()
+            ([[0.04, 0.0], [0.0, 0.01]], [[0.2, 0.0], [0.0, 0.1], [0.0, 0.0]])
         """
         modes = np.shape(strengths)[-1]
         if not is_traced(strengths):

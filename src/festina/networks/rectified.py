@@ -27,7 +27,18 @@ INPUT, OUTPUT = "x", "y"
 
 
 class Rectified(eqx.Module):
-    """A ReLU network of any depth; ``weights[0]`` is W_1, next to the input. The last layer is linear."""
+    """A ReLU network of any depth; ``weights[0]`` is W_1, next to the input. The last layer is linear.
+
+    Args:
+        weights: W_1 … W_D, at least two; the columns of each are the rows of the one before.
+
+    Example:
+        >>> network = fs.networks.Rectified((np.array([[1.0], [-1.0]]), np.array([[1.0, 1.0]])))  # abs(x)
+        >>> network(np.array([[3.0], [-2.0]])).tolist()
+        [[3.0], [2.0]]
+        >>> network.gates(np.array([-2.0]))["h1"].tolist()
+        [0.0, 1.0]
+    """
 
     weights: tuple[Float[Any, "_ _"], ...]
 

@@ -23,7 +23,19 @@ SEEN = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
 
 
 class TutorExecutor(eqx.Module):
-    """A network with one tutor weight for each pathway, and one executor weight for each choice and pathway."""
+    """A network with one tutor weight for each pathway, and one executor weight for each choice and pathway.
+
+    Args:
+        tutor: w1, one for each pathway: left, right, constant.
+        executor: W2, one row for each choice: left, right.
+
+    Example:
+        >>> mouse = fs.networks.TutorExecutor(np.ones(3), np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]]))
+        >>> mouse(np.array([1.0, 0.0, 1.0])).tolist()  # values of both choices for a grating on the left
+        [2.0, 0.0]
+        >>> [round(float(chance), 3) for chance in mouse.right(inverse_temperature=1.0)]
+        [0.119, 0.5, 0.881]
+    """
 
     tutor: Float[Any, " pathway"]
     executor: Float[Any, "choice pathway"]
@@ -78,6 +90,18 @@ class Rule(eqx.Module):
 
     with the old weights on the right, and then W ← |W|. Between m = 0 and m = 1 the executor's errors go from the
     partial ones of the published model to the total one of gradient descent.
+
+    Args:
+        rate: η.
+        crosstalk: m, how much of the other pathways' value enters an executor's error.
+        tutor_speed: t, the tutor's learning rate in units of the executor's.
+
+    Example:
+        >>> mouse = fs.networks.TutorExecutor(np.ones(3), np.zeros((2, 3)))
+        >>> rule = fs.networks.tutor.Rule.partial_errors(rate=0.5)
+        >>> after = rule(mouse, np.array([1.0, 0.0, 1.0]), np.array(False), np.array(1.0))  # left, and rewarded
+        >>> after.executor.tolist()
+        [[0.5, 0.0, 0.5], [0.0, 0.0, 0.0]]
     """
 
     rate: Float[Any, ""]  # η
@@ -122,7 +146,20 @@ class Rule(eqx.Module):
 
 
 class Trial(NamedTuple):
-    """What happened in a trial."""
+    """What happened in a trial.
+
+    Attributes:
+        right: P(right) for the stimuli left, none, right, before learning.
+        correct: whether the rewarded side was chosen.
+        grating: whether there was anything to see.
+
+    Example:
+        >>> mouse = fs.networks.TutorExecutor(np.ones(3), np.zeros((2, 3)))
+        >>> rule = fs.networks.tutor.Rule.shallow(rate=0.1)
+        >>> _, seen = fs.networks.tutor.trial(mouse, rule, 0.2, 1.0, np.array([0.5, 0.1]))
+        >>> bool(seen.grating), bool(seen.correct)
+        (False, True)
+    """
 
     right: Float[Array, " stimulus"]  # P(right) for every stimulus, before learning
     correct: Bool[Array, ""]
@@ -140,6 +177,23 @@ def trial(
 
     Of two uniform numbers the first says what is shown and which side is rewarded (below ½ the left one; close to ½,
     within ``blank``/2, there is no grating, and the rewarded side cannot be seen), the second which choice is made.
+
+    Args:
+        network: before the trial.
+        rule: how it learns.
+        blank: how often there is no grating.
+        inverse_temperature: β.
+        uniforms: two numbers between 0 and 1.
+
+    Returns:
+        The network after the trial, and the `Trial`.
+
+    Example:
+        >>> mouse = fs.networks.TutorExecutor(np.ones(3), np.zeros((2, 3)))
+        >>> rule = fs.networks.tutor.Rule.total_error(rate=0.1)
+        >>> after, seen = fs.networks.tutor.trial(mouse, rule, 0.0, 1.0, np.array([0.2, 0.7]))  # left, and chosen
+        >>> bool(seen.correct), np.asarray(after.executor, float).round(3).tolist()
+        (True, [[0.1, 0.0, 0.1], [0.0, 0.0, 0.0]])
     """
     world, chance = uniforms[0], uniforms[1]
     left, right = world < 0.5 - 0.5 * blank, world >= 0.5 + 0.5 * blank

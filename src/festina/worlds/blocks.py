@@ -17,6 +17,15 @@ class Blocks(eqx.Module):
 
     Steps are counted exactly: a block of length τ_B has round(τ_B/dt) of them, and none is ever lost (in float32, up
     to step 2²³).
+
+    Args:
+        order: the task of each block of a round.
+        ends: the step before which each block ends, counted from the start of the round; make both with :meth:`of`.
+
+    Example:
+        >>> blocks = fs.worlds.Blocks.of((0, 1), length=1.0, step_size=0.5)  # two steps of each task in turn
+        >>> [int(blocks.task_at(step)) for step in range(6)]
+        [0, 0, 1, 1, 0, 0]
     """
 
     order: tuple[int, ...] = eqx.field(static=True)

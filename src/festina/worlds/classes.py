@@ -21,6 +21,11 @@ class Classes(Dataset):
         inputs: one example a row, of unit norm.
         targets: what to answer, one example a row.
         labels: the class of each example, 0 … C−1, all occurring.
+
+    Example:
+        >>> world = fs.worlds.Classes(np.eye(3), [[1.0], [1.0], [-1.0]], labels=np.array([0, 0, 1]))
+        >>> world.counts.tolist(), world.class_targets.tolist()
+        ([2, 1], [[1.0], [-1.0]])
     """
 
     labels: Int[np.ndarray, " n"] = eqx.field(kw_only=True)
@@ -46,6 +51,11 @@ def toy_classes() -> Classes:
     """The toy task of the coding schemes: 100 orthogonal inputs in classes of 50, 25 and 25, targets +1 and −½.
 
     Source: A. van Meegen, H. Sompolinsky, "Coding schemes in neural networks learning classification tasks" (2024).
+
+    Example:
+        >>> world = fs.worlds.toy_classes()
+        >>> world.inputs.shape, world.counts.tolist(), world.class_targets[0].tolist()
+        ((100, 100), [50, 25, 25], [1.0, -0.5, -0.5])
     """
     return orthogonal_classes(TOY_COUNTS)
 
@@ -58,6 +68,14 @@ def orthogonal_classes(counts: Sequence[int], on: float = 1.0, off: float = -0.5
         on: target of an example's own class, in the output of that class.
         off: target in the outputs of all other classes.
         targets: one row of targets for each class, instead of ``on`` and ``off``.
+
+    Returns:
+        `Classes`, with as many inputs as there are examples.
+
+    Example:
+        >>> world = fs.worlds.orthogonal_classes((2, 1), targets=[[1.0], [-1.0]])
+        >>> world.targets[:, 0].tolist()
+        [1.0, 1.0, -1.0]
     """
     labels = _labels(counts)
     return Classes(np.eye(len(labels)), _class_targets(len(counts), on, off, targets)[labels], labels=labels)
@@ -84,6 +102,15 @@ def random_classes(
         on: target of an example's own class, in the output of that class.
         off: target in the outputs of all other classes.
         targets: one row of targets for each class, instead of ``on`` and ``off``.
+
+    Returns:
+        `Classes`, with inputs of unit norm.
+
+    Example:
+        >>> world = fs.worlds.random_classes(jax.random.key(0), counts=(200, 200), dimension=500, similarity=0.6)
+        >>> overlap = world.inputs @ world.inputs.T
+        >>> round(float(overlap[0, 1:200].mean()), 1), round(abs(float(overlap[0, 200:].mean())), 1)
+        (0.6, 0.0)
     """
     require(dimension >= 1, "dimension", "be at least 1", dimension)
     require(0.0 <= similarity <= 1.0, "similarity", "be between 0 and 1", similarity)

@@ -16,9 +16,17 @@ from festina.worlds.world import World
 class Curriculum(eqx.Module):
     """Worlds of one shape, one after the other; world k is shown from ``switches[k-1]`` to ``switches[k]``.
 
+    Make one with :meth:`of`, from worlds and the times between them, or with :meth:`blocked`.
+
     Args:
-        worlds: the worlds in the order of their appearance, all of one kind and shape.
+        stages: the worlds in the order of their appearance, all of one kind and shape, stacked into one.
         switches: when one gives way to the next, one fewer than worlds, rising; in units of time.
+
+    Example:
+        >>> tasks = (fs.worlds.Teacher(np.eye(2)), fs.worlds.Teacher(-np.eye(2)))
+        >>> lessons = fs.worlds.Curriculum.blocked(tasks, block_length=5.0, blocks=4)
+        >>> lessons.switches.tolist(), int(lessons.stage_at(jax.numpy.asarray(12.0)))
+        ([5.0, 10.0, 15.0], 2)
     """
 
     stages: Any  # the worlds stacked into one: every array has a leading axis of stages
@@ -26,7 +34,18 @@ class Curriculum(eqx.Module):
 
     @classmethod
     def of(cls, worlds: tuple[World, ...], switches: Any) -> "Curriculum":
-        """Stack worlds into a curriculum."""
+        """Stack worlds into a curriculum.
+
+        Args:
+            worlds: in the order of their appearance, all of one kind and shape.
+            switches: when one gives way to the next, one fewer than worlds, rising; may be traced.
+
+        Example:
+            >>> tasks = tuple(fs.worlds.Teacher(size * np.eye(2)) for size in (1, 2, 3))
+            >>> lessons = fs.worlds.Curriculum.of(tasks, switches=(5.0, 20.0))
+            >>> float(lessons.at(jax.numpy.asarray(1)).map[0, 0])
+            2.0
+        """
         require(len(worlds) >= 1, "worlds", "name at least one world", worlds)
         times = switches if is_traced(switches) else np.asarray(switches, dtype=float)
         require(

@@ -42,8 +42,17 @@ class Root(eqx.Module):
 class Moments(eqx.Module):
     """Second moments Σxx = ⟨x xᵀ⟩, Σyx = ⟨y xᵀ⟩, Σyy = ⟨y yᵀ⟩: all that a linear network sees.
 
-    ``root`` is what they were made of, where that is known. Without it a loss is known up to the rounding errors of
-    the moments, some 1e-16 of ½ tr Σyy.
+    Args:
+        inputs: Σxx.
+        cross: Σyx.
+        outputs: Σyy.
+        root: what they were made of, where that is known. Without it a loss is known up to the rounding errors of the
+            moments, some 1e-16 of ½ tr Σyy.
+
+    Example:
+        >>> moments = fs.worlds.Moments(np.eye(2), np.diag([2.0, 1.0]), np.diag([4.0, 1.0]))
+        >>> round(float(moments.loss(fs.networks.DeepLinear((np.eye(2),)))), 6)  # ½(2 − 1)²
+        0.5
     """
 
     inputs: Float[Any, "*batch i i"]
@@ -88,7 +97,19 @@ def root_of(moments: Moments) -> Root:
 
 
 class Samples(eqx.Module):
-    """Pairs (x, y): what any network sees. Inputs may have any shape, such as that of an image."""
+    """Pairs (x, y): what any network sees. Inputs may have any shape, such as that of an image.
+
+    Args:
+        inputs: x, one example a row.
+        targets: y, one example a row.
+
+    Example:
+        >>> samples = fs.worlds.Samples(np.array([[1.0], [2.0]]), np.array([[2.0], [4.0]]))
+        >>> float(samples.loss(fs.networks.DeepLinear((np.eye(1),))))  # ½(1² + 2²)/2
+        1.25
+        >>> samples.moments.cross.tolist()
+        [[5.0]]
+    """
 
     inputs: Float[Any, "..."]  # (*batch, n, *shape of an input)
     targets: Float[Any, "*batch n o"]

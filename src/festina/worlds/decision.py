@@ -26,6 +26,13 @@ class Decision:
         inputs: one example a row; the first four are those of the first context, motion.
         targets: ±1, one a row.
         contexts: 1 where the example belongs to the context, one column for each.
+
+    Example:
+        >>> world = fs.worlds.decision()
+        >>> world.inputs[1].tolist(), world.targets[1].tolist()  # motion is cued
+        ([1.0, -1.0, 1.0, 0.0], [1.0])
+        >>> world.inputs[5].tolist(), world.targets[5].tolist()  # colour is cued
+        ([1.0, -1.0, 0.0, 1.0], [-1.0])
     """
 
     inputs: Float[Any, "examples 4"]
@@ -52,6 +59,16 @@ def decision(cue: Any = 1.0) -> Decision:
 
     Args:
         cue: κ, the size of the context's indicator; at 0 nothing tells the contexts apart.
+
+    Returns:
+        A `Decision`, whose ``dataset`` is for any network and whose ``gated`` is for gated ones.
+
+    Example:
+        >>> world = fs.worlds.decision()
+        >>> world.dataset.moments.cross.tolist()
+        [[0.5, 0.5, 0.0, 0.0]]
+        >>> sorted(world.gated.gates)
+        ['colour', 'motion']
     """
     require(np.ndim(cue) == 0, "cue", "be one number", cue)
     rows = np.array(list(itertools.product((0, 1), (1.0, -1.0), (1.0, -1.0))))

@@ -43,7 +43,21 @@ def _check_outputs(expected: dict[str, int], given: dict[str, int]) -> None:
 
 
 class GatedSamples(eqx.Module):
-    """Samples with gates as a network sees them: rows, each with a weight in the loss, and a constant part of it."""
+    """Samples with gates as a network sees them: rows, each with a weight in the loss, and a constant part of it.
+
+    Args:
+        inputs: by input node, one sample a row.
+        targets: by output node, one sample a row.
+        gates: by name of a node or of an edge, one number a sample or one a unit; what is not named is on.
+        share: the weight of each row in the loss.
+        constant: what the loss has whatever the network does.
+
+    Example:
+        >>> samples = fs.worlds.logic.by_class(fs.worlds.xor()).samples
+        >>> network = fs.networks.Gated.of_maps({"positive": np.zeros((1, 2)), "negative": np.zeros((1, 2))})
+        >>> float(samples.loss(network))  # ½⟨y²⟩
+        0.5
+    """
 
     inputs: dict[str, Float[Any, "n _"]]
     targets: dict[str, Float[Any, "n _"]]
@@ -67,6 +81,21 @@ class Patterns(eqx.Module):
     their names and widths. A pattern's moments carry the pattern's probability. ``rows`` and ``answers`` are pairs with
     these moments, X_gᵀX_g = Σxx(g) and Y_gᵀX_g = Σyx(g), and ``rest`` is what ½⟨|y|²⟩ has beyond ½ Σ_g |Y_g|²: a loss
     is computed from what is left of the answers, since a difference of moments has no digits left once it is small.
+
+    Args:
+        gates: of each pattern, by name of a node or of an edge.
+        inputs: Σxx(g) of each pattern.
+        cross: Σyx(g) of each pattern.
+        rows: X_g, filled up with zeros.
+        answers: Y_g, filled up with zeros.
+        rest: of ½⟨|y|²⟩.
+        input_nodes: names and widths of the input nodes.
+        output_nodes: names and widths of the output nodes.
+
+    Example:
+        >>> patterns = fs.worlds.logic.by_half_plane(fs.worlds.xor()).patterns
+        >>> patterns.gates["right"].tolist(), patterns.cross.tolist()  # y is z₂ on the right and −z₂ on the left
+        ([1.0, 0.0], [[[0.0, 0.5]], [[0.0, -0.5]]])
     """
 
     gates: dict[str, Float[Any, "patterns ..."]]
@@ -109,6 +138,14 @@ class GatedDataset(eqx.Module):
         gates: by name of a node or of an edge (``"x->h"``), one number a sample or, for a node, one a unit; what is not
             named is on.
         probabilities: of the samples; all alike unless given.
+
+    Example:
+        >>> gates = {"first": [1, 1, 0], "second": [0, 0, 1]}
+        >>> world = fs.worlds.GatedDataset({"x": np.eye(3)}, {"y": [[1.0], [2.0], [3.0]]}, gates)
+        >>> world.count, world.pattern.tolist()
+        (3, [1, 1, 0])
+        >>> world.patterns.cross.shape  # one moment ⟨y xᵀ⟩ for each pattern of gates
+        (2, 1, 3)
     """
 
     inputs: dict[str, Float[Any, "n _"]] = eqx.field(converter=as_named)

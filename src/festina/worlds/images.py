@@ -73,7 +73,13 @@ class DamagedImages(FestinaError):
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Images in grey (0 to 255) and their classes, for learning and for testing."""
+    """Images in grey (0 to 255) and their classes, for learning and for testing.
+
+    Example:
+        >>> digits = fs.worlds.load_images("digits")
+        >>> digits.images.shape, digits.test_images.shape, digits.labels[:5].tolist()
+        ((1437, 8, 8), (360, 8, 8), [1, 2, 3, 4, 6])
+    """
 
     name: str
     images: UInt8[np.ndarray, "n h w"]
@@ -83,7 +89,15 @@ class ImageSet:
 
 
 def parity_labels(classes: int = CLASSES) -> Int[np.ndarray, " classes"]:
-    """The label ⌊y/2⌋ + 5(y mod 2) of each class y: even digits first, then odd ones."""
+    """The label ⌊y/2⌋ + 5(y mod 2) of each class y: even digits first, then odd ones.
+
+    Args:
+        classes: how many; for another number of them, ⌈classes/2⌉ stands for 5.
+
+    Example:
+        >>> fs.worlds.images.parity_labels().tolist()
+        [0, 5, 1, 6, 2, 7, 3, 8, 4, 9]
+    """
     y = np.arange(classes)
     return y // 2 + (classes + 1) // 2 * (y % 2)
 
@@ -92,13 +106,25 @@ def labels_in_order(order: Sequence[int]) -> Int[np.ndarray, " classes"]:
     """The label of each class if ``order`` lists the classes from label 0 on: a class's label is its place in the list.
 
     (The other reading, in which entry y of the list is the label of class y, is the inverse permutation.)
+
+    Args:
+        order: every class once, counted from 0.
+
+    Example:
+        >>> fs.worlds.images.labels_in_order((2, 0, 1)).tolist()  # class 2 has the label 0
+        [1, 2, 0]
     """
     require(sorted(order) == list(range(len(order))), "order", "list every class once, counted from 0", tuple(order))
     return np.argsort(np.asarray(order))
 
 
 def data_folder() -> Path:
-    """Where data are kept: $FESTINA_DATA, or `festina/data` in the user's cache folder."""
+    """Where data are kept: $FESTINA_DATA, or `festina/data` in the user's cache folder.
+
+    Example:
+        >>> fs.worlds.images.data_folder().is_absolute()
+        True
+    """
     chosen = os.environ.get("FESTINA_DATA")
     if chosen:
         return Path(chosen).expanduser()
@@ -108,7 +134,16 @@ def data_folder() -> Path:
 
 
 def folder_of(name: str, folder: str | Path | None = None) -> Path:
-    """Where the files of a set are looked for: in a folder of its name, or where the user says."""
+    """Where the files of a set are looked for: in a folder of its name, or where the user says.
+
+    Args:
+        name: `mnist` or `fashion`.
+        folder: another than that of the set's name in `data_folder`.
+
+    Example:
+        >>> fs.worlds.images.folder_of("mnist").name
+        'mnist'
+    """
     require(name != "digits", "name", "be a set with files of its own (digits come with scikit-learn)", name)
     if name not in CHECKSUMS:
         raise UnknownName("set of images", name, ["digits", *CHECKSUMS])
@@ -116,7 +151,16 @@ def folder_of(name: str, folder: str | Path | None = None) -> Path:
 
 
 def has_images(name: str, folder: str | Path | None = None) -> bool:
-    """Whether all files of a set are there; what is in them is only checked when they are read."""
+    """Whether all files of a set are there; what is in them is only checked when they are read.
+
+    Args:
+        name: `digits`, `mnist` or `fashion`.
+        folder: where to look; see `folder_of`.
+
+    Example:
+        >>> fs.worlds.images.has_images("digits")
+        True
+    """
     if name == "digits":
         return True
     return all(_find(part, folder_of(name, folder)) is not None for part in PARTS)
@@ -129,6 +173,15 @@ def load_images(name: str, folder: str | Path | None = None) -> ImageSet:
         name: `digits` are 1797 images of 8×8 pixels, of which every fifth is for testing; the others have 60000 images
             of 28×28 pixels, and 10000 more for testing.
         folder: where the four files of the set lie, `.gz` or not; unless given, that of `fetch`.
+
+    Returns:
+        An `ImageSet`; grey values are 0 to 255. A set that is not there, or is damaged, is refused.
+
+    Example:
+        >>> digits = fs.worlds.load_images("digits")
+        >>> world = fs.worlds.Dataset.labelled(digits.images.reshape(-1, 64) / 255, digits.labels)
+        >>> world.inputs.shape, world.classes
+        ((1437, 64), 10)
     """
     if name == "digits":
         return _digits()
@@ -139,7 +192,19 @@ def load_images(name: str, folder: str | Path | None = None) -> ImageSet:
 
 
 def fetch(name: str, folder: str | Path | None = None) -> Path:
-    """Download what is missing of a set into a folder, and say where it is; a file that is there is only checked."""
+    """Download what is missing of a set into a folder, and say where it is; a file that is there is only checked.
+
+    Args:
+        name: `mnist` or `fashion`.
+        folder: where to; that of `folder_of` unless given.
+
+    Returns:
+        The folder.
+
+    Example:
+        >>> fs.worlds.images.fetch("mnist").name  # doctest: +SKIP
+        'mnist'
+    """
     place = folder_of(name, folder)
     for part, digest in zip(PARTS, CHECKSUMS[name], strict=True):
         if _find(part, place) is None:
@@ -169,7 +234,16 @@ def _download(part: str, folder: Path, name: str, digest: str) -> None:
 
 
 def parse_idx(content: bytes, source: str = "idx") -> UInt8[np.ndarray, "..."]:
-    """An array of bytes in the idx format: 0, 0, 8, the number of axes, their lengths (big-endian), the values."""
+    """An array of bytes in the idx format: 0, 0, 8, the number of axes, their lengths (big-endian), the values.
+
+    Args:
+        content: of a file, uncompressed.
+        source: what to call it if it is damaged.
+
+    Example:
+        >>> fs.worlds.images.parse_idx(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9])).tolist()
+        [7, 8, 9]
+    """
     axes = content[3] if len(content) > 3 else 0
     begin = 4 + 4 * axes
     if content[:3] != b"\0\0\x08" or axes == 0 or len(content) < begin:

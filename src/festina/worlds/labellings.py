@@ -18,6 +18,11 @@ class Pair:
     Of digits, even ones come before odd ones (label ⌊y/2⌋ + 5(y mod 2)). A list of clothes names the classes in order:
     the label of a class is its place in the list, as in the published code. Read so, the order upper–lower and the
     permutation of the digits are the same.
+
+    Example:
+        >>> pair = fs.worlds.labellings.PAIRS["digits"]
+        >>> pair.codes[1].tolist(), pair.kept  # 0 and 9 have one label in both tasks
+        ([0, 5, 1, 6, 2, 7, 3, 8, 4, 9], 0.2)
     """
 
     images: str  # as `load_images` knows them

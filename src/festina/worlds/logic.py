@@ -24,7 +24,16 @@ ANSWERS = CORNERS.prod(axis=1)
 
 
 def xor() -> Dataset:
-    """Exclusive-or: x = (z₁, z₂), y = z₁z₂, the two examples with y = 1 first."""
+    """Exclusive-or: x = (z₁, z₂), y = z₁z₂, the two examples with y = 1 first.
+
+    Returns:
+        A `Dataset` of four examples; no linear network explains anything of it.
+
+    Example:
+        >>> world = fs.worlds.xor()
+        >>> world.targets[:, 0].tolist(), world.moments.cross.tolist()
+        ([1.0, 1.0, -1.0, -1.0], [[0.0, 0.0]])
+    """
     return Dataset(CORNERS, ANSWERS[:, None])
 
 
@@ -33,6 +42,13 @@ def margin(separation: Any) -> Dataset:
 
     Args:
         separation: Δ ≥ 0, half the distance between the classes; may be traced.
+
+    Returns:
+        A `Dataset` of four examples with three inputs.
+
+    Example:
+        >>> fs.worlds.margin(0.5).moments.cross.tolist()  # ⟨y xᵀ⟩ sees the third input alone
+        [[0.0, 0.0, 0.5]]
     """
     if not is_traced(separation):
         require(float(separation) >= 0, "separation", "be zero or positive", separation)
@@ -41,28 +57,65 @@ def margin(separation: Any) -> Dataset:
 
 
 def by_example(world: Dataset) -> GatedDataset:
-    """One pathway for each example, `example1`, `example2`, …, on for that example alone."""
+    """One pathway for each example, `example1`, `example2`, …, on for that example alone.
+
+    Example:
+        >>> gates = fs.worlds.logic.by_example(fs.worlds.xor()).gates
+        >>> sorted(gates), gates["example2"].tolist()
+        (['example1', 'example2', 'example3', 'example4'], [0.0, 1.0, 0.0, 0.0])
+    """
     return gated(world, {f"example{number + 1}": row for number, row in enumerate(np.eye(len(world.inputs)))})
 
 
 def by_class(world: Dataset) -> GatedDataset:
-    """One pathway for each sign of the answer, `positive` and `negative`: with a margin these are half-spaces."""
+    """One pathway for each sign of the answer, `positive` and `negative`: with a margin these are half-spaces.
+
+    Args:
+        world: a data set with one target.
+
+    Example:
+        >>> fs.worlds.logic.by_class(fs.worlds.margin(1.0)).gates["positive"].tolist()
+        [1.0, 1.0, 0.0, 0.0]
+    """
     require(world.targets.shape[1] == 1, "world", "have one target", world.targets.shape)
     positive = (world.targets[:, 0] > 0).astype(float)
     return gated(world, {"positive": positive, "negative": 1.0 - positive})
 
 
 def by_half_plane(world: Dataset) -> GatedDataset:
-    """One pathway for each side of z₁ = 0, `right` and `left`."""
+    """One pathway for each side of z₁ = 0, `right` and `left`.
+
+    Example:
+        >>> fs.worlds.logic.by_half_plane(fs.worlds.xor()).gates["right"].tolist()
+        [1.0, 0.0, 1.0, 0.0]
+    """
     right = (world.inputs[:, 0] > 0).astype(float)
     return gated(world, {"right": right, "left": 1.0 - right})
 
 
 def always_on(world: Dataset) -> GatedDataset:
-    """A single pathway `linear` that is on for every example."""
+    """A single pathway `linear` that is on for every example.
+
+    Example:
+        >>> fs.worlds.logic.always_on(fs.worlds.xor()).gates["linear"].tolist()
+        [1.0, 1.0, 1.0, 1.0]
+    """
     return gated(world, {"linear": np.ones(len(world.inputs))})
 
 
 def gated(world: Dataset, gates: Mapping[str, Any]) -> GatedDataset:
-    """Any gating: the examples for an input node `x` and an output node `y`, and the gates of the pathways between."""
+    """Any gating: the examples for an input node `x` and an output node `y`, and the gates of the pathways between.
+
+    Args:
+        world: the examples.
+        gates: by name of a pathway, one number for each example.
+
+    Returns:
+        A `GatedDataset`, as `fs.networks.Gated.of_maps` with the same names learns it.
+
+    Example:
+        >>> world = fs.worlds.logic.gated(fs.worlds.xor(), {"even": [1, 1, 0, 0], "all": [1, 1, 1, 1]})
+        >>> sorted(world.inputs), sorted(world.targets), sorted(world.gates)
+        (['x'], ['y'], ['all', 'even'])
+    """
     return GatedDataset({"x": world.inputs}, {"y": world.targets}, dict(gates))

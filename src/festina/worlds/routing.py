@@ -34,6 +34,13 @@ def hierarchy(common: Any = 6.0, group: Any = 4.0, single: Any = 3.0) -> Float[A
         common: size of the feature that all items have.
         group: of those that half of them have.
         single: of those that single items have.
+
+    Returns:
+        Y, features by items.
+
+    Example:
+        >>> fs.worlds.routing.hierarchy()[:4].tolist()
+        [[6.0, 6.0, 6.0, 6.0], [4.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 4.0], [3.0, 0.0, 0.0, 0.0]]
     """
     stack = jnp if is_traced((common, group, single)) else np
     return stack.concatenate([common * ALL, group * HALVES, single * SINGLES])
@@ -46,7 +53,19 @@ _MODES_OF_ITEMS = np.linalg.svd(HIERARCHY, full_matrices=False)[2].T
 
 
 class Modes(NamedTuple):
-    """Y = U diag(s) Vᵀ, strongest mode first."""
+    """Y = U diag(s) Vᵀ, strongest mode first.
+
+    Attributes:
+        left: U, one mode a column.
+        strengths: s.
+        right: V, one mode a column.
+
+    Example:
+        >>> modes = fs.worlds.routing.hierarchy_modes()
+        >>> made = modes.left @ np.diag(modes.strengths) @ modes.right.T
+        >>> bool(np.allclose(made, fs.worlds.routing.hierarchy()))
+        True
+    """
 
     left: Float[Any, "features modes"]
     strengths: Float[Any, " modes"]
@@ -58,6 +77,15 @@ def hierarchy_modes(common: Any = 6.0, group: Any = 4.0, single: Any = 3.0) -> M
 
     s² = 4 common² + 2 group² + single² for what all items share, 2 group² + single² for what tells the halves apart,
     and single² twice for what tells the items of a half apart.
+
+    Args:
+        common: size of the feature that all items have.
+        group: of those that half of them have.
+        single: of those that single items have.
+
+    Example:
+        >>> fs.worlds.routing.hierarchy_modes().strengths.round(3).tolist()
+        [13.601, 6.403, 3.0, 3.0]
     """
     stack = jnp if is_traced((common, group, single)) else np
     weak = single**2
@@ -68,7 +96,17 @@ def hierarchy_modes(common: Any = 6.0, group: Any = 4.0, single: Any = 3.0) -> M
 
 @dataclass(frozen=True)
 class Normalisation:
-    """The weight of a trained pair in the loss, M^domain_power · K^trained_power; it sets the unit of time."""
+    """The weight of a trained pair in the loss, M^domain_power · K^trained_power; it sets the unit of time.
+
+    Args:
+        name: to call it by.
+        domain_power: of the number of domains M.
+        trained_power: of the number of trained outputs K.
+
+    Example:
+        >>> round(1 / fs.worlds.ALL_PAIRS.weight(7, 3)), round(1 / fs.worlds.TRAINED_PAIRS.weight(7, 3))
+        (49, 21)
+    """
 
     name: str
     domain_power: int
@@ -94,6 +132,13 @@ class Routing(eqx.Module):
         answers: Y, features by items.
         trained: 1 for pairs (output, input) that are trained, 0 for others.
         weight: of one trained pair.
+
+    Example:
+        >>> world = fs.worlds.Routing.of(domains=3, trained=2)
+        >>> world.trained.astype(int).tolist(), world.strengths.round(3).tolist()
+        ([[1, 0, 1], [1, 1, 0], [0, 1, 1]], [13.601, 6.403, 3.0, 3.0])
+        >>> float(world.untrained_error(np.zeros((3, 3, 7, 4))))  # of a learner that answers zero
+        1.0
     """
 
     answers: Float[Any, "features items"] = eqx.field(converter=as_array)
@@ -171,7 +216,19 @@ class Routing(eqx.Module):
 
 
 def trained_pairs(domains: int, trained: int) -> Float[np.ndarray, "outputs inputs"]:
-    """The K output domains nearest to each input domain: (o − i) mod M in −⌊(K−1)/2⌋ … ⌊K/2⌋."""
+    """The K output domains nearest to each input domain: (o − i) mod M in −⌊(K−1)/2⌋ … ⌊K/2⌋.
+
+    Args:
+        domains: M.
+        trained: K, from 1 to M.
+
+    Returns:
+        1 for pairs (output, input) that are trained, 0 for others.
+
+    Example:
+        >>> fs.worlds.routing.trained_pairs(4, 2).astype(int).tolist()
+        [[1, 0, 0, 1], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
+    """
     require(domains >= 1, "domains", "be at least 1", domains)
     require(1 <= trained <= domains, "trained", f"lie between 1 and the {domains} domains", trained)
     distance = (np.arange(domains)[:, None] - np.arange(domains)[None, :]) % domains

@@ -29,8 +29,19 @@ from festina.worlds.world import Dataset
 class SemanticWorld(eqx.Module):
     """Items and features with a known structure; its levels are the distinct eigenvalues of the structure.
 
-    ``projectors[l]`` projects item space on the eigenspace of level l; its dimension is
-    ``multiplicities[l]``.
+    Args:
+        dataset: one item a row, its indicator as input and its features as targets.
+        eigenvalues: μ of each level.
+        projectors: ``projectors[l]`` projects item space on the eigenspace of level l.
+        multiplicities: the dimension of that eigenspace.
+        level_names: what each level is called.
+
+    Example:
+        >>> world = fs.worlds.tree(branching=(2, 2), flip=0.1, features=100)
+        >>> world.items, world.features, world.level_names, world.multiplicities
+        (4, 100, ('root', 'split 1', 'split 2'), (1, 1, 2))
+        >>> world.strengths.round(3).tolist()  # learned in this order
+        [3.92, 2.265, 1.5]
     """
 
     dataset: Dataset
@@ -77,6 +88,23 @@ def tree(
 
     Two items whose last common ancestor is at level l correlate with q_l = (1−2ε)^{2(L−l)}; with M_l nodes at
     level l, μ_l = P Σ_{k≥l} (q_k − q_{k−1})/M_k, q_{−1} = 0, with multiplicity M_l − M_{l−1} (1 at the root).
+
+    Args:
+        branching: branches at each level, from the root down.
+        flip: ε, between 0 and ½; may be traced.
+        features: N, how many; at least as many as items, unless they are drawn.
+        key: to draw the features from the model; unless given, they have exactly its covariance.
+
+    Returns:
+        A `SemanticWorld` with the levels `root`, `split 1`, ….
+
+    Example:
+        >>> world = fs.worlds.tree(branching=(2, 3), flip=0.1)
+        >>> world.items, world.multiplicities
+        (6, (1, 1, 4))
+        >>> covariance = world.dataset.targets @ world.dataset.targets.T / world.features
+        >>> covariance[0].round(3).tolist()  # q of the item itself, of its siblings, of all others
+        [1.0, 0.64, 0.64, 0.41, 0.41, 0.41]
     """
     require(
         len(branching) >= 1 and min(branching) >= 2,
@@ -105,7 +133,23 @@ def tree(
 def partition(
     classes: int = 4, members: int = 4, correlation: Any = 0.5, features: int = 1000, key: Array | None = None
 ) -> SemanticWorld:
-    """Classes of n members; members of a class correlate with r, others do not: μ = 1+(n−1)r and 1−r."""
+    """Classes of n members; members of a class correlate with r, others do not: μ = 1+(n−1)r and 1−r.
+
+    Args:
+        classes: how many, at least 2.
+        members: n of each class, at least 2.
+        correlation: r, between 0 and 1; may be traced.
+        features: N, how many; at least as many as items, unless they are drawn.
+        key: to draw the features from the model; unless given, they have exactly its covariance.
+
+    Returns:
+        A `SemanticWorld` with the levels `classes` and `members`.
+
+    Example:
+        >>> world = fs.worlds.partition(classes=3, members=4, correlation=0.5)
+        >>> world.eigenvalues.tolist(), world.multiplicities
+        ([2.5, 0.5], (3, 9))
+    """
     require(classes >= 2, "classes", "be at least 2", classes)
     require(members >= 2, "members", "be at least 2", members)
     if not is_traced(correlation):
@@ -118,7 +162,22 @@ def partition(
 
 @precise
 def ring(items: int = 16, length: Any = 1.0, features: int = 1000, key: Array | None = None) -> SemanticWorld:
-    """Items on a ring with precision Laplacian + I/σ²: μ_k = 1/(σ⁻² + 2 − 2cos(2πk/P))."""
+    """Items on a ring with precision Laplacian + I/σ²: μ_k = 1/(σ⁻² + 2 − 2cos(2πk/P)).
+
+    Args:
+        items: P, at least 3.
+        length: σ, over which items are alike; may be traced.
+        features: N, how many; at least as many as items, unless they are drawn.
+        key: to draw the features from the model; unless given, they have exactly its covariance.
+
+    Returns:
+        A `SemanticWorld` with one level for each spatial frequency, `wave 0`, `wave 1`, …, the smoothest first.
+
+    Example:
+        >>> world = fs.worlds.ring(items=6, length=1.0)
+        >>> world.eigenvalues.round(4).tolist(), world.multiplicities
+        ([1.0, 0.5, 0.25, 0.2], (1, 2, 2, 1))
+    """
     require(items >= 3, "items", "be at least 3", items)
     angles = 2.0 * np.pi * np.arange(items) / items
     waves = np.concatenate(
@@ -136,7 +195,23 @@ def ring(items: int = 16, length: Any = 1.0, features: int = 1000, key: Array | 
 def grid(
     rows: int = 4, columns: int = 4, length: Any = 1.0, features: int = 1000, key: Array | None = None
 ) -> SemanticWorld:
-    """Items on a rectangle with precision Laplacian + I/σ²: 1/(σ⁻² + 4 − 2cos(πi/a) − 2cos(πj/b))."""
+    """Items on a rectangle with precision Laplacian + I/σ²: 1/(σ⁻² + 4 − 2cos(πi/a) − 2cos(πj/b)).
+
+    Args:
+        rows: a, at least 2.
+        columns: b, at least 2.
+        length: σ, over which items are alike; may be traced.
+        features: N, how many; at least as many as items, unless they are drawn.
+        key: to draw the features from the model; unless given, they have exactly its covariance.
+
+    Returns:
+        A `SemanticWorld` with one level for each roughness, `wave 0`, `wave 1`, …, the smoothest first.
+
+    Example:
+        >>> world = fs.worlds.grid(rows=2, columns=2)
+        >>> world.eigenvalues.round(4).tolist(), world.multiplicities
+        ([1.0, 0.3333, 0.2], (1, 2, 1))
+    """
     require(rows >= 2, "rows", "be at least 2", rows)
     require(columns >= 2, "columns", "be at least 2", columns)
 

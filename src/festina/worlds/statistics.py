@@ -17,7 +17,12 @@ Seen = Moments | Samples | GatedSamples | Patterns
 
 @runtime_checkable
 class Statistics(Protocol):
-    """``statistics(world, network, key)`` is what the network sees of a `World` in one step."""
+    """``statistics(world, network, key)`` is what the network sees of a `World` in one step.
+
+    Example:
+        >>> all(isinstance(each, fs.worlds.Statistics) for each in (fs.worlds.Population(), fs.worlds.Wishart(64)))
+        True
+    """
 
     def __call__(self, world: Any, network: Any, key: Array) -> Seen: ...
 
@@ -30,6 +35,13 @@ class Population(eqx.Module):
     """The whole world in every step: its moments for a linear network, all its samples for another.
 
     What a network sees may also stand for a world: `GatedSamples` and `Patterns` are seen as they are.
+
+    Example:
+        >>> world, see = fs.worlds.xor(), fs.worlds.Population()
+        >>> linear = fs.networks.DeepLinear((np.zeros((1, 2)),))
+        >>> rectified = fs.networks.Rectified((np.ones((3, 2)), np.ones((1, 3))))
+        >>> [type(see(world, network, jax.random.key(0))).__name__ for network in (linear, rectified)]
+        ['Moments', 'Samples']
     """
 
     def __call__(self, world: Any, network: Any, key: Array) -> Seen:
@@ -50,7 +62,17 @@ class Population(eqx.Module):
 
 
 class Sampled(eqx.Module):
-    """A fresh batch in every step, seen sample by sample."""
+    """A fresh batch in every step, seen sample by sample.
+
+    Args:
+        batch: samples in a step.
+
+    Example:
+        >>> network = fs.networks.Rectified((np.ones((3, 2)), np.ones((1, 3))))
+        >>> seen = fs.worlds.Sampled(batch=5)(fs.worlds.xor(), network, jax.random.key(0))
+        >>> seen.inputs.shape, seen.targets.shape
+        ((5, 2), (5, 1))
+    """
 
     batch: int = eqx.field(static=True)
 
@@ -70,6 +92,15 @@ class Wishart(eqx.Module):
     """The moments of a fresh batch drawn directly: the law of `Sampled` at a fraction of its cost.
 
     Only for linear networks and Gaussian inputs, where the batch enters through its moments alone.
+
+    Args:
+        batch: samples in a step, at least as many as inputs.
+
+    Example:
+        >>> teacher, network = fs.worlds.Teacher(np.eye(3)), fs.networks.DeepLinear((np.zeros((3, 3)),))
+        >>> see = jax.jit(lambda key: fs.worlds.Wishart(batch=100_000)(teacher, network, key).inputs)
+        >>> bool(np.allclose(see(jax.random.key(0)), np.eye(3), atol=0.05))  # Σxx of a large batch
+        True
     """
 
     batch: int = eqx.field(static=True)

@@ -19,6 +19,17 @@ class Convention:
     """How teachers and loss are scaled; one choice for both, since papers mix them up.
 
     A row of a teacher has the norm ``d_in**row_power``, and L = ½ ``d_out**loss_power`` · ⟨|y* − y|²⟩.
+
+    Args:
+        name: to call it by.
+        row_power: of d_in, in the norm of a teacher's row.
+        loss_power: of d_out, in the loss.
+
+    Example:
+        >>> fs.worlds.SUM.row_norm(16), fs.worlds.SUM.loss_share(10)
+        (0.25, 1.0)
+        >>> fs.worlds.MEAN.row_norm(16), fs.worlds.MEAN.loss_share(10)
+        (1.0, 0.1)
     """
 
     name: str
@@ -44,7 +55,12 @@ CONVENTIONS = {convention.name: convention for convention in (SUM, MEAN)}
 
 
 def convention(name: str) -> Convention:
-    """A convention by its name, `sum` or `mean`."""
+    """A convention by its name, `sum` or `mean`.
+
+    Example:
+        >>> fs.worlds.convention("mean") is fs.worlds.MEAN
+        True
+    """
     if name not in CONVENTIONS:
         raise UnknownName("convention", name, CONVENTIONS)
     return CONVENTIONS[name]
@@ -56,6 +72,14 @@ class Tasks(eqx.Module):
     Args:
         maps: the teachers' matrices, stacked.
         loss_share: the factor κ of L = ½κ⟨|y* − y|²⟩.
+
+    Example:
+        >>> tasks = fs.worlds.Tasks.similar(jax.random.key(0), cosine=0.5, tasks=2, outputs=3, inputs=20)
+        >>> first, second = tasks.maps  # rows of norm 1/√20, with the cosine ½
+        >>> (20 * np.sum(first * second, axis=1)).round(6).tolist()
+        [0.5, 0.5, 0.5]
+        >>> tasks.averaged(((0, 1),)).maps.shape  # a third task, their mean
+        (1, 3, 20)
     """
 
     maps: Float[Any, "m o i"]

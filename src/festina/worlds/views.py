@@ -26,6 +26,16 @@ class SimilarTasks(eqx.Module):
     """C tasks on one input x = 1, one at a time and equally often; task c asks for the vector y_c.
 
     A network has a pathway `shared` that is always on, and a pathway for each task that is on in that task only.
+
+    Args:
+        targets: y_c, one task a row.
+
+    Example:
+        >>> world = fs.worlds.similar_tasks(count=2, cosine=0.0)
+        >>> world.pathways, np.round(np.asarray(world.strengths, float), 3).tolist()
+        (('shared', 'task1', 'task2'), [0.707, 0.5, 0.5])
+        >>> world.overlaps.tolist()
+        [[1.0, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]
     """
 
     targets: Float[Any, "tasks outputs"]
@@ -72,6 +82,18 @@ def similar_tasks(count: int, cosine: Any) -> SimilarTasks:
 
     The targets are the rows of the symmetric root of the matrix of cosines, (1−ρ)I + ρ11ᵀ, whose eigenvalues are
     1 + (C−1)ρ along the mean and 1 − ρ elsewhere: the mean target has the square |ȳ|² = (1 + (C−1)ρ)/C.
+
+    Args:
+        count: tasks C, at least 2.
+        cosine: ρ.
+
+    Returns:
+        `SimilarTasks` with C outputs.
+
+    Example:
+        >>> targets = fs.worlds.similar_tasks(count=3, cosine=0.2).targets
+        >>> (targets @ targets.T).round(6).tolist()
+        [[1.0, 0.2, 0.2], [0.2, 1.0, 0.2], [0.2, 0.2, 1.0]]
     """
     require(count >= 2, "count", "be at least 2", count)
     if not is_traced(cosine):
@@ -90,6 +112,11 @@ class Views(eqx.Module):
         present: which views each pattern shows (ones and zeros).
         probabilities: of the patterns.
         amplitudes: a_m.
+
+    Example:
+        >>> world = fs.worlds.Views(np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([0.5, 0.5]), np.array([1.0, 2.0]))
+        >>> world.strengths.tolist(), world.overlaps.tolist()  # ⟨x_m y⟩, ⟨x_m x_j⟩
+        ([1.0, 1.0], [[1.0, 1.0], [1.0, 2.0]])
     """
 
     present: Float[Any, "patterns views"]
@@ -119,7 +146,7 @@ class Views(eqx.Module):
     def dataset(self) -> GatedDataset:
         """One sample a pattern, for input nodes `view1`, `view2`, …, gated by their presence, and the output `y`."""
         names = view_names(self.count)
-        inputs = {name: self.amplitudes[m] * jnp.ones((len(self.present), 1)) for m, name in enumerate(names)}
+        inputs = {name: self.amplitudes[m] * np.ones((len(self.present), 1)) for m, name in enumerate(names)}
         gates = {name: self.present[:, m] for m, name in enumerate(names)}
         return GatedDataset(inputs, {"y": np.ones((len(self.present), 1))}, gates, self.probabilities)
 
@@ -136,6 +163,16 @@ def co_occurring_views(count: int, together: Any, amplitudes: Any = 1.0) -> View
         count: views V.
         together: p, from 0 to 1; may be traced.
         amplitudes: a_m > 0, one for all or one a view.
+
+    Returns:
+        `Views` of V + 1 patterns.
+
+    Example:
+        >>> world = fs.worlds.co_occurring_views(2, together=0.5)
+        >>> world.present.astype(int).tolist(), world.probabilities.tolist()
+        ([[1, 1], [1, 0], [0, 1]], [0.5, 0.25, 0.25])
+        >>> world.overlaps.tolist()
+        [[0.75, 0.5], [0.5, 0.75]]
     """
     require(count >= 2, "count", "be at least 2", count)
     if not is_traced(together):
@@ -147,7 +184,16 @@ def co_occurring_views(count: int, together: Any, amplitudes: Any = 1.0) -> View
 
 
 class Slots(eqx.Module):
-    """Views in slots of their own that answer to outputs of their own: x is white, y_m = a_m x_m."""
+    """Views in slots of their own that answer to outputs of their own: x is white, y_m = a_m x_m.
+
+    Args:
+        amplitudes: a_m, one for each slot.
+
+    Example:
+        >>> world = fs.worlds.Slots(np.array([2.0, 1.0]))
+        >>> world.dataset.moments.cross.round(6).tolist(), world.overlaps.tolist()
+        ([[2.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])
+    """
 
     amplitudes: Float[Any, " slots"]
 
@@ -186,13 +232,26 @@ def separate_slots(count: int, amplitudes: Any = 1.0) -> Slots:
     Args:
         count: slots.
         amplitudes: a_m > 0, one for all or one a slot.
+
+    Returns:
+        `Slots`.
+
+    Example:
+        >>> world = fs.worlds.separate_slots(3, amplitudes=(3.0, 2.0, 1.0))
+        >>> world.strengths.tolist(), sorted(world.gated.targets)
+        ([3.0, 2.0, 1.0], ['answer1', 'answer2', 'answer3'])
     """
     require(count >= 1, "count", "be at least 1", count)
     return Slots(_amplitudes(amplitudes, count))
 
 
 def view_names(count: int) -> tuple[str, ...]:
-    """Input nodes `view1`, `view2`, …"""
+    """Input nodes `view1`, `view2`, …
+
+    Example:
+        >>> fs.worlds.views.view_names(3)
+        ('view1', 'view2', 'view3')
+    """
     return tuple(f"view{number}" for number in range(1, count + 1))
 
 

@@ -18,7 +18,12 @@ MOST_CLASSES = 100_000  # more is a number that is no label
 
 @runtime_checkable
 class World(Protocol):
-    """What there is to learn."""
+    """What there is to learn.
+
+    Example:
+        >>> isinstance(fs.worlds.xor(), fs.worlds.World), isinstance(fs.worlds.Teacher(np.eye(2)), fs.worlds.World)
+        (True, True)
+    """
 
     @property
     def moments(self) -> Moments:
@@ -31,7 +36,12 @@ class World(Protocol):
 
 
 def as_array(values: Any) -> Any:
-    """Lists, integers and tensors of other libraries as real NumPy arrays; arrays as they are."""
+    """Lists, integers and tensors of other libraries as real NumPy arrays; arrays as they are.
+
+    Example:
+        >>> fs.worlds.routing.as_array([1, 2]).dtype
+        dtype('float64')
+    """
     if isinstance(values, jax.Array):
         return values
     array = np.asarray(detached(values))
@@ -39,7 +49,17 @@ def as_array(values: Any) -> Any:
 
 
 def check_finite(name: str, values: Any) -> None:
-    """Refuse NaN and infinity in data, saying where the first one stands."""
+    """Refuse NaN and infinity in data, saying where the first one stands.
+
+    Args:
+        name: of the argument, for the message.
+        values: any array; what is traced cannot be looked at and is let through.
+
+    Example:
+        >>> fs.worlds.routing.check_finite("inputs", [1.0, np.nan])
+        Traceback (most recent call last):
+        festina.errors.ArgumentError: Argument `inputs` must be finite everywhere, but is '1 non-finite ...
+    """
     if is_traced(values):
         return
     bad = np.argwhere(~np.isfinite(np.asarray(values)))
@@ -54,6 +74,13 @@ class Dataset(eqx.Module):
         inputs: one example a row; an example may have any shape, such as that of an image.
         targets: what to answer, one example a row.
         classes: how many there are, if targets are 1 for the class of an example and 0 for the others (`labelled`).
+
+    Example:
+        >>> world = fs.worlds.Dataset([[0, 1], [1, 0], [1, 1]], [[1], [1], [2]])
+        >>> world.moments.cross.round(2).tolist()  # ⟨y xᵀ⟩
+        [[1.0, 1.0]]
+        >>> world.draw(jax.random.key(0), batch=10).inputs.shape
+        (10, 2)
     """
 
     inputs: Float[Any, "n ..."] = eqx.field(converter=as_array)
@@ -120,6 +147,13 @@ class Teacher(eqx.Module):
     Args:
         map: the teacher's matrix W*.
         noise: standard deviation of the noise on each output.
+
+    Example:
+        >>> teacher = fs.worlds.Teacher(np.diag([3.0, 1.0]), noise=0.1)
+        >>> teacher.moments.outputs.round(4).tolist()
+        [[9.01, 0.0], [0.0, 1.01]]
+        >>> teacher.draw(jax.random.key(0), batch=10).targets.shape
+        (10, 2)
     """
 
     map: Float[Any, "o i"] = eqx.field(converter=as_array)

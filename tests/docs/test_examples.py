@@ -1,0 +1,159 @@
+"""Every example in a docstring runs as a user would run it, and whatever the package shows has one.
+
+Examples are run in JAX's own precision and promotion, which users have, and not in the strict ones of the other tests;
+`fs`, `np` and `jax` are imported for them. A warning is a failure.
+"""
+
+import ast
+import doctest
+import importlib
+import inspect
+import io
+import warnings
+
+import jax
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.lab.identity import PACKAGE, _module_of
+
+QUICK = {
+    "festina.draws.normal",
+    "festina.errors.require",
+    "festina.figures.panels.log_ticks",
+    "festina.learning.loop.drive",
+    "festina.learning.process.Process",
+    "festina.measures.codes.overlaps",
+    "festina.networks.gated.Gated",
+    "festina.networks.linear.DeepLinear",
+    "festina.precision.double",
+    "festina.verdicts.summary",
+    "festina.worlds.from_data.from_data",
+    "festina.worlds.logic.xor",
+    "festina.worlds.losses.CrossEntropy",
+    "festina.worlds.semantic.tree",
+}
+
+EXEMPT = {
+    "fs.errors.FestinaError": "the base of all errors; never raised by itself",
+    "fs.errors.FestinaWarning": "a category of warnings",
+    "fs.errors.Interrupted": "takes a person at the keyboard",
+    "fs.errors.StoreError": "takes a damaged folder",
+    "fs.learning.Diverged": "an error; `descent` says when it is raised",
+    "fs.worlds.images.DamagedImages": "takes a damaged file",
+    "fs.worlds.images.MissingImages": "takes files that are not there",
+}
+"""What needs no example, and why."""
+
+UNWRITTEN = (
+    "fs.Experiment",
+    "fs.ExperimentConfig",
+    "fs.Result",
+    "fs.claims",
+    "fs.compare",
+    "fs.experiment",
+    "fs.figures",
+    "fs.lab",
+    "fs.measures",
+    "fs.models",
+    "fs.run",
+    "fs.style",
+    "fs.sweep",
+    "fs.theory",
+)
+"""Objects, and rooms of them, that lack examples and should not; whatever is complete must leave this list."""
+
+
+def texts():
+    """The modules that have examples, with their source."""
+    found = {_module_of(path): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+    return {name: text for name, text in found.items() if ">>>" in text}
+
+
+def collected():
+    """All examples, one `DocTest` for each object."""
+    finder, names = doctest.DocTestFinder(), {"fs": fs, "np": np, "jax": jax}
+    return [test for name in texts() for test in finder.find(importlib.import_module(name), name, extraglobs=names)]
+
+
+def written(node, name):
+    """The names of a syntax tree's objects, and of the objects within them, whose docstrings hold an example."""
+    if ">>>" in (ast.get_docstring(node) or ""):
+        yield name
+    for child in node.body:
+        if isinstance(child, ast.ClassDef | ast.FunctionDef):
+            yield from written(child, f"{name}.{child.name}")
+
+
+EXAMPLES = collected()
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(test, id=test.name, marks=() if test.name in QUICK else pytest.mark.full)
+        for test in EXAMPLES
+        if test.examples
+    ],
+)
+def test_the_example_runs_as_written(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner, said = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS), io.StringIO()
+    usual = jax.enable_x64(False), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow")
+    with usual[0], usual[1], usual[2], warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        outcome = runner.run(example, out=said.write)
+    assert outcome.failed == 0, said.getvalue()
+
+
+def test_no_example_is_overlooked():
+    """What the text of the package holds is what is run, and the quick ones are among it."""
+    expected = {name for module, text in texts().items() for name in written(ast.parse(text), module)}
+    assert {test.name for test in EXAMPLES if test.examples} == expected
+    assert expected >= QUICK
+
+
+def shown(module, name, seen):
+    """The functions and classes of a module and of the modules it shows, by the name that a user writes."""
+    listed = getattr(module, "__all__", None)
+    names = [each for each in (listed or vars(module)) if not each.startswith("_")]
+    objects = {f"{name}.{each}": getattr(module, each) for each in sorted(names)}
+    for path, each in objects.items():
+        own = inspect.isclass(each) or inspect.isfunction(each)
+        own = own and each.__module__.startswith("festina") and (listed or each.__module__ == module.__name__)
+        if own and id(each) not in seen:
+            seen.add(id(each))
+            yield path, each
+    for path, each in objects.items():
+        if listed and inspect.ismodule(each) and each.__name__.startswith("festina") and id(each) not in seen:
+            seen.add(id(each))
+            yield from shown(each, path, seen)
+
+
+def has_example(each):
+    """Whether an object has an example; of a class, one of its methods may have it instead."""
+    methods = [value for value in vars(each).values() if _is_method(value)] if inspect.isclass(each) else []
+    return any(">>>" in (part.__doc__ or "") for part in (each, *methods))
+
+
+def _is_method(value):
+    return inspect.isroutine(value) or isinstance(value, property | classmethod | staticmethod)
+
+
+def covers(listed, name):
+    return name == listed or name.startswith(f"{listed}.")
+
+
+SHOWN = dict(shown(fs, "fs", set()))
+LACKING = {name for name, each in SHOWN.items() if not has_example(each)}
+
+
+def test_whatever_is_shown_has_an_example():
+    assert len(SHOWN) > 300
+    assert not [name for name in LACKING if not any(covers(listed, name) for listed in (*EXEMPT, *UNWRITTEN))]
+
+
+@pytest.mark.parametrize("listed", [*EXEMPT, *UNWRITTEN])
+def test_whatever_is_listed_lacks_an_example(listed):
+    assert any(covers(listed, name) for name in LACKING), f"{listed} is complete: take it off the list"
