@@ -83,12 +83,13 @@ class Reduction:
     Example:
         >>> import festina as fs
         >>> graph = fs.networks.Graph.of(
-        ...     "x -> both -> y", "x -> first -> y", widths={"x": 1, "both": 1, "first": 1, "y": 1})
-        >>> world = fs.worlds.GatedDataset({"x": [[1.0], [1.0]]}, {"y": [[1.0], [0.0]]}, {"first": [1.0, 0.0]})
+        ...     "x -> first -> y", "x -> second -> y", widths={"x": 1, "first": 1, "second": 1, "y": 1})
+        >>> gates = {"first": [1.0, 0.0], "second": [0.0, 1.0]}  # never on together
+        >>> world = fs.worlds.GatedDataset({"x": [[1.0], [1.0]]}, {"y": [[2.0], [1.0]]}, gates)
         >>> race = fs.theory.reduction(graph, world).starting(1e-2)
-        >>> race([0.0, 500.0])["paths"][..., 0].round(2)  # equally fast at first, but only `first` is right in the end
-        array([[0., 0.],
-               [0., 1.]])
+        >>> race.closed_form()([5.0, 100.0])["paths"].sum(axis=-1).round(2)  # as ``race(time)``, which integrates
+        array([[1.05, 0.01],
+               [2.  , 1.  ]])
     """
 
     statistics: PathStatistics

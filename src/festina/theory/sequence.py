@@ -37,16 +37,7 @@ Factors = tuple[Float[Array, "time in hidden"], Float[Array, "time out hidden"]]
 
 
 class Sequence(eqx.Module):
-    """The exact course through a sequence of tasks; made by :func:`sequence`, called with times.
-
-    Example:
-        >>> import numpy as np
-        >>> import festina as fs
-        >>> start, tasks = 0.1 * np.eye(2, 3), np.zeros((3, 2, 3))
-        >>> answer = fs.theory.sequence(start, 0.1 * np.eye(2), tasks, switches=[1.0, 2.0])(np.linspace(0.0, 3.0, 7))
-        >>> answer["map"].shape, answer["losses"].shape
-        ((7, 2, 3), (7, 3))
-    """
+    """The exact course through a sequence of tasks; made by :func:`sequence` (see its example), called with times."""
 
     first: Float[Array | np.ndarray, "hidden in"]
     second: Float[Array | np.ndarray, "out hidden"]
