@@ -59,7 +59,7 @@ def free_growth(separation: float, start: Float[np.ndarray, "units 4"]) -> Float
     Example:
         >>> import numpy as np
         >>> from festina.theory.margin import free_growth
-        >>> free_growth(0.5, np.array([[1.0, 1.0, 0.0, 1.0]])).round(3)  # on for one example, and stays so: ((1 + 4/3)/2)²
+        >>> free_growth(0.5, np.array([[1.0, 1.0, 0.0, 1.0]])).round(3)  # on for one example, and stays so
         array([0.   , 1.361, 0.   , 0.   , 0.   ])
     """
     world = margin(separation)
