@@ -49,8 +49,8 @@ class MeanField(eqx.Module):
         >>> field = fs.theory.saddles.mean_field()
         >>> with fs.double():
         ...     on_tutor, on_executor = field(np.full(3, 0.1), np.full((2, 3), 0.1))  # dw1/dt and dW2/dt
-        >>> on_tutor.shape, on_executor.shape, bool(np.all(on_tutor > 0))
-        ((3,), (2, 3), True)
+        >>> np.round(on_tutor, 3).tolist()
+        [0.022, 0.022, 0.048]
     """
 
     crosstalk: Float[Any, "*lanes"]
