@@ -33,6 +33,15 @@ def course(rate: Rate, start: Any, time: Any, timescale: Any, given: Any, fastes
         timescale: τ.
         given: constants of ``rate``.
         fastest: an estimate of the fastest relaxation, in units of 1/τ.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import festina as fs
+        >>> from festina.theory.views import course
+        >>> with fs.double():
+        ...     decay = course(lambda state, speed: -speed * state, jnp.ones(1), [0.0, 1.0], 1.0, 2.0, lambda: 2.0)
+        >>> decay.round(4).tolist()  # e^−2
+        [[1.0], [0.1353]]
     """
     if not is_traced(time):
         values = np.asarray(time, float)

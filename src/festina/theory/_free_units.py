@@ -51,6 +51,16 @@ def free_growth(separation: float, start: Float[np.ndarray, "units 4"]) -> Float
 
     A unit that has arrived has the strength ((a+p)/2)² in the growing part of its motion; the sum is what this would
     have been at t = 0, had it grown at the same rate from the beginning.
+
+    Args:
+        separation: Δ > 0.
+        start: w (three numbers) and a of each unit.
+
+    Example:
+        >>> import numpy as np
+        >>> from festina.theory.margin import free_growth
+        >>> free_growth(0.5, np.array([[1.0, 1.0, 0.0, 1.0]])).round(3)  # on for one example, and stays so
+        array([0.   , 1.361, 0.   , 0.   , 0.   ])
     """
     world = margin(separation)
     inputs, answers = world.inputs, world.targets[:, 0]

@@ -28,11 +28,22 @@ NEAR, CLOSER = 1e-3, 4  # how far errors may then be from those of the orbit, an
 
 
 class Scales(NamedTuple):
-    """The constants of a reduced model."""
+    """The constants of a reduced model.
 
-    weight_timescale: Any  # τ_w
-    gate_timescale: Any  # τ_c
-    regularization: Any  # the factor by which every λ of the full model is to be multiplied
+    Attributes:
+        weight_timescale: τ_w.
+        gate_timescale: τ_c.
+        regularization: the factor by which every λ of the full model is to be multiplied.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.abstraction.Scales(weight_timescale=1.3, gate_timescale=0.06, regularization=2.0).gate_timescale
+        0.06
+    """
+
+    weight_timescale: Any
+    gate_timescale: Any
+    regularization: Any
 
 
 def reduced_scales(
@@ -43,6 +54,21 @@ def reduced_scales(
     Every row has the same coordinates and contributes κr² w^p·ε to the gates, with κ the loss share and r the norm of a
     teacher's row: gates feel κ d_out r² times the reduced drive, weights κ times. (With the `sum` convention and sizes
     20 → 10 gates are twice as slow as in the full model, which is why the paper's tables have .03 and .06.)
+
+    Args:
+        weight_timescale: τ_w of the full model.
+        gate_timescale: τ_c of the full model.
+        outputs: d_out, the rows of a teacher.
+        row_norm: r, the norm of a teacher's row.
+        loss_share: κ of L = ½κ|W* − Σ c W|².
+
+    Returns:
+        The `Scales` of the reduced model: τ_w/κ, τ_c/(κ d_out r²) and 1/(κ d_out r²).
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.abstraction.reduced_scales(1.5, 0.03, outputs=8, row_norm=0.25, loss_share=1.0)
+        Scales(weight_timescale=1.5, gate_timescale=0.06, regularization=2.0)
     """
     _check_positive(
         weight_timescale=weight_timescale, gate_timescale=gate_timescale, outputs=outputs, row_norm=row_norm,
@@ -53,13 +79,28 @@ def reduced_scales(
 
 
 class Specialization(NamedTuple):
-    """Where a reduced model of two paths and two teachers stands."""
+    """Where a reduced model of two paths and two teachers stands.
 
-    first: Any  # w̄_1, for teacher 1
-    second: Any  # w̄_2, for teacher 2
-    overall: Any  # w̄
-    shared: Any  # co-specialisation ½((w^1_1 − w^1_2) + (w^2_1 − w^2_2)): what both paths have in common
-    separation: Any  # c̄
+    Attributes:
+        first: w̄_1, for teacher 1.
+        second: w̄_2, for teacher 2.
+        overall: w̄ = ½(w̄_1 + w̄_2).
+        shared: co-specialisation ½((w^1_1 − w^1_2) + (w^2_1 − w^2_2)): what both paths have in common.
+        separation: c̄ = c^1 − c^2.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> alike = fs.theory.abstraction.specialization(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0.5, 0.5]))
+        >>> float(alike.overall), float(alike.shared)  # both paths are teacher 1
+        (0.0, 1.0)
+    """
+
+    first: Any
+    second: Any
+    overall: Any
+    shared: Any
+    separation: Any
 
 
 def specialization(weights: Float[Any, "*batch 2 2"], gates: Float[Any, "*batch 2"]) -> Specialization:
@@ -68,6 +109,16 @@ def specialization(weights: Float[Any, "*batch 2 2"], gates: Float[Any, "*batch 
     Args:
         weights: w^p_m with the path p before the teacher m.
         gates: c^p.
+
+    Returns:
+        A `Specialization`, each of whose parts has the shape of the batch.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> state = fs.theory.abstraction.specialization(np.eye(2), np.array([1.0, 0.0]))  # each path is one teacher
+        >>> float(state.overall), float(state.shared), float(state.separation)
+        (1.0, 0.0, 1.0)
     """
     first = weights[..., 0, 0] - weights[..., 1, 0]
     second = weights[..., 1, 1] - weights[..., 0, 1]
@@ -79,7 +130,26 @@ def specialization(weights: Float[Any, "*batch 2 2"], gates: Float[Any, "*batch 
 def reduced_rates(
     weights: Float[Any, "p 2"], gates: Float[Any, " p"], target: Float[Any, "2"], scales: Scales
 ) -> tuple[Float[Any, "p 2"], Float[Any, " p"]]:
-    """dw/dt and dc/dt of eqs 1 and 2, without the regulariser."""
+    """dw/dt and dc/dt of eqs 1 and 2, without the regulariser.
+
+    Args:
+        weights: w^p_m, with the path p before the teacher m.
+        gates: c^p.
+        target: y*, what the current task asks for.
+        scales: of the reduced model.
+
+    Returns:
+        dw/dt and dc/dt, in the shapes of weights and gates.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> scales = fs.theory.abstraction.Scales(weight_timescale=2.0, gate_timescale=0.1, regularization=1.0)
+        >>> gates, target = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+        >>> _, gates = fs.theory.abstraction.reduced_rates(np.eye(2), gates, target, scales)
+        >>> gates  # the task has changed: the first gate closes, the second opens
+        array([-10.,  10.])
+    """
     error = target - jnp.sum(gates[:, None] * weights, axis=0)
     return (
         gates[:, None] * error[None] / scales.weight_timescale,
@@ -110,6 +180,17 @@ def protected(
         weight_timescale: τ_w.
         initial_separation: c̄_0 (1: one gate open, the other closed).
         initial: w̄_0 (1: each path is one teacher).
+
+    Returns:
+        w̄, in the shape to which the arguments broadcast.
+
+    Example:
+        >>> import festina as fs
+        >>> course = [1.0, 0.0, -1.0]  # gates go over to the other task
+        >>> fs.theory.abstraction.protected(course, gate_timescale=0.4, weight_timescale=1.0).round(3)
+        array([1.   , 0.894, 1.   ])
+        >>> float(fs.theory.abstraction.protected(0.0, gate_timescale=4.0, weight_timescale=1.0))  # too slow
+        nan
     """
     _check_positive(gate_timescale=gate_timescale, weight_timescale=weight_timescale)
     separation, start, initial = (jnp.asarray(value) for value in (separation, initial_separation, initial))
@@ -126,7 +207,19 @@ def _check_positive(**numbers: Any) -> None:
 
 @precise
 def tangent_kernel(weights: Float[Any, "p k"], gates: Float[Any, " p"]) -> Float[Any, "k k"]:
-    """Σ_p (c^p)² I + w^p w^pᵀ, for equal timescales of 1 (eq. 20): what turns an error into a change of the answer."""
+    """Σ_p (c^p)² I + w^p w^pᵀ, for equal timescales of 1 (eq. 20): what turns an error into a change of the answer.
+
+    Args:
+        weights: w^p_m, with the path p before the coordinate m.
+        gates: c^p.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.theory.abstraction.tangent_kernel(np.eye(2), np.array([1.0, 0.0]))
+        array([[2., 0.],
+               [0., 2.]])
+    """
     return jnp.sum(gates**2) * jnp.eye(weights.shape[-1]) + jnp.einsum("pk,pl->kl", weights, weights)
 
 
@@ -140,6 +233,24 @@ def adaptation_speeds(
 
     Sparse gates raise the first (at a given sum), aligned weights the second. (The paper's text has them without the
     minus sign of dL/dt.)
+
+    Args:
+        weights: w^p_m, with the path p before the coordinate m.
+        gates: c^p.
+        error: ε = y* − y.
+        scales: of the reduced model.
+
+    Returns:
+        The fall of the loss through weights, and through gates, each in the shape of the batch.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> scales = fs.theory.abstraction.Scales(weight_timescale=1.0, gate_timescale=0.1, regularization=1.0)
+        >>> gates, error = np.array([1.0, 0.0]), np.array([-1.0, 1.0])  # the task has just changed
+        >>> by_weights, by_gates = fs.theory.abstraction.adaptation_speeds(np.eye(2), gates, error, scales)
+        >>> float(by_weights), float(by_gates)
+        (2.0, 20.0)
     """
     _check_positive(weight_timescale=scales.weight_timescale, gate_timescale=scales.gate_timescale)
     by_weights = jnp.sum(gates**2, axis=-1) * jnp.sum(error**2, axis=-1) / scales.weight_timescale
@@ -152,6 +263,16 @@ def gate_drive(teacher: Float[Any, "*batch o i"], student: Float[Any, "*batch o 
     """τ_c dc/dt of a single open path, ⟨W* − W, W⟩ = Σ_α (s*_α s_α − s_α²) for a student aligned with its teacher.
 
     It is a sum over modes and so grows with the rank of the task, while the change of each mode of W does not.
+
+    Args:
+        teacher: W*.
+        student: W of the open path.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> [float(fs.theory.abstraction.gate_drive(np.eye(rank), 0.5 * np.eye(rank))) for rank in (1, 2, 4)]
+        [0.25, 0.5, 1.0]
     """
     return jnp.sum((teacher - student) * student, axis=(-2, -1))
 
@@ -166,18 +287,50 @@ def block_gain(specialization: Any, error: Any, block_length: Any, scales: Scale
     undone by the next; what is left is quadratic, so that in a given time longer blocks specialise more. (The paper's
     eq. 21 has twice as much, for it counts both blocks in the second derivative and again in the sum. Without the reset
     of the gates a constant error would be undone at every order: see `specialization_growth` for the exact statement.)
+
+    Args:
+        specialization: w̄.
+        error: |ε|.
+        block_length: τ_B.
+        scales: of the reduced model.
+
+    Returns:
+        Δw̄.
+
+    Example:
+        >>> import festina as fs
+        >>> scales = fs.theory.abstraction.Scales(weight_timescale=1.0, gate_timescale=0.1, regularization=1.0)
+        >>> short, long = (fs.theory.abstraction.block_gain(0.01, 1.0, length, scales) for length in (0.1, 0.2))
+        >>> round(float(long / short), 6)  # twice as long, four times as much
+        4.0
     """
     _check_positive(weight_timescale=scales.weight_timescale, gate_timescale=scales.gate_timescale)
     return specialization * error**2 * block_length**2 / (scales.weight_timescale * scales.gate_timescale)
 
 
 class Growth(NamedTuple):
-    """The fate of a small difference between two paths that know the same."""
+    """The fate of a small difference between two paths that know the same.
 
-    rate: Any  # per unit of time: positive if differences grow
-    multiplier: Any  # by which a difference grows in one round of two blocks
-    errors: Any  # the error ε of the unspecialised network in every step of the round
-    second_order: Any  # the rate to second order in the length of a block, by `block_gain` with the size of the errors
+    Attributes:
+        rate: per unit of time; positive if differences grow.
+        multiplier: by which a difference grows in one round of two blocks.
+        errors: ε of the unspecialised network in every step of the round, of shape (steps, 2).
+        second_order: the rate to second order in the length of a block, by `block_gain` with the size of the errors.
+
+    Made by `specialization_growth`, which has an example; here, a difference that doubles in every round of length 2.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> growth = fs.theory.abstraction.Growth(np.log(2.0) / 2.0, 2.0, np.zeros((2, 2)), 0.0)
+        >>> float(np.exp(growth.rate * 2.0)) == growth.multiplier
+        True
+    """
+
+    rate: Any
+    multiplier: Any
+    errors: Any
+    second_order: Any
 
 
 class NoOrbit(ArgumentError):
@@ -209,6 +362,16 @@ def specialization_growth(
         normalization: coefficient of (‖c‖₁ − 1)², as the reduced model has it (`scales.regularization` included).
         step_size: dt.
         settle: how long to wait for the periodic orbit, in units of τ_w.
+
+    Returns:
+        A `Growth`. `NoOrbit` is raised if the orbit is not reached in the time given.
+
+    Example:
+        >>> import festina as fs
+        >>> scales = fs.theory.abstraction.Scales(weight_timescale=1.3, gate_timescale=0.06, regularization=2.0)
+        >>> growth = fs.theory.abstraction.specialization_growth(scales, 4.0, normalization=0.9, step_size=0.01)
+        >>> print(f"{growth.multiplier:.1f}")  # differences grow almost sixfold in every round of two blocks
+        5.8
     """
     require(0 < step_size < np.inf, "step_size", "be positive and finite", step_size)
     require(0 < block_length < np.inf, "block_length", "be positive and finite", block_length)

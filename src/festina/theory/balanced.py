@@ -46,7 +46,17 @@ OBSTRUCTED = (
 
 
 class Balanced(eqx.Module):
-    """The exact learning curve of one network; made by :func:`balanced`, called with times."""
+    """The exact learning curve of one network; made by :func:`balanced`, called with times.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> solution = fs.theory.balanced(np.eye(2), 2.0 * np.eye(2), correlation=np.diag([2.0, 1.0]))
+        >>> float(solution.imbalance)
+        3.0
+        >>> solution.limit()["input_gram"].diagonal().round(3)  # (√(4s² + λ²) − λ)/2
+        array([1.   , 0.303])
+    """
 
     first: First
     second: Second
@@ -108,6 +118,28 @@ def balanced(
     |W₂ᵀW₂| and |W₁W₁ᵀ|. Any widths, any rank and any sign of λ will do. Under ``jit``, ``vmap`` and ``grad``
     values are not checked; derivatives of every order exist also where the spectrum of S is degenerate, and are
     accurate while max|Λ|·t/τ ≤ 8·``gradient_steps`` for a single time (NaN beyond; raise the number).
+
+    Args:
+        first: W₁ at t = 0, of shape (Nh, Ni).
+        second: W₂ at t = 0, of shape (No, Nh).
+        correlation: S = Σyx, of shape (No, Ni).
+        timescale: τ > 0.
+        input_variance: c > 0 of Σxx = cI.
+        tolerance: of the balance, relative.
+        gradient_steps: into how many parts the way is cut for derivatives.
+
+    Returns:
+        A `Balanced`: ``solution(time)`` gives `map`, `input_gram`, `output_gram` and `loss`; ``solution.limit()``, the
+        same for t → ∞.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> solution = fs.theory.balanced(0.1 * np.eye(2), 0.1 * np.eye(2), correlation=np.diag([2.0, 1.0]))
+        >>> solution([0.0, 1.5, 20.0])["map"].diagonal(axis1=1, axis2=2).round(3)  # each mode a sigmoid
+        array([[0.01 , 0.01 ],
+               [1.339, 0.169],
+               [2.   , 1.   ]])
     """
     traced = is_traced((first, second, correlation, timescale, input_variance))
     convert = real if traced else partial(np.asarray, dtype=float)
@@ -159,6 +191,19 @@ def determinant_obstruction(
 
     With Ni = Nh = No and λ = 0, det(W₂W₁) = ±det(W₁)² keeps its sign for ever; if det S has the other sign,
     the flow cannot reach S, and the weakest mode stays unlearned.
+
+    Args:
+        first: W₁ at t = 0, of shape (Nh, Ni).
+        second: W₂ at t = 0, of shape (No, Nh).
+        correlation: S = Σyx, of shape (No, Ni).
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.theory.determinant_obstruction(np.eye(2), np.eye(2), np.diag([2.0, 1.0]))
+        False
+        >>> fs.theory.determinant_obstruction(np.eye(2), np.eye(2), np.diag([2.0, -1.0]))
+        True
     """
     one, two, three = (np.asarray(matrix, dtype=float) for matrix in (first, second, correlation))
     return bool(obstructed(one, two, three, np))

@@ -28,7 +28,18 @@ ACCURATE_UNTIL = 10.0
 
 
 class Literal(eqx.Module):
-    """Eqs 13–15 for one network; made by :func:`literal`, called with times."""
+    """Eqs 13–15 for one network; made by :func:`literal`, called with times.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> weights = np.array([[0.1, 1.0]]), np.array([[0.5]]), np.array([[1.0, 0.0]])  # λ = 0.5² − 0.1² − 1 = −0.76
+        >>> for misprinted in (False, True):
+        ...     answer = fs.theory.literal(*weights, misprinted=misprinted)(2.0)
+        ...     print(f"{answer['output_gram'].trace() - answer['input_gram'].trace():.2f}")
+        -0.76
+        -0.91
+    """
 
     first: Float[Array, "hidden in"]
     second: Float[Array, "out hidden"]
@@ -108,7 +119,25 @@ def literal(
     *,
     misprinted: bool = False,
 ) -> Literal:
-    """Eqs 13–15 for W₁ (Nh, Ni), W₂ (No, Nh), Σyx (No, Ni), whitened inputs; ``misprinted`` as in print."""
+    """Eqs 13–15 as printed, for whitened inputs; digits are lost from max(Sλ)·t/τ ≈ 15 on, where `balanced` keeps them.
+
+    Args:
+        first: W₁ at t = 0, of shape (Nh, Ni).
+        second: W₂ at t = 0, of shape (No, Nh), balanced with the first.
+        correlation: Σyx, of shape (No, Ni).
+        timescale: τ > 0.
+        misprinted: with the last term of eq. 15 as it stands in print, which breaks the conservation of λ if Ni ≠ No.
+
+    Returns:
+        A `Literal`: ``solution(time)`` gives `map`, `input_gram`, `output_gram` and `loss`.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> solution = fs.theory.literal(0.1 * np.eye(2), 0.1 * np.eye(2), correlation=np.diag([2.0, 1.0]))
+        >>> solution(1.5)["map"].diagonal().round(3)  # as `balanced` has it
+        array([1.339, 0.169])
+    """
     checked = balanced(first, second, correlation, timescale)
     first, second, correlation = map(jnp.asarray, (checked.first, checked.second, checked.correlation))
     return Literal(first, second, correlation, jnp.asarray(checked.timescale), misprinted)

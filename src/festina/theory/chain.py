@@ -31,7 +31,14 @@ from festina.theory._product import Values, balanced, exponents, quotient, satur
 
 
 class Chain(eqx.Module):
-    """A solution made by :func:`chain`: call it with times."""
+    """A solution made by :func:`chain`: call it with times.
+
+    Example:
+        >>> import festina as fs
+        >>> solution = fs.theory.chain(1, strength=2.0, initial=0.0, input_variance=0.5)
+        >>> float(solution(1000.0)["product"])  # s/λ
+        4.0
+    """
 
     depth: float = eqx.field(static=True)
     strength: Float[Array, "*modes"]
@@ -84,6 +91,17 @@ def chain(
         initial: product of the weights at t = 0.
         input_variance: λ > 0.
         timescale: τ > 0.
+
+    Returns:
+        A `Chain`: ``solution(time)`` gives `product` and `loss`.
+
+    Example:
+        >>> import festina as fs
+        >>> solution = fs.theory.chain(2, strength=[3.0, 1.0], initial=1e-3)  # two modes of a network of two layers
+        >>> solution([0.0, 3.0, 30.0])["product"].round(2)  # the strong mode is learned first
+        array([[0.  , 0.  ],
+               [3.  , 0.29],
+               [3.  , 1.  ]])
     """
     layers = _depth(depth)
     modes = _arrays(strength, initial, input_variance, timescale)
@@ -106,6 +124,24 @@ def time_to_reach(
     Depth 1: t = (τ/λ) ln((1-x0)/(1-level)), x0 = λa0/s. Otherwise t = τ |s/λ|^(2/D-2) (F(level) - F(x0)) / (Dλ),
     without D in infinite depth. Zero where the product begins at or beyond the level, infinite where it never gets
     there: stuck at the saddle, or nothing to learn (s = 0).
+
+    Args:
+        depth: number of layers D ≥ 1, a Python number; `math.inf` for the infinitely deep limit.
+        strength: s, one or one for each mode.
+        initial: a0, likewise.
+        level: share of s/λ, strictly between 0 and 1.
+        input_variance: λ > 0.
+        timescale: τ > 0.
+
+    Returns:
+        The times, in the shape to which strength, initial, level, λ and τ broadcast.
+
+    Example:
+        >>> import festina as fs
+        >>> round(float(fs.theory.time_to_reach(2, strength=1.0, initial=1e-4, level=0.5)), 4)  # ½ ln(s/a0 − 1)
+        4.6051
+        >>> fs.theory.time_to_reach(3, strength=1.0, initial=[0.0, 0.9], level=0.5)  # at the saddle; there already
+        array([inf,  0.])
     """
     layers = _depth(depth)
     *modes, level = _arrays(strength, initial, input_variance, timescale, level)
@@ -150,6 +186,23 @@ def stage_index(
     It goes to zero with the initial product at depth 2 and beyond; from zero, depth 1 has ln 9 / ln(10/9) ≈ 20.9.
     Infinite if there is no wait, from a0 ≥ s/10λ. A product that does not pass 90 % on its way, because it begins
     there or is stuck, has no such number and is refused (NaN inside a JAX transformation).
+
+    Args:
+        depth: number of layers D ≥ 1, a Python number; `math.inf` for the infinitely deep limit.
+        strength: s, one or one for each mode.
+        initial: a0, likewise.
+        input_variance: λ > 0.
+        timescale: τ > 0; it does not matter.
+
+    Returns:
+        The indices, in the shape to which the arguments broadcast.
+
+    Example:
+        >>> import festina as fs
+        >>> round(float(fs.theory.stage_index(1, strength=1.0, initial=0.0)), 1)
+        20.9
+        >>> fs.theory.stage_index(2, strength=1.0, initial=[1e-2, 1e-4, 1e-6]).round(2)
+        array([1.83, 0.63, 0.38])
     """
     where = {"input_variance": input_variance, "timescale": timescale}
     early, late = (jnp.asarray(time_to_reach(depth, strength, initial, level, **where)) for level in (0.1, 0.9))
@@ -159,7 +212,14 @@ def stage_index(
 
 
 class ImbalancedChain(eqx.Module):
-    """A solution made by :func:`imbalanced`: call it with times."""
+    """A solution made by :func:`imbalanced`: call it with times.
+
+    Example:
+        >>> import festina as fs
+        >>> solution = fs.theory.imbalanced(1.0, initial=-0.5, imbalance=1.0)
+        >>> solution([0.0, 20.0])["product"].round(6)  # unlike a balanced chain, it crosses zero
+        array([-0.5,  1. ])
+    """
 
     strength: Float[Array, "*modes"]
     initial: Float[Array, "*modes"]
@@ -207,6 +267,22 @@ def imbalanced(
     The sign of ℓ does not matter. ℓ = 0 is the balanced chain of depth 2; from any other ℓ the product crosses zero
     when it must, and large |ℓ| makes the course exponential (lazy) instead of sigmoidal (rich).
     Source: the lecture's imbalanced two-layer network, after Dominé et al. (2025), with the quotient worked out here.
+
+    Args:
+        strength: s, one or one for each mode.
+        initial: a at t = 0.
+        imbalance: ℓ, of any sign and size.
+        input_variance: λ > 0.
+        timescale: τ > 0.
+
+    Returns:
+        An `ImbalancedChain`: ``solution(time)`` gives `product` and `loss`, ``solution.time_to_reach(level)`` a time.
+
+    Example:
+        >>> import festina as fs
+        >>> rich, lazy = fs.theory.imbalanced(1.0, initial=0.0, imbalance=[0.1, 10.0]).time_to_reach(0.5)
+        >>> print(f"{rich:.3f} {lazy:.3f}")  # lazy learning is exponential, ln 2/ℓ
+        1.820 0.069
     """
     modes = _arrays(strength, initial, imbalance, input_variance, timescale)
     _check(2.0, modes[0], modes[1], *modes[3:])

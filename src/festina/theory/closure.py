@@ -41,6 +41,15 @@ class Closure:
         loss_share: κ of L = ½κ|W* − Σ c W|².
         order: the teacher that each block of a round shows.
         compared: how many of the teachers students are compared with.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> course = fs.theory.closure(
+        ...     np.ones((3, 2, 4)), np.eye(2, 4)[None], weight_timescale=1.0, gate_timescale=[0.1, 1.0],
+        ...     nonnegativity=0.0, normalization=0.0, block_length=1.0, step_size=0.01)  # two networks of three paths
+        >>> {name: values.shape for name, values in course([0.0, 0.5]).items()}
+        {'loss': (2, 2), 'gates': (2, 2, 3), 'components': (2, 2, 1, 3), 'norms': (2, 2, 3)}
     """
 
     students: Float[np.ndarray, "p k n"]
@@ -147,6 +156,20 @@ def closure(
         gates: c at t = 0, of all paths.
         order: the teacher that each block of a round shows; all of them in turn, unless given.
         compared: how many of the teachers, the first ones, students are compared with; all, unless given.
+
+    Returns:
+        A `Closure`: ``course(time)`` gives `loss` (time, n), `gates` (time, n, P), `components` (time, n, M, P) and
+        `norms` (time, n, P) at whole numbers of steps.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> teachers = np.eye(2)[:, None]  # two tasks with orthogonal teachers, of shape (2, 1, 2)
+        >>> course = fs.theory.closure(0.1 * teachers, teachers, weight_timescale=1.3, gate_timescale=0.03,
+        ...                            nonnegativity=1.0, normalization=1.0, block_length=1.0, step_size=0.005)
+        >>> course(20.0)["components"][0, 0].round(1) + 0.0  # each student has become one teacher
+        array([[1., 0.],
+               [0., 1.]])
     """
     maps = {"students": np.asarray(students, float), "teachers": np.asarray(teachers, float)}
     for name, given in maps.items():

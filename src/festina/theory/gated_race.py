@@ -44,6 +44,8 @@ class Contestant:
         time_alone: when its strongest mode would be half learned if no other pathway were there.
         loss_alone: what would be left if it had the world for itself: the least loss of a linear map with its gate.
         share: of the energy ⟨|h_p|²⟩ of all pathways' answers, at the end.
+
+    One of ``race.contestants``, or ``race[name]``: see the example of `gated_race`.
     """
 
     name: str
@@ -57,10 +59,14 @@ class Contestant:
 
 @dataclass(frozen=True, repr=False)
 class GatedRace:
-    """The outcome: who takes part, the winner, and how it went; ``print`` it.
+    """The outcome of a race, made by `gated_race` (which has an example): who takes part, the winner, and how it went.
 
-    ``curves`` has the `loss` (time) and each pathway's `energy` (time, candidate) ⟨|h_p|²⟩; ``settled`` says whether
-    shares and loss had come to rest when it ended.
+    ``print`` it for a table.
+
+    Attributes:
+        contestants: the candidates, in their order; ``race[name]`` is one of them.
+        settled: whether shares and loss had come to rest when it ended.
+        curves: the `loss` (time) and each pathway's `energy` (time, candidate) ⟨|h_p|²⟩.
     """
 
     contestants: tuple[Contestant, ...]
@@ -119,6 +125,20 @@ def gated_race(
         until: when to stop; unless given, when shares and loss have come to rest (within a thousandth in seven
             eighths of the time), or after some thousand times what the slowest correlation would take alone.
         timescale: τ.
+
+    Returns:
+        A `GatedRace`: ``winners``, ``shares`` of the energy, ``curves``; ``print`` it.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> world = fs.worlds.margin(1.2)  # exclusive-or with a wide margin: a linear answer is faster
+        >>> one_class, one_example = world.targets[:, 0] > 0, np.eye(4)[0]
+        >>> race = fs.theory.gated_race({"class": one_class, "example": one_example}, world)
+        >>> race.winners
+        ('class',)
+        >>> race["class"].strengths.round(2), race["example"].strengths.round(2)  # Δ/2 and √(2 + Δ²)/4
+        (array([0.6]), array([0.46]))
     """
     inputs, targets = _matrices(world)
     require(len(candidates) >= 1, "candidates", "name at least one gating", candidates)

@@ -37,14 +37,37 @@ TOGETHER = 3e3  # relaxation times; beyond, the fastest run would slow down all 
 
 
 def strengths(separation: Any, examples: int = EXAMPLES) -> tuple[Any, Any]:
-    """s_XoR = √(2+Δ²)/P of a pathway for one example, and s_lin = Δ/2 of one for the examples of a class."""
+    """s_XoR = √(2+Δ²)/P of a pathway for one example, and s_lin = Δ/2 of one for the examples of a class.
+
+    Args:
+        separation: Δ ≥ 0, one or any array of them.
+        examples: P.
+
+    Returns:
+        s_XoR and s_lin, each in the shape of the separation.
+
+    Example:
+        >>> import festina as fs
+        >>> one_example, one_class = fs.theory.margin.strengths([0.0, 2**0.5])
+        >>> one_example.round(3), one_class.round(3)  # without a margin nothing is linear; with a wide one most is
+        (array([0.354, 0.5  ]), array([0.   , 0.707]))
+    """
     margin = _separation(separation)
     require(examples >= 1, "examples", "be at least 1", examples)
     return (2.0 + margin**2) ** 0.5 / examples, margin / 2.0
 
 
 def crossing(examples: int = EXAMPLES) -> float:
-    """Δ* = √(8/(P²−4)), where both strengths are equal: √(2/3) for the four examples of exclusive-or."""
+    """Δ* = √(8/(P²−4)), where both strengths are equal: √(2/3) for the four examples of exclusive-or.
+
+    Args:
+        examples: P > 2.
+
+    Example:
+        >>> import festina as fs
+        >>> round(fs.theory.margin.crossing() ** 2, 6)  # ⅔
+        0.666667
+    """
     require(examples > 2, "examples", "be more than 2", examples)
     return sqrt(8.0 / (examples**2 - 4.0))
 
@@ -53,12 +76,31 @@ def xor(initial: Any) -> "ExclusiveOr":
     """Exclusive-or with one pathway for each example, all from the strength π₀; call it with times.
 
     Each is a chain of two weights with s = √2/4 and input variance ½: π(t) = (s/d)/(1 − (1 − s/(dπ₀))e^{−2st/τ}).
+
+    Args:
+        initial: π₀ > 0, one or any array of them.
+
+    Returns:
+        An `ExclusiveOr`: ``solution(time)`` gives `strength` and `loss`, of shape ``time.shape + initial.shape``.
+
+    Example:
+        >>> import festina as fs
+        >>> solution = fs.theory.margin.xor(1e-3)
+        >>> solution([0.0, 10.0, 50.0])["strength"].round(3)  # to 1/√2
+        array([0.001, 0.442, 0.707])
     """
     return ExclusiveOr(chain(2, sqrt(2.0) / EXAMPLES, initial, input_variance=0.5))
 
 
 class ExclusiveOr(eqx.Module):
-    """A solution made by :func:`xor`."""
+    """A solution made by :func:`xor`.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.margin.xor([1e-3, 1e-2])([0.0, 50.0])["loss"].round(3)  # ½ before anything is learned
+        array([[0.499, 0.486],
+               [0.   , 0.   ]])
+    """
 
     pathway: Chain
 
@@ -74,6 +116,22 @@ def xor_start(
     """The start π₀ with which the loss of `xor` lies nearest to each of some losses.
 
     Nearest in squares, on a fine grid of ln π₀, up to a factor e from a guess, and between its points by a parabola.
+
+    Args:
+        time: when the losses were measured.
+        losses: one run a column.
+        guess: of π₀.
+
+    Returns:
+        π₀ of each run.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> time = np.linspace(0.0, 30.0, 61)
+        >>> losses = fs.theory.margin.xor([1e-3, 2e-3])(time)["loss"]
+        >>> fs.theory.margin.xor_start(time, losses, guess=1.5e-3).round(5)
+        array([0.001, 0.002])
     """
     grid = np.log(guess) + np.linspace(-1.0, 1.0, 401)
     curves = xor(np.exp(grid))(time)["loss"]
@@ -84,7 +142,20 @@ def xor_start(
 
 
 class Race(eqx.Module):
-    """A race made by :func:`race`: its end, and its course."""
+    """A race made by :func:`race`: its end, and its course.
+
+    Attributes:
+        nonlinear: π₀.
+        linear: ρ₀.
+        separation: Δ.
+
+    Example:
+        >>> import festina as fs
+        >>> race = fs.theory.margin.race(nonlinear=1e-3, linear=1e-3, separation=[0.5, 1.2])
+        >>> race([0.0, 100.0])["loss"].round(3)
+        array([[0.498, 0.497],
+               [0.   , 0.   ]])
+    """
 
     nonlinear: Float[np.ndarray, "*runs"]
     linear: Float[np.ndarray, "*runs"]
@@ -130,6 +201,16 @@ def race(nonlinear: Any, linear: Any, separation: Any) -> Race:
         nonlinear: π₀ ≥ 0, of each pathway that is on for one example.
         linear: ρ₀ ≥ 0, of each pathway that is on for one class.
         separation: Δ ≥ 0.
+
+    Returns:
+        A `Race`: ``race.end`` where it ends, ``race(time)`` its course; `nonlinear` π, `linear` ρ and `single_share`.
+
+    Example:
+        >>> import festina as fs
+        >>> margins = [0.5, fs.theory.margin.crossing(), 1.2]
+        >>> race = fs.theory.margin.race(nonlinear=1e-3, linear=1e-3, separation=margins)
+        >>> race.end["single_share"].round(3)  # ⅔ at Δ*, where the start decides
+        array([0.945, 0.667, 0.318])
     """
     arrays = [np.asarray(part, float) for part in (nonlinear, linear, _separation(separation))]
     for name, value in zip(("nonlinear", "linear", "separation"), arrays, strict=True):
@@ -141,7 +222,17 @@ def race(nonlinear: Any, linear: Any, separation: Any) -> Race:
 
 
 def single_share(nonlinear: Any, linear: Any) -> Any:
-    """4π/(4π + 2ρ): the share of strength in pathways that are on for exactly one example."""
+    """4π/(4π + 2ρ): the share of strength in pathways that are on for exactly one example.
+
+    Args:
+        nonlinear: π ≥ 0.
+        linear: ρ ≥ 0.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.margin.single_share(nonlinear=1.0, linear=2.0)
+        0.5
+    """
     whole = 2.0 * nonlinear + linear
     require(is_traced(whole) or bool(np.all(whole > 0)), "linear", "be positive where `nonlinear` is zero", linear)
     return 2.0 * nonlinear / whole
@@ -153,6 +244,14 @@ def pure_index(separation: Any) -> Any:
     The index asks the *function*: what is left of its answers without the third input. It is −1 for a solution that
     uses the third input alone. But a pathway for one example follows all of its input, the third part included, and so
     the index is below 1 in a network that has no linear pathway at all.
+
+    Args:
+        separation: Δ ≥ 0, one or any array of them.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.margin.pure_index([0.0, 1.0]).round(3)
+        array([1.   , 0.333])
     """
     margin = _separation(separation)
     return (2.0 - margin**2) / (2.0 + margin**2)
@@ -165,6 +264,21 @@ def self_consistent_sets(
 
     A pathway that is on for the set G grows the weights w ∝ ±Σ_{i∈G} y_i x_i, with the sign of its output weight. If
     w·x_i > 0 for i ∈ G and for no other example, a rectified unit does the same; if not, it leaves the set.
+
+    Args:
+        inputs: one example a row; few, since every set of them is tried.
+        targets: y of each example.
+
+    Returns:
+        One set a row: whether each example is in it.
+
+    Example:
+        >>> import festina as fs
+        >>> for world in (fs.worlds.xor(), fs.worlds.margin(1.0)):
+        ...     sets = fs.theory.margin.self_consistent_sets(world.inputs, world.targets[:, 0])
+        ...     print(sets.sum(axis=1))  # one example each; with a margin, also the two classes
+        [1 1 1 1]
+        [1 1 2 1 1 2]
     """
     every = np.asarray(list(product((False, True), repeat=len(targets)))[1:])
     weights = (every * targets[None]) @ inputs
@@ -188,6 +302,15 @@ def captured(separation: Any, units: int = 16_384) -> tuple[np.ndarray, np.ndarr
     Args:
         separation: Δ > 0, one or any array of them.
         units: points of the sequence, a power of 2.
+
+    Returns:
+        π₀/(Hσ²) and ρ₀/(Hσ²), each in the shape of the separation.
+
+    Example:
+        >>> import festina as fs
+        >>> nonlinear, linear = fs.theory.margin.captured([0.1, 0.5], units=1024)
+        >>> nonlinear.round(2), linear.round(2)
+        (array([0.16, 0.16]), array([0.01, 0.07]))
     """
     margins = np.asarray(_separation(separation), float)
     require(bool(np.all(margins > 0)), "separation", "be positive", separation)

@@ -43,6 +43,19 @@ class PathStatistics:
 
     Paths are numbered as in ``paths``; ``inputs`` holds the pairs that end in the same node, which alone interact.
     ``gates`` are those of each path in each of the ``patterns`` that the moments come from.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> graph = fs.networks.Graph.of(
+        ...     "x -> both -> y", "x -> first -> y", widths={"x": 1, "both": 1, "first": 1, "y": 1})
+        >>> world = fs.worlds.GatedDataset({"x": [[1.0], [1.0]]}, {"y": [[1.0], [0.0]]}, {"first": [1.0, 0.0]})
+        >>> statistics = fs.theory.path_statistics(graph, world.patterns)
+        >>> statistics.inputs[0, 1].round(3)  # D(both, first): together on for half of the samples
+        array([[0.5]])
+        >>> weights = {"x->both": 0.0, "both->y": 0.0, "x->first": 1.0, "first->y": 1.0}
+        >>> statistics.loss({name: np.array([[value]]) for name, value in weights.items()})  # `first` explains all
+        0.0
     """
 
     graph: Graph
@@ -132,6 +145,20 @@ def path_statistics(graph: Graph, patterns: Patterns, most: int = 10_000) -> Pat
         graph: the architecture.
         patterns: moments of each gate pattern; gates must be one number a node or edge.
         most: how many paths may be listed at most.
+
+    Returns:
+        A `PathStatistics`, with the moments Σyx(p) in ``cross`` and Σx(j, p) in ``inputs``.
+
+    Example:
+        >>> import festina as fs
+        >>> graph = fs.networks.Graph.of(
+        ...     "x -> both -> y", "x -> first -> y", widths={"x": 1, "both": 1, "first": 1, "y": 1})
+        >>> world = fs.worlds.GatedDataset({"x": [[1.0], [1.0]]}, {"y": [[1.0], [0.0]]}, {"first": [1.0, 0.0]})
+        >>> statistics = fs.theory.path_statistics(graph, world.patterns)
+        >>> for name, cross in zip(statistics.names, statistics.cross):
+        ...     print(name, cross)
+        x->both->y [[0.5]]
+        x->first->y [[0.5]]
     """
     for name, gate in patterns.gates.items():
         if name not in graph.names:

@@ -41,7 +41,20 @@ CLOSE = {"xatol": 1e-3, "fatol": 1e-6}  # where fits end, in logarithms and in s
 
 
 class Modes(eqx.Module):
-    """Modes that one kind of path learns, each by itself: S, the D it meets, and how many paths share its course."""
+    """Modes that one kind of path learns, each by itself: S, the D it meets, and how many paths share its course.
+
+    Attributes:
+        strength: S of each mode.
+        input_variance: the D it meets.
+        copies: how many paths share its course.
+
+    Example:
+        >>> import festina as fs
+        >>> modes = fs.theory.rectified.at_start(2, contexts=4, strengths=[2.0, 1.0, 1.0])
+        >>> modes([0.0, 1000.0], initial=0.01)["product"].round(3)  # to S/D
+        array([[0.01 , 0.01 ],
+               [1.225, 1.225]])
+    """
 
     strength: Float[Any, " modes"]
     input_variance: Float[Any, " modes"]
@@ -70,6 +83,17 @@ def at_start(size: int, contexts: int, strengths: Any) -> Modes:
         size: k, in how many contexts it is on.
         contexts: C.
         strengths: all singular values σ of the features, the constant mode first.
+
+    Returns:
+        `Modes` with S = √(k² + k) σ/P and D = k/P, one for each centred mode.
+
+    Example:
+        >>> import festina as fs
+        >>> for size in (1, 2, 4):  # a path that is on in more contexts is faster
+        ...     print(fs.theory.rectified.at_start(size, contexts=4, strengths=[2.0, 1.0]).strength.round(3))
+        [0.177]
+        [0.306]
+        [0.559]
     """
     strengths = _checked(size, contexts, strengths)
     centred, samples = strengths[1:], len(strengths) * contexts
@@ -79,7 +103,24 @@ def at_start(size: int, contexts: int, strengths: Any) -> Modes:
 
 
 def on_residual(size: int, contexts: int, strengths: Any) -> Modes:
-    """What all paths that are on in ``size`` contexts see together once the common path has learned all it can."""
+    """What all paths that are on in ``size`` contexts see together once the common path has learned all it can.
+
+    Args:
+        size: k < C, in how many contexts a path is on.
+        contexts: C.
+        strengths: all singular values σ of the features, the constant mode first.
+
+    Returns:
+        `Modes` with S = √(k(C − k)/C) σ/P and D_eff, one for each centred mode, with binom(C, k) copies.
+
+    Example:
+        >>> import festina as fs
+        >>> for size in (1, 2, 3):  # on in all contexts but one is no faster than on in a single one
+        ...     print(fs.theory.rectified.on_residual(size, contexts=4, strengths=[2.0, 1.0]).strength.round(3))
+        [0.108]
+        [0.125]
+        [0.108]
+    """
     strengths = _checked(size, contexts, strengths)
     require(
         size < contexts, "size", f"be less than the {contexts} contexts: nothing is left for a path always on", size
@@ -96,6 +137,22 @@ def always_on(contexts: int, strengths: Any, context_scale: Any = 1.0) -> Modes:
 
     The constant mode is shared by the object's and the context's part of the input, S = σ₁√(1 + 1/C)√(D/n) with
     D = 1/n + κ²/C. Differences between contexts, C − 1 of them, have S = κσ₁/(√n C) and D = κ²/C.
+
+    Args:
+        contexts: C.
+        strengths: all singular values σ of the features, the constant mode first.
+        context_scale: κ, the size of the context's part of the input.
+
+    Returns:
+        `Modes`, one for each σ and one for the differences.
+
+    Example:
+        >>> import festina as fs
+        >>> strengths = [2.0, 1.0, 1.0]
+        >>> explained = fs.theory.rectified.always_on(4, strengths).energy.sum()
+        >>> left = fs.theory.rectified.residual_loss(4, strengths)
+        >>> round(float(explained + left), 6) == fs.theory.rectified.initial_loss(strengths)
+        True
     """
     strengths = _checked(contexts, contexts, strengths)
     if not is_traced(context_scale):
@@ -112,13 +169,32 @@ def always_on(contexts: int, strengths: Any, context_scale: Any = 1.0) -> Modes:
 
 
 def initial_loss(strengths: Any) -> float:
-    """½⟨|y|²⟩ = Σσ²/n, half of it for the common block."""
+    """½⟨|y|²⟩ = Σσ²/n, half of it for the common block.
+
+    Args:
+        strengths: all singular values σ of the features of n objects.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.rectified.initial_loss([2.0, 1.0, 1.0])
+        2.0
+    """
     modes = _modes(strengths)
     return float(np.sum(modes**2) / len(modes))
 
 
 def residual_loss(contexts: int, strengths: Any) -> float:
-    """What the common path leaves: ½(1 − 1/C) Σσ²/n over the centred modes, or ½(C − 1)Σσ² for a sum over samples."""
+    """What the common path leaves: ½(1 − 1/C) Σσ²/n over the centred modes, or ½(C − 1)Σσ² for a sum over samples.
+
+    Args:
+        contexts: C.
+        strengths: all singular values σ of the features, the constant mode first.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.rectified.residual_loss(4, [2.0, 1.0, 1.0])  # ½ · ¾ · (1 + 1)/3
+        0.25
+    """
     modes = _checked(contexts, contexts, strengths)
     return float(0.5 * (1 - 1 / contexts) * np.sum(modes[1:] ** 2) / len(modes))
 
@@ -128,6 +204,16 @@ class TwoPhases(eqx.Module):
 
     An approximation: paths of some contexts grow already while the common path is learning (see `at_start`), which an
     initial strength of their own stands for.
+
+    Attributes:
+        common: the modes of the path that is always on.
+        contextual: those of all other paths, on what the common one leaves.
+
+    Example:
+        >>> import festina as fs
+        >>> theory = fs.theory.rectified.two_phases(4, [2.0, 1.0, 1.0], size=3)
+        >>> len(theory.common.strength), len(theory.contextual.strength)
+        (4, 2)
     """
 
     common: Modes
@@ -145,7 +231,23 @@ class TwoPhases(eqx.Module):
 
 
 def two_phases(contexts: int, strengths: Any, size: int, context_scale: Any = 1.0) -> TwoPhases:
-    """A common path, and all paths that are on in ``size`` of the contexts; C − 1 is the source's choice."""
+    """A common path, and all paths that are on in ``size`` of the contexts; C − 1 is the source's choice.
+
+    Args:
+        contexts: C.
+        strengths: all singular values σ of the features, the constant mode first.
+        size: k, in how many contexts the other paths are on.
+        context_scale: κ, the size of the context's part of the input.
+
+    Returns:
+        A `TwoPhases`: ``theory(time, common_initial, contextual_initial)`` is the mean loss.
+
+    Example:
+        >>> import festina as fs
+        >>> theory = fs.theory.rectified.two_phases(4, [2.0, 1.0, 1.0], size=3)
+        >>> theory([0.0, 50.0, 1000.0], 1e-6, 1e-6).round(2)  # a plateau at the residual loss, ¼
+        array([2.  , 0.25, 0.  ])
+    """
     return TwoPhases(always_on(contexts, strengths, context_scale), on_residual(size, contexts, strengths))
 
 

@@ -29,7 +29,17 @@ HOLDS = 1e-8  # a condition holds if it fails by less than this share of a matri
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of the reduction: how far each matrix is from meeting it, as a share of its norm."""
+    """A condition of the reduction: how far each matrix is from meeting it, as a share of its norm.
+
+    Attributes:
+        says: the condition in words.
+        misses: how far each matrix is from meeting it, by name.
+
+    Example:
+        >>> from festina.theory.reduced import Condition
+        >>> print(Condition("moments are mutually diagonalisable", {"Σyx": 0.2}))
+        FAILS: moments are mutually diagonalisable; 1 of 1 matrices are off, most of all Σyx, by 0.2 of its norm
+    """
 
     says: str
     misses: dict[str, float]
@@ -67,6 +77,19 @@ class Reduction:
         overlaps: D(j, p), path by path by mode; zero for paths that end in different nodes.
         initial: B_e(0), edge by mode, in the order of ``graph.edges``.
         timescale: τ.
+
+    Made by `festina.theory.reduction`.
+
+    Example:
+        >>> import festina as fs
+        >>> graph = fs.networks.Graph.of(
+        ...     "x -> first -> y", "x -> second -> y", widths={"x": 1, "first": 1, "second": 1, "y": 1})
+        >>> gates = {"first": [1.0, 0.0], "second": [0.0, 1.0]}  # never on together
+        >>> world = fs.worlds.GatedDataset({"x": [[1.0], [1.0]]}, {"y": [[2.0], [1.0]]}, gates)
+        >>> race = fs.theory.reduction(graph, world).starting(1e-2)
+        >>> race.closed_form()([5.0, 100.0])["paths"].sum(axis=-1).round(2)  # as ``race(time)``, which integrates
+        array([[1.05, 0.01],
+               [2.  , 1.  ]])
     """
 
     statistics: PathStatistics

@@ -44,6 +44,21 @@ def reduction(
         weights: initial weights by the name of the edge, such as ``Gated.weights``. Without them, or where they are not
             decoupled, the reduction has strengths and conditions but no course: see `Reduction.starting`.
         timescale: τ.
+
+    Returns:
+        A `Reduction`: ``print`` it for strengths and conditions, call it with times for its course.
+
+    Example:
+        >>> import festina as fs
+        >>> graph = fs.networks.Graph.of(
+        ...     "x -> both -> y", "x -> first -> y", widths={"x": 1, "both": 1, "first": 1, "y": 1})
+        >>> world = fs.worlds.GatedDataset({"x": [[1.0], [1.0]]}, {"y": [[1.0], [0.0]]}, {"first": [1.0, 0.0]})
+        >>> print(fs.theory.reduction(graph, world))
+        race of 2 paths in 1 modes: the reduction applies
+          holds: moments are mutually diagonalisable (off by 0.0e+00 at most)
+          not asked: initial weights are decoupled
+          x->both->y: S = 0.5
+          x->first->y: S = 0.5
     """
     require(
         isinstance(world, GatedDataset | Patterns), "world", "be a GatedDataset or its Patterns", type(world).__name__

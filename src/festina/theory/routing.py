@@ -33,7 +33,14 @@ Starts = tuple[Any, Any, Any]
 
 
 class Reduction(eqx.Module):
-    """A solution made by :func:`reduction`: call it with times."""
+    """A solution made by :func:`reduction`: call it with times.
+
+    Example:
+        >>> import festina as fs
+        >>> course = fs.theory.routing.reduction([2.0, 1.0], (0.1, 0.1, 0.1), domains=4, trained=2)
+        >>> {name: values.shape for name, values in course([0.0, 10.0]).items()}
+        {'layers': (2, 3, 2), 'strength': (2, 2), 'private': (2, 2), 'loss': (2,)}
+    """
 
     strengths: Float[np.ndarray, " modes"]
     start: Float[np.ndarray, "4 modes"]
@@ -75,6 +82,15 @@ def reduction(
         trained: K.
         pair_weight: w of one trained pair in the loss; M⁻² unless given.
         private: v at t = 0, if every trained pair has a pathway of its own as well.
+
+    Returns:
+        A `Reduction`: ``course(time)`` gives `layers`, `strength`, `private` and `loss`.
+
+    Example:
+        >>> import festina as fs
+        >>> course = fs.theory.routing.reduction([1.0], (0.1, 0.1, 0.1), domains=4, trained=2)
+        >>> course([0.0, 44.05, 300.0])["strength"][:, 0].round(2)  # half learned at `time_to_reach` of ½
+        array([0. , 0.5, 1. ])
     """
     weight = _pair_weight(domains, trained, pair_weight)
     modes = np.atleast_1d(np.asarray(strengths, float))
@@ -91,7 +107,20 @@ def reduction(
 
 
 def imbalances(layers: Float[Any, "*times 3 modes"], domains: int) -> Float[Any, "*times 2 modes"]:
-    """What the reduction conserves: b2² − M b1² and b3² − b1²."""
+    """What the reduction conserves: b2² − M b1² and b3² − b1².
+
+    Args:
+        layers: b1, b2, b3 of each mode, as `reduction` gives them.
+        domains: M.
+
+    Example:
+        >>> import festina as fs
+        >>> course = fs.theory.routing.reduction([1.0], (0.1, 0.1, 0.2), domains=4, trained=2)
+        >>> layers = course([0.0, 50.0])["layers"]
+        >>> fs.theory.routing.imbalances(layers, domains=4)[..., 0].round(6)  # the same at all times
+        array([[-0.03,  0.03],
+               [-0.03,  0.03]])
+    """
     first, second, third = (layers[..., layer, :] for layer in range(3))
     return np.stack([second**2 - domains * first**2, third**2 - first**2], axis=-2)
 
@@ -105,6 +134,22 @@ def time_to_reach(
     c0 = (M−1) b0² and b for b2. All three must be positive at the start. Zero where the product begins at or beyond the
     level. With s < 0 the smallest of b1, b2/√M and b3 must change its sign, which it does if it is alone in being the
     smallest; the time is infinite if it is not, and for s = 0.
+
+    Args:
+        level: share of s, strictly between 0 and 1.
+        strength: s.
+        initial: b1, b2, b3 at t = 0, all positive.
+        domains: M.
+        trained: K.
+        pair_weight: w of one trained pair in the loss; M⁻² unless given.
+
+    Example:
+        >>> import festina as fs
+        >>> for trained in (1, 2, 4):  # in inverse proportion to what each input is trained on
+        ...     print(f"{fs.theory.routing.time_to_reach(0.5, 1.0, (0.1, 0.1, 0.1), domains=4, trained=trained):.2f}")
+        88.11
+        44.05
+        22.03
     """
     require(0 < level < 1, "level", "lie strictly between 0 and 1", level)
     require(bool(np.isfinite(strength)), "strength", "be finite", strength)
@@ -140,6 +185,20 @@ def equal_start(
     """b0 of three equal layers from which b1 b2 b3 = level · s at a given time: the inverse of `time_to_reach`.
 
     0 if that needs a start below e⁻⁹, and infinite if it needs one above 1.
+
+    Args:
+        time: when the level is reached.
+        level: share of s, strictly between 0 and 1.
+        strength: s.
+        domains: M.
+        trained: K.
+        pair_weight: w of one trained pair in the loss; M⁻² unless given.
+
+    Example:
+        >>> import festina as fs
+        >>> time = fs.theory.routing.time_to_reach(0.5, 1.0, (0.1, 0.1, 0.1), domains=4, trained=2)
+        >>> round(fs.theory.routing.equal_start(time, 0.5, 1.0, domains=4, trained=2), 6)
+        0.1
     """
 
     def late(log_start: float) -> float:
@@ -189,13 +248,35 @@ def balanced(strength: Any, initial: Any, domains: int, trained: int, *, pair_we
         domains: M.
         trained: K.
         pair_weight: w; M⁻² unless given.
+
+    Returns:
+        A `festina.theory.chain` of depth 3: ``solution(time)`` gives `product` u and `loss`.
+
+    Example:
+        >>> import festina as fs
+        >>> solution = fs.theory.routing.balanced(1.0, 1e-3, domains=8, trained=2)
+        >>> round(float(solution.timescale), 6)  # M^(5/3)/K
+        16.0
+        >>> solution([0.0, 1000.0])["product"].round(3)
+        array([0.001, 1.   ])
     """
     weight = _pair_weight(domains, trained, pair_weight)
     return chain(3, strength, initial, timescale=1.0 / (weight * trained * domains ** (1 / 3)))
 
 
 def balanced_start(product: Any, domains: int) -> Starts:
-    """b1, b2, b3 of a balanced start with a given product, which may be traced: b1 = b3 = (u/√M)^(1/3), b2 = √M b1."""
+    """b1, b2, b3 of a balanced start with a given product, which may be traced: b1 = b3 = (u/√M)^(1/3), b2 = √M b1.
+
+    Args:
+        product: u ≥ 0, one number or any array.
+        domains: M.
+
+    Example:
+        >>> import festina as fs
+        >>> first, second, third = fs.theory.routing.balanced_start(2.0, domains=4)
+        >>> float(first), float(second), float(third)
+        (1.0, 2.0, 1.0)
+    """
     require(domains >= 1, "domains", "be at least 1", domains)
     known = is_traced(product) or bool(np.all((np.asarray(product) >= 0) & np.isfinite(np.asarray(product))))
     require(known, "product", "be finite and not negative", product)
@@ -205,7 +286,17 @@ def balanced_start(product: Any, domains: int) -> Starts:
 
 
 def speed_up(domains: Any, trained: Any) -> Any:
-    """K M^(1/3): how much faster a shared pathway is than a network of its own for every pair, from balanced starts."""
+    """K M^(1/3): how much faster a shared pathway is than a network of its own for every pair, from balanced starts.
+
+    Args:
+        domains: M.
+        trained: K, from 1 to M.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.routing.speed_up(domains=8, trained=2)
+        4.0
+    """
     possible = bool(np.all((np.asarray(trained) >= 1) & (np.asarray(trained) <= np.asarray(domains))))
     require(possible, "trained", "lie between 1 and the number of domains", trained)
     return trained * domains ** (1 / 3)
@@ -224,6 +315,15 @@ def race_outcome(strength: float, shared: float, private: float, domains: int, t
         private: v at t = 0.
         domains: M.
         trained: K.
+
+    Returns:
+        u and v at the end.
+
+    Example:
+        >>> import festina as fs
+        >>> shared, private = fs.theory.routing.race_outcome(1.0, shared=1e-3, private=1e-3, domains=8, trained=2)
+        >>> print(f"{shared:.3f} {private:.3f}")
+        0.998 0.002
     """
     for name, value in (("shared", shared), ("private", private)):
         require(value > 0, name, "be positive", value)
@@ -240,7 +340,22 @@ def race_outcome(strength: float, shared: float, private: float, domains: int, t
 
 
 def race_share(strength: Any, initial: Any, trained: Any, *, domains: int) -> Float[Any, "..."]:
-    """The share of s that a shared pathway ends with (`race_outcome`) if both kinds start from the same product."""
+    """The share of s that a shared pathway ends with (`race_outcome`) if both kinds start from the same product.
+
+    Args:
+        strength: s.
+        initial: u = v at t = 0.
+        trained: K.
+        domains: M.
+
+    Returns:
+        The shares, in the shape to which strength, initial and trained broadcast.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.routing.race_share(1.0, [1e-1, 1e-2, 1e-4], 2, domains=8).round(3)  # small starts: one has all
+        array([0.849, 0.981, 1.   ])
+    """
 
     def share(strength: float, initial: float, trained: int) -> float:
         return race_outcome(strength, initial, initial, domains, trained)[0] / strength

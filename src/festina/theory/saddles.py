@@ -33,7 +33,25 @@ Weights = tuple[Float[Array, "3"], Float[Array, "2 3"]]
 
 
 class MeanField(eqx.Module):
-    """The expected update; ``crosstalk`` 0 for partial errors (the published rule), 1 for the total error."""
+    """The expected update; ``crosstalk`` 0 for partial errors (the published rule), 1 for the total error.
+
+    Made by `mean_field`. It computes with JAX in the precision in force: call it inside ``with fs.double():``.
+
+    Attributes:
+        crosstalk: 0 for partial errors, 1 for the total error.
+        tutor_speed: learning rate of the tutor in units of the executor's.
+        blank: share of trials with nothing to see.
+        inverse_temperature: β.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> field = fs.theory.saddles.mean_field()
+        >>> with fs.double():
+        ...     on_tutor, on_executor = field(np.full(3, 0.1), np.full((2, 3), 0.1))  # dw1/dt and dW2/dt
+        >>> np.round(on_tutor, 3).tolist()
+        [0.022, 0.022, 0.048]
+    """
 
     crosstalk: Float[Any, "*lanes"]
     tutor_speed: Float[Any, "*lanes"]
@@ -74,6 +92,18 @@ def mean_field(
         tutor_speed: learning rate of the tutor in units of the executor's; 0 for a shallow network.
         blank: share of trials with nothing to see.
         inverse_temperature: β.
+
+    Returns:
+        A `MeanField`: ``field(tutor, executor)`` gives the rates of both.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> field = fs.theory.saddles.mean_field(inverse_temperature=2.0)
+        >>> with fs.double():
+        ...     right = field.right(np.eye(2, 3))  # P(right) for the stimuli left, none and right
+        >>> np.round(right, 2).tolist()
+        [0.12, 0.5, 0.88]
     """
     given = {
         "crosstalk": crosstalk,
@@ -104,6 +134,31 @@ def expected_course(
 
     Gives `tutor` and `executor` at the start and after each session, and `right`, P(right) for the stimuli left,
     none and right averaged over the session (at the start, what it is there).
+
+    Args:
+        field: the expected update, one for each network (lane): `mean_field` with as many entries.
+        tutor: w1 at the start.
+        executor: W2 at the start.
+        rate: η of each network.
+        sessions: how many.
+        trials: in each session.
+        stride: how many trials are one step; it must divide the trials of a session.
+
+    Returns:
+        The three by name, each of shape (lanes, sessions + 1, …).
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> field = fs.theory.saddles.mean_field(blank=[0.1])
+        >>> start = np.full((1, 3), 0.05), np.full((1, 2, 3), 0.05)
+        >>> rate = np.array([0.01])
+        >>> course = fs.theory.saddles.expected_course(field, *start, rate, sessions=3, trials=1000, stride=10)
+        >>> course["right"][0].round(2)  # left, none and right are told apart
+        array([[0.5 , 0.5 , 0.5 ],
+               [0.43, 0.5 , 0.57],
+               [0.05, 0.5 , 0.95],
+               [0.01, 0.5 , 0.99]])
     """
     require(sessions >= 1 and trials >= 1, "sessions", "be at least one, of at least one trial", (sessions, trials))
     require(stride >= 1 and trials % stride == 0, "stride", f"divide the {trials} trials of a session", stride)
@@ -138,6 +193,20 @@ def saddle(opened: Iterable[str], *, blank: float = 0.1, inverse_temperature: fl
     zero); the rest solves E[(R − Q) 1{a} x_k] = 0. Up to {const} partial and total errors have the same rest points.
     Beyond, partial errors have no finite one (two pathways each ask for the whole reward, so W2 grows and w1
     shrinks without end), and that of the total error is where behaviour lingers.
+
+    Args:
+        opened: of the pathways `left`, `right` and `const`, those that are open.
+        blank: share of trials with nothing to see.
+        inverse_temperature: β.
+
+    Returns:
+        The products, choices (left, right) before pathways (left, right, const).
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.saddles.saddle(["const"])  # chance: half a reward is expected of either choice
+        array([[0. , 0. , 0.5],
+               [0. , 0. , 0.5]])
     """
     from scipy.optimize import root
 
@@ -175,8 +244,18 @@ def growth(field: MeanField, products: Float[Any, "2 3"]) -> tuple[Float[Any, "3
     and h of the executor at the rest point, so that λ = √(Σ_a g[a] h[a]); weights with h < 0 are held at zero and
     do not count. The amplitude λ w1 + Σ_a g[a] W2[a] grows exactly as e^{λt}.
 
+    Args:
+        field: the expected update, of one network.
+        products: W2[a, k] w1[k] at the rest point, from `saddle`.
+
     Returns:
         The rate λ for each pathway, and for each the coefficients of (w1, W2[left], W2[right]) in its amplitude.
+
+    Example:
+        >>> import festina as fs
+        >>> rates, _ = fs.theory.saddles.growth(fs.theory.saddles.mean_field(), fs.theory.saddles.saddle([]))
+        >>> rates.round(3)  # from nothing the constant pathway grows fastest, at 1/√8
+        array([0.225, 0.225, 0.354])
     """
     tutor = (field.errors(products)[0].T @ jnp.asarray(SEEN)).T
     executor = _drifts(field, products).T
@@ -191,6 +270,20 @@ def amplitudes(
     tutor: Float[np.ndarray, "*batch 3"],
     executor: Float[np.ndarray, "*batch 2 3"],
 ) -> Float[np.ndarray, "*batch 3"]:
-    """The amplitude of each pathway, as :func:`growth` defines it, from its weights."""
+    """The amplitude of each pathway, as :func:`growth` defines it, from its weights.
+
+    Args:
+        coefficients: of each pathway, from `growth`.
+        tutor: w1, pathways last.
+        executor: W2, choices before pathways.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> field = fs.theory.saddles.mean_field()
+        >>> _, coefficients = fs.theory.saddles.growth(field, fs.theory.saddles.saddle([]))
+        >>> fs.theory.saddles.amplitudes(coefficients, np.full(3, 0.1), np.full((2, 3), 0.1)).round(3)
+        array([0.045, 0.045, 0.085])
+    """
     weights = np.concatenate([tutor[..., None, :], executor], axis=-2)
     return np.asarray(np.sum(weights * coefficients.T, axis=-2))

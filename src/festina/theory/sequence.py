@@ -37,7 +37,7 @@ Factors = tuple[Float[Array, "time in hidden"], Float[Array, "time out hidden"]]
 
 
 class Sequence(eqx.Module):
-    """The exact course through a sequence of tasks; made by :func:`sequence`, called with times."""
+    """The exact course through a sequence of tasks; made by :func:`sequence` (see its example), called with times."""
 
     first: Float[Array | np.ndarray, "hidden in"]
     second: Float[Array | np.ndarray, "out hidden"]
@@ -89,6 +89,18 @@ def sequence(
         timescale: τ.
         input_variance: c of Σxx = cI, the same for every task.
         tolerance: of the balance.
+
+    Returns:
+        A `Sequence`: ``course(time)`` gives `map`, `input_gram`, `output_gram`, `loss` and the `losses` on every task.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> start, tasks = 0.1 * np.eye(2), [np.diag([2.0, 1.0]), np.diag([1.0, 2.0])]
+        >>> course = fs.theory.sequence(start, start, tasks, switches=[20.0])
+        >>> course([20.0, 40.0])["losses"].round(6)  # what is forgotten in the end is ½|S₁ − S₂|²
+        array([[0., 1.],
+               [1., 0.]])
     """
     given = first, second, correlations, switches, timescale, input_variance
     traced = is_traced(given)

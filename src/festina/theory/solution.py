@@ -9,6 +9,13 @@ class Solution(Protocol):
 
     ``solution(t)`` gives a dictionary of arrays, under the names the simulation uses, each with the shape of
     ``t`` before its own.
+
+    Example:
+        >>> import festina as fs
+        >>> isinstance(fs.theory.chain(2, strength=1.0, initial=1e-3), fs.theory.Solution)
+        True
+        >>> sorted(fs.theory.chain(2, strength=1.0, initial=1e-3)([0.0, 1.0]))
+        ['loss', 'product']
     """
 
     def __call__(self, time: Any) -> dict[str, Any]: ...

@@ -21,6 +21,21 @@ def straight_lines(
     From real starts these are the modes of an aligned network, each a chain. From complex ones they are the eigenvalues
     of OᵀW_D⋯W_1 if S = sO and all layers are square and balanced. Both go straight to s: with
     z = s + (z0 − s) e^(−σ) only the way σ is unknown, τ dσ/dt = |z|^(2−2/D).
+
+    Args:
+        depth: D.
+        strength: s.
+        starts: z at t = 0, real or complex.
+        time: rising from 0 on.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> z = fs.theory.stack.straight_lines(3, 1.0, np.array([0.1 + 0.3j]), np.array([0.0, 1.0, 20.0]))[:, 0]
+        >>> z.round(3)
+        array([0.1  +0.3j  , 0.287+0.238j, 1.   +0.j   ])
+        >>> bool(np.isclose(np.angle(1.0 - z[1]), np.angle(1.0 - z[0])))  # on a straight line to s
+        True
     """
     from scipy.integrate import solve_ivp
 
@@ -47,6 +62,26 @@ def orthogonal_loss(
     τ D dM/dt = P [K ∘ (Pᵀ W_Dᵀ E W_1ᵀ Q)] Qᵀ with E = S − W_D M W_1 and K_ab = Σ_j Λ_a^(2(L−1−j)) Λ_b^(2j); W_1 and W_D
     follow their gradients. In coordinates in which the layers between start as multiples of 1, nothing but a few
     directions ever moves: those of S and of W_D, as seen through W_1.
+
+    Args:
+        first: W_1, of shape (hidden, inputs).
+        middle: W_2 … W_{D−1}, square, of shape (D − 2, hidden, hidden), each a multiple of an orthogonal matrix.
+        last: W_D, of shape (outputs, hidden).
+        target: S, of shape (outputs, inputs).
+        time: rising from 0 on.
+
+    Returns:
+        |S − W_D⋯W_1|²/|S|² at each time.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> one, time = np.eye(3), np.array([0.0, 0.1, 5.0])
+        >>> fs.theory.stack.orthogonal_loss(one, np.stack([one, one]), one, 2.0 * one, time).round(4)
+        array([0.25  , 0.2015, 0.    ])
+        >>> mode = fs.theory.stack.straight_lines(4, 2.0, np.array([1.0]), time)[:, 0]
+        >>> ((1.0 - mode / 2.0) ** 2).round(4)  # the same
+        array([0.25  , 0.2015, 0.    ])
     """
     from scipy.integrate import solve_ivp
 
@@ -92,6 +127,16 @@ def encoder_duration(encoder: Float[np.ndarray, "hidden inputs"], level: float) 
     """How long an autoencoder WᵀW of white inputs learns: the eigenvalues g of WᵀW are sigmoids, ġ = 2g(1 − g).
 
     The time at which the mean of (1 − g)² is ``level``.
+
+    Args:
+        encoder: W at t = 0, of shape (hidden, inputs), without singular values of zero.
+        level: of the mean of (1 − g)², between 0 and 1.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> round(fs.theory.stack.encoder_duration(1e-3 * np.eye(4), level=0.25), 4)  # ½ ln(1/g0 − 1), half-way
+        6.9078
     """
     from scipy.optimize import brentq
 

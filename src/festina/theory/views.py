@@ -32,7 +32,23 @@ NEGLIGIBLE = 1e-12  # eigenvalues of D below this share of the largest one are r
 
 
 class Competition(eqx.Module):
-    """A solution of Eq. (1) made by :func:`competition`: call it with times."""
+    """A solution of Eq. (1) made by :func:`competition`: call it with times.
+
+    Attributes:
+        depth: L.
+        strengths: S_m.
+        overlaps: D_mj.
+        initial: π_m(0).
+        timescale: τ.
+        alone: the closed form, where pathways do not meet.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> race = fs.theory.views.competition(2, strengths=[1.0, 0.5], overlaps=np.eye(2), initial=[1e-3, 1e-3])
+        >>> race(np.inf)["strength"]  # pathways that do not meet: each has what it can get
+        array([1. , 0.5])
+    """
 
     depth: float = eqx.field(static=True)
     strengths: Float[Any, "*lanes paths"]
@@ -85,6 +101,18 @@ def competition(depth: Any, strengths: Any, overlaps: Any, initial: Any, timesca
         overlaps: D_mj.
         initial: π_m(0).
         timescale: τ.
+
+    Returns:
+        A `Competition`: ``race(time)`` gives `strength`, of shape ``time.shape + lanes + (paths,)``.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> race = fs.theory.views.competition(2, [1.0, 0.8], [[1.0, 0.5], [0.5, 1.0]], initial=[1e-3, 1e-3])
+        >>> race([0.0, 10.0, np.inf])["strength"].round(3)  # to D⁻¹S, from any start
+        array([[0.001, 0.001],
+               [0.807, 0.39 ],
+               [0.8  , 0.4  ]])
     """
     _check_depth(depth)
     moments = tuple(np.asarray(values, float) for values in (strengths, overlaps, initial))
@@ -103,11 +131,23 @@ def competition(depth: Any, strengths: Any, overlaps: Any, initial: Any, timesca
 
 
 class EndState(NamedTuple):
-    """Where a race ends."""
+    """Where a race ends.
 
-    strength: np.ndarray  # one non-negative least-squares solution π
-    fit: np.ndarray  # Dπ, the same for all of them
-    null: np.ndarray  # an orthonormal basis of null(D), one vector a column: two solutions differ by its members
+    Attributes:
+        strength: one non-negative least-squares solution π.
+        fit: Dπ, the same for all of them.
+        null: an orthonormal basis of null(D), one vector a column: two solutions differ by its members.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.theory.views.end_state([1.0, 1.0], np.ones((2, 2))).unique  # views that co-occur: the start decides
+        False
+    """
+
+    strength: np.ndarray
+    fit: np.ndarray
+    null: np.ndarray
 
     @property
     def unique(self) -> bool:
@@ -120,6 +160,20 @@ def end_state(strengths: Any, overlaps: Any) -> EndState:
 
     Unique if D is positive definite. If it is singular, what the pathways achieve together, Dπ, is still unique, and so
     is the loss, but π only up to null(D): there the start decides, see :func:`co_occurring_end`.
+
+    Args:
+        strengths: S_m, one for each pathway.
+        overlaps: D_mj, a Gram matrix.
+
+    Returns:
+        An `EndState` with `strength`, `fit`, `null` and `unique`.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.views.end_state([1.0, 0.8], [[1.0, 0.5], [0.5, 1.0]]).strength.round(6)
+        array([0.8, 0.4])
+        >>> fs.theory.views.end_state([1.0, 0.8], [[1.0, 0.9], [0.9, 1.0]]).strength.round(6)  # the weaker one has none
+        array([1., 0.])
     """
     correlation, gram = np.asarray(strengths, float), np.asarray(overlaps, float)
     fits = correlation.ndim == 1 and gram.shape == 2 * correlation.shape
@@ -133,7 +187,20 @@ def end_state(strengths: Any, overlaps: Any) -> EndState:
 
 
 def conserved(depth: Any, strength: Float[Any, "*batch paths"], null: Float[Any, "paths k"]) -> Float[Any, "*batch k"]:
-    """Σ_m n_m f(π_m) for every n in a basis of null(D): ln π at depth 2, π^(2/L−1)/(2/L−1) beyond."""
+    """Σ_m n_m f(π_m) for every n in a basis of null(D): ln π at depth 2, π^(2/L−1)/(2/L−1) beyond.
+
+    Args:
+        depth: L ≥ 2.
+        strength: π > 0, pathways last.
+        null: a basis of null(D), one vector a column, as `end_state` gives it.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> end, null = fs.theory.views.co_occurring_end(2, [1.0, 1.0], [1e-3, 2e-3]), np.array([[1.0], [-1.0]])
+        >>> [fs.theory.views.conserved(2, strength, null).round(4).item() for strength in ([1e-3, 2e-3], end)]  # −ln 2
+        [-0.6931, -0.6931]
+    """
     _check_depth(depth)
     return _potential(float(depth), np.asarray(strength, float)) @ np.asarray(null, float)
 
@@ -143,6 +210,18 @@ def co_occurring_end(depth: Any, amplitudes: Any, initial: Any) -> Float[np.ndar
 
     f(π_m) − f(π_m(0)) = a_m μ for one μ, found from Σ_m a_m π_m = 1. At depth 2 with equal amplitudes π ∝ π(0). At
     depth L ≥ 3 and a small start the strongest view has all, and the others stay about where they began.
+
+    Args:
+        depth: L ≥ 2, or `math.inf`.
+        amplitudes: a_m > 0.
+        initial: π_m(0) > 0.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.views.co_occurring_end(2, amplitudes=[1.0, 1.0], initial=[1e-3, 2e-3]).round(3)  # in proportion
+        array([0.333, 0.667])
+        >>> fs.theory.views.co_occurring_end(3, amplitudes=[1.0, 1.0], initial=[1e-6, 2e-6]).round(3)  # one has all
+        array([0., 1.])
     """
     _check_depth(depth)
     size, begin = np.asarray(amplitudes, float), np.asarray(initial, float)
@@ -161,7 +240,18 @@ def co_occurring_end(depth: Any, amplitudes: Any, initial: Any) -> Float[np.ndar
 
 
 class LotkaVolterra(eqx.Module):
-    """A solution made by :func:`lotka_volterra`: call it with times."""
+    """A solution made by :func:`lotka_volterra`: call it with times.
+
+    Attributes:
+        rates: r_m.
+        initial: s_m(0).
+        capacity: K.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.views.lotka_volterra([1.0, 1.0], [0.3, 0.4], capacity=1.0).end.round(6)  # to Σs² = K
+        array([0.6, 0.8])
+    """
 
     rates: Float[Any, "*lanes paths"]
     initial: Float[Any, "*lanes paths"]
@@ -211,6 +301,21 @@ def lotka_volterra(rates: Any, initial: Any, capacity: Any = 1.0) -> LotkaVolter
     All species share one clock φ, s_m = s_m(0) e^{r_m φ} with φ̇ = 1 − Σs²/K, so that s_m^{1/r_m} keep their ratios for
     ever: at equal rates the smallest advantage neither grows nor shrinks, and nobody takes all. Eq. (1) has this form
     only at depth 2 with co-occurring views of one amplitude a, where s = √π, r = a and K = 1/a.
+
+    Args:
+        rates: r_m > 0, species last.
+        initial: s_m(0) > 0, of the same shape.
+        capacity: K > 0.
+
+    Returns:
+        A `LotkaVolterra`: ``course(time)`` gives `strength`; ``course.end`` is where it ends.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> strength = fs.theory.views.lotka_volterra([1.0, 1.0], [1e-3, 2e-3])([0.0, 5.0, np.inf])["strength"]
+        >>> (strength[:, 1] / strength[:, 0]).round(6)  # nobody takes all
+        array([2., 2., 2.])
     """
     growth, begin = np.asarray(rates, float), np.asarray(initial, float)
     require(growth.shape == begin.shape, "rates", f"have the shape {begin.shape} of `initial`", growth.shape)
@@ -221,7 +326,20 @@ def lotka_volterra(rates: Any, initial: Any, capacity: Any = 1.0) -> LotkaVolter
 
 
 class VectorRace(eqx.Module):
-    """A solution made by :func:`vector_race`: call it with times."""
+    """A solution made by :func:`vector_race`: call it with times.
+
+    Attributes:
+        cross: Σyx(p).
+        overlaps: D_pj.
+        initial: |m_p(0)|.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> race = fs.theory.views.vector_race(np.ones((2, 3)), np.eye(2), [1e-3, 1e-3])  # to three outputs
+        >>> race(np.zeros(5))["map"].shape
+        (5, 2, 3)
+    """
 
     cross: Float[Any, "*lanes paths outputs"]
     overlaps: Float[Any, "paths paths"]
@@ -254,6 +372,17 @@ def vector_race(cross: Any, overlaps: Any, initial: Any) -> VectorRace:
         cross: Σyx(p), pathways before outputs.
         overlaps: D_pj = ⟨g_p g_j x²⟩.
         initial: |m_p(0)|, the strength of the weights that grow: |(W₂ᵀu + W₁)/2|² along u = Σyx(p)/|Σyx(p)|.
+
+    Returns:
+        A `VectorRace`: ``race(time)`` gives `map`, of shape ``time.shape + lanes + (paths, outputs)``.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> race = fs.theory.views.vector_race([[1.0, 0.0], [0.0, 2.0]], np.eye(2), initial=[1e-3, 1e-3])
+        >>> race(20.0)["map"].round(3)
+        array([[1., 0.],
+               [0., 2.]])
     """
     moments, gram, begin = (np.asarray(values, float) for values in (cross, overlaps, initial))
     fits = moments.shape[:-1] == begin.shape and gram.shape == (begin.shape[-1],) * 2
@@ -265,18 +394,47 @@ def vector_race(cross: Any, overlaps: Any, initial: Any) -> VectorRace:
 
 
 def shared_rate(tasks: int, cosine: Any) -> Any:
-    """S of a pathway shared by C tasks with unit targets of cosine ρ: |ȳ| = √((1 + (C−1)ρ)/C)."""
+    """S of a pathway shared by C tasks with unit targets of cosine ρ: |ȳ| = √((1 + (C−1)ρ)/C).
+
+    Args:
+        tasks: C ≥ 2.
+        cosine: ρ, from −1/(C − 1) to 1.
+
+    Example:
+        >>> import festina as fs
+        >>> float(fs.theory.views.shared_rate(4, 1.0)), float(fs.theory.views.shared_rate(4, 0.0))
+        (1.0, 0.5)
+    """
     return np.sqrt(energy_share(tasks, cosine))
 
 
 def private_rate(tasks: int) -> float:
-    """S of a pathway that serves one of C tasks: 1/C."""
+    """S of a pathway that serves one of C tasks: 1/C.
+
+    Args:
+        tasks: C ≥ 1.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.views.private_rate(4)
+        0.25
+    """
     require(tasks >= 1, "tasks", "be at least 1", tasks)
     return 1.0 / tasks
 
 
 def energy_share(tasks: int, cosine: Any) -> Any:
-    """What a shared pathway explains if it wins, as a share of |y|²: |ȳ|² = (1 + (C−1)ρ)/C."""
+    """What a shared pathway explains if it wins, as a share of |y|²: |ȳ|² = (1 + (C−1)ρ)/C.
+
+    Args:
+        tasks: C ≥ 2.
+        cosine: ρ, from −1/(C − 1) to 1.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.views.energy_share(4, [0.0, 0.5, 1.0])
+        array([0.25 , 0.625, 1.   ])
+    """
     require(tasks >= 2, "tasks", "be at least 2", tasks)
     share = (1.0 + (tasks - 1) * np.asarray(cosine, float)) / tasks
     possible = bool(np.all((share >= -NEGLIGIBLE) & (share <= 1.0 + NEGLIGIBLE)))
@@ -285,13 +443,36 @@ def energy_share(tasks: int, cosine: Any) -> Any:
 
 
 def critical_cosine(tasks: int) -> float:
-    """ρ* = −1/C, where the shared and the private rate are equal: the shared pathway wins above, private ones below."""
+    """ρ* = −1/C, where the shared and the private rate are equal: the shared pathway wins above, private ones below.
+
+    Args:
+        tasks: C ≥ 2.
+
+    Example:
+        >>> import festina as fs
+        >>> cosine = fs.theory.views.critical_cosine(4)
+        >>> float(fs.theory.views.shared_rate(4, cosine)) == fs.theory.views.private_rate(4)
+        True
+    """
     require(tasks >= 2, "tasks", "be at least 2", tasks)
     return -1.0 / tasks
 
 
 def bottleneck(strengths: Any, width: int) -> Float[np.ndarray, " modes"]:
-    """What a linear network with a layer of r units learns of white inputs: its r strongest modes, whole, no other."""
+    """What a linear network with a layer of r units learns of white inputs: its r strongest modes, whole, no other.
+
+    Args:
+        strengths: s of each mode, none negative.
+        width: r ≥ 1.
+
+    Returns:
+        What is learned of each mode, in the given order.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.views.bottleneck([3.0, 1.0, 2.0], width=2)
+        array([3., 0., 2.])
+    """
     require(width >= 1, "width", "be at least 1", width)
     size = np.asarray(strengths, float)
     sound = size.ndim == 1 and bool(np.all((size >= 0) & np.isfinite(size)))

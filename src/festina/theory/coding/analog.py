@@ -41,7 +41,23 @@ LARGEST_GUESS = 1e8  # of U/s; beyond, quasi-Newton steps find their way better 
 def onset_temperatures(
     inputs: Float[np.ndarray, "n n"], targets: Float[np.ndarray, "n outputs"], readout_variance: float
 ) -> Float[np.ndarray, " rank"]:
-    """T_c = √(s · eig(Yᵀ K_0 Y)): below each of them one more direction is learned, in the limit of large P."""
+    """T_c = √(s · eig(Yᵀ K_0 Y)): below each of them one more direction is learned, in the limit of large P.
+
+    Args:
+        inputs: K_0 = XXᵀ.
+        targets: Y, one example a row.
+        readout_variance: s.
+
+    Returns:
+        One temperature for each direction of the targets, rising.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.repeat([[1.0], [-1.0]], 10, axis=0)
+        >>> fs.theory.coding.analog_onsets(np.eye(20), targets, readout_variance=0.2).round(6)  # √(s |Y|²)
+        array([2.])
+    """
     check_common(1.0, readout_variance)
     inputs, targets = check_kernel(inputs, targets)
     along = targets @ row_space(targets)
@@ -59,6 +75,14 @@ class Analog(Prediction):
         inputs: K_0.
         temperature: T.
         action: Φ(U), for its fluctuations at T > 0.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> prediction = fs.theory.coding.analog(np.eye(4), np.repeat(np.eye(2), 2, axis=0), 0.1, readout_variance=1.0)
+        >>> between = prediction.predict(cross=np.array([[0.5, 0.5, 0.0, 0.0]]), diagonal=np.array([1.0]), neurons=100)
+        >>> between.mean.round(2), between.variance.round(2)
+        (array([[0.95, 0.  ]]), array([[0.01, 0.01]]))
     """
 
     readout_covariance: Float[np.ndarray, "outputs outputs"]
@@ -118,6 +142,20 @@ def analog(
         temperature: T.
         readout_variance: s.
         neurons: N ≥ 1, for the correction of order P/N; infinite unless given.
+
+    Returns:
+        An `Analog` prediction.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.repeat(np.eye(2), 2, axis=0)  # two classes of two orthogonal inputs
+        >>> prediction = fs.theory.coding.analog(np.eye(4), targets, temperature=0.1, readout_variance=1.0)
+        >>> prediction.kernels[0].round(2) + 0.0  # examples of one class become alike
+        array([[1.47, 0.47, 0.  , 0.  ],
+               [0.47, 1.47, 0.  , 0.  ],
+               [0.  , 0.  , 1.47, 0.47],
+               [0.  , 0.  , 0.47, 1.47]])
     """
     check_common(temperature, readout_variance)
     inputs, targets = check_kernel(inputs, targets)
@@ -161,6 +199,17 @@ def analog_at_zero(
         readout_variance: s.
         depth: hidden layers L.
         neurons: N > P, for the correction of order P/N; infinite unless given.
+
+    Returns:
+        An `Analog` prediction, with a kernel for every layer.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.repeat(np.eye(2), 2, axis=0)
+        >>> prediction = fs.theory.coding.analog_at_zero(np.eye(4), targets, readout_variance=1.0, depth=2)
+        >>> [kernel[0, 1].round(2).item() for kernel in prediction.kernels]  # the deeper, the more alike
+        [0.35, 0.94]
     """
     check_common(1.0, readout_variance)
     inputs, targets = check_kernel(inputs, targets)

@@ -55,6 +55,13 @@ class Task:
         temperature: T.
         readout_variance: s.
         unit: φ.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> unit = fs.theory.coding.SIGMOIDAL
+        >>> fs.theory.coding.class_task([3, 2], np.eye(2), 0.1, readout_variance=0.2, unit=unit).labels
+        array([0, 0, 0, 1, 1])
     """
 
     counts: Float[np.ndarray, " classes"]
@@ -92,7 +99,23 @@ def class_task(
     readout_variance: float,
     unit: Unit,
 ) -> Task:
-    """A task, checked; see `Task`. Targets are given in all outputs."""
+    """A task, checked; see `Task`. Targets are given in all outputs.
+
+    Args:
+        counts: n_c, examples of each class.
+        targets: y_c of each class, of rank 1 to 3.
+        temperature: T.
+        readout_variance: s.
+        unit: φ, one of `LINEAR`, `SIGMOIDAL`, `RECTIFIED`.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0, 1.0], [2.0, 2.0]])  # two outputs that are asked for the same
+        >>> task = fs.theory.coding.class_task([3, 2], targets, 0.1, 0.2, unit=fs.theory.coding.SIGMOIDAL)
+        >>> task.targets.shape, task.basis.shape  # one direction: rank 1
+        ((2, 1), (2, 1))
+    """
     check_common(temperature, readout_variance)
     sizes, rows = np.asarray(counts, float), np.asarray(targets, float)
     given = sizes.ndim == 1 and sizes.size > 0
@@ -121,6 +144,14 @@ class Neurons:
         site: cumulants of a preactivation, for each point and class.
         cell: which cell each point belongs to; −1 where no neuron is.
         shares: P_γ of each cell.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # two classes of ten, one output
+        >>> neurons = fs.theory.coding.redundant([10, 10], targets, 0.1, readout_variance=0.2).neurons
+        >>> round(float(neurons.probability.sum()), 6), neurons.kernel.shape
+        (1.0, (20, 20))
     """
 
     task: Task

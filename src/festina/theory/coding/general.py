@@ -41,6 +41,14 @@ class Preactivations:
         pull: K_0⁻¹⟨z⟩.
         precision: τ.
         gap: the largest change in the last round.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> state = fs.theory.coding.expectation_propagation(np.eye(2), np.zeros((1, 2)), fs.theory.coding.RECTIFIED)
+        >>> state.second_moments.round(3)[0]  # without a field, the kernel of the prior: ½, and 1/2π between two inputs
+        array([[0.5  , 0.159],
+               [0.159, 0.5  ]])
     """
 
     mean: Float[np.ndarray, "neurons examples"]
@@ -71,6 +79,13 @@ class Implied:
         readouts: a of each neuron.
         preactivations: of each neuron.
         unit: φ.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> found = fs.theory.coding.implied(np.eye(2), np.zeros((2, 1)), np.ones((5, 1)), fs.theory.coding.LINEAR)
+        >>> found.answers_at(cross=np.zeros((3, 2)), diagonal=np.ones(3)).shape
+        (3, 1)
     """
 
     kernel: Float[np.ndarray, "examples examples"]
@@ -106,6 +121,18 @@ def implied(
         residual: t = (Y − ⟨f⟩)/T.
         readouts: a of each neuron; a sample, or a few that stand for all.
         unit: φ, one of `LINEAR`, `SIGMOIDAL`, `RECTIFIED`.
+
+    Returns:
+        An `Implied`, with `kernel`, `answers` and ``answers_at``.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> residual, readouts = np.array([[1.0], [-1.0]]), np.array([[1.0], [-1.0]])
+        >>> found = fs.theory.coding.implied(np.eye(2), residual, readouts, fs.theory.coding.LINEAR)
+        >>> found.kernel.round(6)  # K_0 + K_0 t ⟨aaᵀ⟩ tᵀ K_0
+        array([[ 2., -1.],
+               [-1.,  2.]])
     """
     residual, readouts = np.asarray(residual, float), np.asarray(readouts, float)
     fits = residual.ndim == 2 and len(residual) == len(inputs)
@@ -130,6 +157,17 @@ def expectation_propagation(
         fields: b, one neuron a row.
         unit: φ, one of `LINEAR`, `SIGMOIDAL`, `RECTIFIED`.
         damping: the share of the old precision that is kept in every round.
+
+    Returns:
+        `Preactivations`: mean, covariance and log-partition function of each neuron, and how far the last round moved.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> inputs, fields = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[1.0, -1.0]])
+        >>> state = fs.theory.coding.expectation_propagation(inputs, fields, fs.theory.coding.LINEAR)
+        >>> state.mean.round(6), state.log_partition.round(6)  # K_0 b and ½ bᵀK_0 b
+        (array([[ 0.5, -0.5]]), array([0.5]))
     """
     require(0.0 <= damping < 1.0, "damping", "be at least 0 and less than 1", damping)
     check_unit(unit)

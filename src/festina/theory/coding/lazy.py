@@ -31,7 +31,24 @@ MOST_UNEVEN = 1e15  # condition number of K_L + T
 
 
 def kernels(inputs: Any, unit: Unit, depth: int = 1) -> tuple[Float[np.ndarray, "n n"], ...]:
-    """K_1 … K_L of the prior, from the kernel K_0 of the inputs, a square matrix."""
+    """K_1 … K_L of the prior: K_l = ⟨φ(z)φ(z)ᵀ⟩ for z ~ N(0, K_{l−1}).
+
+    Args:
+        inputs: K_0 = XXᵀ, a square matrix.
+        unit: φ, one of `LINEAR`, `SIGMOIDAL`, `RECTIFIED`.
+        depth: hidden layers L.
+
+    Returns:
+        One kernel for each hidden layer.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> (kernel,) = fs.theory.coding.kernels(np.eye(2), fs.theory.coding.RECTIFIED)
+        >>> kernel.round(4)  # ½, and 1/2π between orthogonal inputs
+        array([[0.5   , 0.1592],
+               [0.1592, 0.5   ]])
+    """
     require(1 <= depth < np.inf and int(depth) == depth, "depth", "be a whole number, at least 1", depth)
     check_unit(unit)
     layers = [check_symmetric(inputs)]
@@ -56,6 +73,17 @@ def lazy(
         temperature: T, which here is the variance of noise on targets.
         unit: φ, one of `LINEAR`, `SIGMOIDAL`, `RECTIFIED`.
         depth: hidden layers L.
+
+    Returns:
+        A `Lazy` prediction.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> prediction = fs.theory.coding.lazy(np.eye(2), np.eye(2), temperature=1.0, unit=fs.theory.coding.LINEAR)
+        >>> prediction.mean  # K/(K + T)
+        array([[0.5, 0. ],
+               [0. , 0.5]])
     """
     check_common(temperature, 1.0)
     inputs, targets = check_kernel(inputs, targets)
@@ -69,7 +97,20 @@ def lazy(
 
 @dataclass(frozen=True)
 class Lazy(Prediction):
-    """A prediction made by :func:`lazy`."""
+    """A prediction made by :func:`lazy`.
+
+    Attributes:
+        inputs: K_0.
+        temperature: T.
+        unit: φ.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> prediction = fs.theory.coding.lazy(np.eye(2), np.eye(2), temperature=1.0, unit=fs.theory.coding.LINEAR)
+        >>> prediction.predict(cross=np.zeros((1, 2)), diagonal=np.ones(1))  # far from all data: the prior
+        Predictor(mean=array([[0., 0.]]), variance=array([[1., 1.]]))
+    """
 
     inputs: Float[np.ndarray, "n n"]
     temperature: float

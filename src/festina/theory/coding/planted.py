@@ -15,7 +15,15 @@ SPARE = 4  # times as many neurons are drawn as are chosen from them
 
 @runtime_checkable
 class Plantable(Protocol):
-    """A prediction that can draw neurons: `Analog` of one layer, `Redundant`, `Sparse`."""
+    """A prediction that can draw neurons: `Analog` of one layer, `Redundant`, `Sparse`.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> from festina.theory.coding.planted import Plantable
+        >>> isinstance(fs.theory.coding.analog(np.eye(2), np.eye(2), 0.1, readout_variance=1.0), Plantable)
+        True
+    """
 
     def draw_neurons(self, key: Array, count: int) -> tuple[Any, Any]: ...
 
@@ -25,6 +33,19 @@ class Even:
     """Neurons of a redundant code, with each code in its predicted number, up to rounding.
 
     An independent draw would be off by 1/√N, and neurons that keep their code could not mend that.
+
+    Attributes:
+        prediction: the redundant code.
+
+    Example:
+        >>> import jax
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # two classes of ten, one output
+        >>> prediction = fs.theory.coding.redundant([10, 10], targets, 0.1, readout_variance=0.2)
+        >>> readouts, preactivations = fs.theory.coding.Even(prediction).draw_neurons(jax.random.key(0), 40)
+        >>> readouts.shape, preactivations.shape, int(np.sum(readouts > 0))  # half of the neurons for each class
+        ((40, 1), (40, 20), 20)
     """
 
     prediction: Redundant
@@ -62,6 +83,18 @@ def planted(
         inputs: X, one example a row, linearly independent.
         neurons: N.
         readout_variance: s.
+
+    Returns:
+        The weights of the hidden layer, whitened, as the only member of a tuple, and the readouts in units of √s.
+
+    Example:
+        >>> import jax
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> theory = fs.theory.coding.analog(np.eye(4), np.repeat(np.eye(2), 2, axis=0), 0.1, readout_variance=1.0)
+        >>> (weights,), readouts = fs.theory.coding.planted(jax.random.key(0), theory, np.eye(4, 6), 50, 1.0)
+        >>> weights.shape, readouts.shape  # 50 neurons, 6 inputs, 2 outputs
+        ((50, 6), (2, 50))
     """
     require(np.ndim(inputs) == 2, "inputs", "have one example a row", np.shape(inputs))
     require(neurons >= 1 and int(neurons) == neurons, "neurons", "be a whole number, at least 1", neurons)

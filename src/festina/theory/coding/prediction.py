@@ -13,7 +13,20 @@ SLACK = 1e-3  # by which |x*|² may fall short of the part of it that overlaps t
 
 
 class Predictor(NamedTuple):
-    """⟨f⟩ at some inputs, and the variance of f under the posterior of a network of finite width, output by output."""
+    """⟨f⟩ at some inputs, and the variance of f under the posterior of a network of finite width, output by output.
+
+    Attributes:
+        mean: ⟨f⟩.
+        variance: of f.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> prediction = fs.theory.coding.analog(np.eye(2), np.eye(2), 0.1, readout_variance=1.0)
+        >>> wide, wider = (prediction.predict(np.zeros((1, 2)), np.ones(1), neurons).variance for neurons in (100, 200))
+        >>> (wide / wider).round(6)  # falls as 1/N
+        array([[2., 2.]])
+    """
 
     mean: Float[np.ndarray, "inputs outputs"]
     variance: Float[np.ndarray, "inputs outputs"]
@@ -27,6 +40,14 @@ class Codes(NamedTuple):
         weights: the share of neurons in each group; of a sparse code, its share of Σ|ā|².
         readouts: the readout a of each group; of a sparse code ā = a/√N.
         activities: the mean activity ⟨φ⟩ of each group in each class; of a sparse code divided by √N.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # two classes of ten, one output
+        >>> codes = fs.theory.coding.redundant([10, 10], targets, 0.1, readout_variance=0.2).codes
+        >>> codes.subsets.sum(axis=1), codes.weights.round(1)  # one code a class, each of half of the neurons
+        (array([1, 1]), array([0.5, 0.5]))
     """
 
     subsets: Bool[np.ndarray, "codes classes"]
@@ -44,6 +65,14 @@ class Prediction:
         residual: t = (Y − ⟨f⟩)/T.
         mean: ⟨f⟩ at the training inputs.
         diagnostics: how well the equations are solved, by name; all of them small, but `certificate`, which is ≤ 1.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.eye(2)
+        >>> prediction = fs.theory.coding.lazy(np.eye(2), targets, temperature=1.0, unit=fs.theory.coding.LINEAR)
+        >>> bool(np.allclose(prediction.residual, targets - prediction.mean)), prediction.codes  # T = 1, and no codes
+        (True, None)
     """
 
     kernels: tuple[Float[np.ndarray, "examples examples"], ...]

@@ -42,6 +42,15 @@ class Redundant(Prediction):
 
     Attributes:
         neurons: the density of readouts on a grid, with everything that follows from it.
+
+    Example:
+        >>> import jax
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # two classes of ten, one output
+        >>> prediction = fs.theory.coding.redundant([10, 10], targets, 0.1, readout_variance=0.2)
+        >>> prediction.draw_readouts(jax.random.key(0), 100).shape
+        (100, 1)
     """
 
     neurons: Neurons
@@ -85,6 +94,15 @@ class ManyExamples:
         residual: t_c in each class, with all outputs.
         energies: |a_γ|²/2σ_a² − Σ_c p_c G(a_γ·t_c) of each code; equal in equilibrium.
         gap: the largest mismatch of the equations.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # two classes of ten, one output
+        >>> prediction = fs.theory.coding.redundant([10, 10], targets, 0.1, readout_variance=0.2)
+        >>> limit = fs.theory.coding.many_examples(prediction, weights=np.array([0.5, 0.5]))
+        >>> bool(np.ptp(limit.energies) < 1e-9), limit.gap < 1e-9  # in equilibrium
+        (True, True)
     """
 
     codes: Codes
@@ -106,6 +124,19 @@ def redundant(
         targets: y_c of each class; of rank 1 to 3.
         temperature: T.
         readout_variance: s.
+
+    Returns:
+        A `Redundant` prediction.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # two classes of ten, one output
+        >>> prediction = fs.theory.coding.redundant([10, 10], targets, temperature=0.1, readout_variance=0.2)
+        >>> prediction.mean[[0, -1], 0].round(2)  # the first and the last example
+        array([ 0.81, -0.81])
+        >>> np.sort(prediction.codes.readouts[:, 0]).round(1)  # neurons are in one of two groups
+        array([-2.6,  2.6])
     """
     task = class_task(counts, targets, temperature, readout_variance, SIGMOIDAL)
     return _redundant(*solve(task))
@@ -130,6 +161,20 @@ def frozen(
         readout_variance: s.
         readouts: a_γ, where each code is, roughly: the mean readout of its neurons.
         weights: P_γ, the share of neurons in each code.
+
+    Returns:
+        A `Redundant` prediction, with neurons in these shares. Where they are far from those of the equilibrium there
+        may be no solution: read ``diagnostics["gap"]``.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # two classes of ten, one output
+        >>> frozen = fs.theory.coding.frozen([10, 10], targets, 0.1, 0.2, readouts=[[2.5], [-2.5]], weights=[0.6, 0.4])
+        >>> frozen.codes.readouts[:, 0].round(1)  # fewer neurons have larger readouts
+        array([ 2.2, -3. ])
+        >>> frozen.mean[[0, -1], 0].round(2)
+        array([ 0.82, -0.8 ])
     """
     task = class_task(counts, targets, temperature, readout_variance, SIGMOIDAL)
     shares = np.asarray(weights, float)
@@ -163,6 +208,18 @@ def many_examples(prediction: Redundant, weights: Float[np.ndarray, " codes"] | 
     Args:
         prediction: where to start.
         weights: P_γ, kept as they are; those of the prediction unless given.
+
+    Returns:
+        The limit, with `codes`, `residual`, `energies` and the `gap` of its equations.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # two classes of ten, one output
+        >>> prediction = fs.theory.coding.redundant([10, 10], targets, 0.1, readout_variance=0.2)
+        >>> limit = fs.theory.coding.many_examples(prediction, weights=np.array([0.5, 0.5]))
+        >>> np.sort(limit.codes.readouts[:, 0]).round(2)
+        array([-2.45,  2.45])
     """
     task, codes = prediction.neurons.task, prediction.codes
     shares = codes.weights if weights is None else np.asarray(weights, float)

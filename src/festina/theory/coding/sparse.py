@@ -51,6 +51,14 @@ class Sparse(Prediction):
     Attributes:
         bulk: the density of readouts of all other neurons.
         outliers: ā_i, in all outputs.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # two classes of ten, one output
+        >>> prediction = fs.theory.coding.sparse([10, 10], targets, temperature=0.3, readout_variance=0.2)
+        >>> prediction.outliers.shape, round(prediction.diagnostics["certificate"], 6)
+        ((2, 1), 1.0)
     """
 
     bulk: Neurons
@@ -117,6 +125,19 @@ def sparse(
         targets: y_c of each class; of rank 1 or 2.
         temperature: T.
         readout_variance: s.
+
+    Returns:
+        A `Sparse` prediction.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # two classes of ten, one output
+        >>> prediction = fs.theory.coding.sparse([10, 10], targets, temperature=0.3, readout_variance=0.2)
+        >>> prediction.codes.subsets.sum(axis=1)  # two neurons carry everything, one a class
+        array([1, 1])
+        >>> prediction.mean[[0, -1], 0].round(4)  # y (1 − T/√(s n))
+        array([ 0.7879, -0.7879])
     """
     task = _checked_task(counts, targets, temperature, readout_variance)
     course, residual = _course(task)
@@ -166,7 +187,25 @@ def onset_temperatures(
     readout_variance: float,
     lowest: float = 0.05,
 ) -> list[float]:
-    """Temperatures at which outliers appear on the way down to ``lowest``, each to a part in 10⁴."""
+    """Temperatures at which outliers appear on the way down to ``lowest``, each to a part in 10⁴.
+
+    Args:
+        counts: n_c, examples of each class.
+        targets: y_c of each class; of rank 1 or 2.
+        readout_variance: s.
+        lowest: the temperature at which to stop.
+
+    Returns:
+        One temperature for each outlier, falling.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])  # both outliers appear together
+        >>> onsets = fs.theory.coding.sparse_onsets([10, 10], targets, readout_variance=0.2, lowest=0.3)
+        >>> np.round(onsets, 3).tolist()
+        [0.945, 0.945]
+    """
     task = _checked_task(counts, targets, lowest, readout_variance)
     course, residual = _course(task)
     outliers, above = np.zeros((0, task.targets.shape[1])), float(course[0])

@@ -55,7 +55,20 @@ PLACEMENTS, FAR = 3, 0.02  # how often points are placed anew, while the residua
 
 @dataclass(frozen=True)
 class Blocks:
-    """A symmetric matrix over examples: an entry for any two classes, and an excess for an example with itself."""
+    """A symmetric matrix over examples: an entry for any two classes, and an excess for an example with itself.
+
+    Attributes:
+        between: the entry for two different examples, by their classes.
+        excess: what an example has more with itself, by its class.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.theory.coding.Blocks(between=0.5 * np.eye(2), excess=np.ones(2)).expand(np.array([0, 0, 1]))
+        array([[1.5, 0.5, 0. ],
+               [0.5, 1.5, 0. ],
+               [0. , 0. , 1.5]])
+    """
 
     between: Float[np.ndarray, "classes classes"]
     excess: Float[np.ndarray, " classes"]
@@ -81,7 +94,24 @@ class Blocks:
 
 
 def blocks(kernel: Float[np.ndarray, "examples examples"], labels: Int[np.ndarray, " examples"]) -> Blocks:
-    """The means of a measured kernel over pairs of different examples, and over examples with themselves."""
+    """The means of a measured kernel over pairs of different examples, and over examples with themselves.
+
+    Args:
+        kernel: K over examples.
+        labels: the class of each example, from 0 on; at least two of every class.
+
+    Returns:
+        `Blocks` with the means of the kernel.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> kernel = fs.theory.coding.kernels(np.eye(8), fs.theory.coding.SIGMOIDAL)[0]
+        >>> found = fs.theory.coding.blocks(kernel, np.repeat([0, 1], 4))
+        >>> found.between.round(3)  # units between 0 and 1 have the mean ½
+        array([[0.25, 0.25],
+               [0.25, 0.25]])
+    """
     kernel, labels = np.asarray(kernel, float), np.asarray(labels)
     fits = labels.ndim == 1 and labels.size > 0 and np.issubdtype(labels.dtype, np.integer) and labels.min() >= 0
     require(fits, "labels", "be the number of a class for each example, from 0 on", labels)
@@ -108,6 +138,14 @@ class TwoLayers(Prediction):
         neurons: of the second layer: readouts at some points, with their probability.
         wanted: κ̃ and δ, what the second layer wants of the first.
         first: the kernel of the first layer under these fields, as in ``kernels[0]``.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])
+        >>> (prediction,) = fs.theory.coding.two_layers([4, 4], targets, [4.0], readout_variance=0.3)
+        >>> prediction.answers(cross=np.zeros((1, 8)), diagonal=np.ones(1)).shape
+        (1, 1)
     """
 
     neurons: Neurons
@@ -165,6 +203,17 @@ def two_layers(
         targets: y_c of each class; of rank 1 to 3.
         temperatures: T, falling.
         readout_variance: s.
+
+    Returns:
+        A `TwoLayers` prediction for every temperature.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> targets = np.array([[1.0], [-1.0]])
+        >>> (hot,) = fs.theory.coding.two_layers([4, 4], targets, temperatures=[4.0], readout_variance=0.3)
+        >>> [kernel.shape for kernel in hot.kernels], hot.diagnostics["mismatch"] < 1e-3
+        ([(8, 8), (8, 8)], True)
     """
     course = np.asarray(temperatures, float)
     require(course.ndim == 1 and course.size >= 1, "temperatures", "be one after the other", temperatures)
@@ -199,6 +248,19 @@ def second_layer(
         temperature: T.
         readout_variance: s.
         first: K_1; see :func:`blocks`.
+
+    Returns:
+        A `TwoLayers` prediction.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> prior = fs.theory.coding.kernels(np.eye(8), fs.theory.coding.SIGMOIDAL)[0]
+        >>> first = fs.theory.coding.blocks(prior, np.repeat([0, 1], 4))
+        >>> targets = np.array([[1.0], [-1.0]])
+        >>> found = fs.theory.coding.second_layer([4, 4], targets, 2.0, readout_variance=0.3, first=first)
+        >>> found.diagnostics["mismatch"] < 1e-2  # at high temperature the first layer stays with its prior
+        True
     """
     task = class_task(counts, targets, temperature, readout_variance, SIGMOIDAL)
     classes, sizes = len(task.counts), (np.shape(first.between), np.shape(first.excess))

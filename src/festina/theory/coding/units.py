@@ -41,6 +41,15 @@ class Unit:
         square: ⟨φ²⟩ for z ~ N(m, v).
         kernel: ⟨φφᵀ⟩ for z ~ N(0, K), from the two variances and the covariance.
         draw: preactivations from the density ∝ N(z|0,1) e^{bφ(z)}, one for each b.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> unit = fs.theory.coding.RECTIFIED
+        >>> unit.mean(np.zeros(1), np.ones(1)).round(4), unit.square(np.zeros(1), np.ones(1))  # 1/√2π and ½
+        (array([0.3989]), array([0.5]))
+        >>> unit.site(np.array([0.0, 1.0])).mean.round(3)  # a field makes it more active
+        array([0.399, 0.946])
     """
 
     name: str
