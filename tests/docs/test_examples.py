@@ -47,18 +47,10 @@ EXEMPT = {
 """What needs no example, and why."""
 
 UNWRITTEN = (
-    "fs.Experiment",
-    "fs.ExperimentConfig",
-    "fs.Result",
     "fs.claims",
     "fs.compare",
-    "fs.experiment",
-    "fs.figures",
     "fs.lab",
     "fs.measures",
-    "fs.models",
-    "fs.run",
-    "fs.style",
     "fs.sweep",
     "fs.theory",
 )
