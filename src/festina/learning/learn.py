@@ -1,6 +1,5 @@
 """The two verbs for networks in a world: `flow` and `descent`."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from jaxtyping import Array
 from festina.errors import ArgumentError, require
 from festina.learning.asked import (
     Learners,
+    Observe,
     Sight,
     accuracy_of,
     as_test,
@@ -44,8 +44,6 @@ RECORDS = 200
 STEP_SIZE = 1e-3
 MOST_STEPS = 1e15  # that can still be counted in a float
 SNAPSHOT = "snapshot:"
-
-Observe = Callable[[Any, Any], Observed]
 
 
 @dataclass(frozen=True)
