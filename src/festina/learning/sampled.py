@@ -29,6 +29,7 @@ ENERGY, ANSWER = "energy", "answer"
 WEIGHT, STATISTIC, MEAN = "weight:", "statistic:", "mean:"  # how recordings of another kind begin
 DIMENSIONS = {"map": ("output", "input"), ANSWER: ("example", "output")}
 DRAWS = ("chain", "draw")
+STATISTICS = ("lp", "acceptance_rate", "n_steps", "step_size")
 HIGHEST_R_HAT, FEWEST_INDEPENDENT = 1.05, 100
 BLOCK = 1000  # quantities whose autocorrelations are computed together
 
@@ -99,6 +100,11 @@ class Posterior:
     def r_hats(self) -> xr.Dataset:
         """Split-R̂ of everything observed: 1 if all halves of chains agree."""
         return self.data.map(partial(_of_every, split_r_hat))
+
+    @property
+    def answered(self) -> bool:
+        """Whether `mean` and `deviation` are known: not in gated worlds, and of large answers only at the end."""
+        return ANSWER in self.data or bool(self._means)
 
     @property
     def mean(self) -> xr.DataArray:
@@ -213,8 +219,11 @@ class Posterior:
         return name, float(values.get(name, np.nan if which is max else 0.0))
 
     def _mean_of(self, name: str) -> xr.DataArray:
-        if MEAN + name not in self._means:
-            raise ArgumentError("Argument `posterior` must hold answers, but none were recorded of these chains.")
+        if not self.answered:
+            raise ArgumentError(
+                "Argument `world` must have inputs that networks answer one by one, in chains that were not "
+                "interrupted, for there to be a mean answer."
+            )
         return _as_variables({ANSWER: self._means[MEAN + name][:, None]})[ANSWER].mean(DRAWS)
 
     def _kept_weights(self) -> xr.Dataset:
@@ -232,13 +241,11 @@ def posterior_of(outcome: Recording, origin: Origin) -> Posterior:
     seen = {name: values[:, kept] for name, values in outcome.observed.items()}
     gradients = outcome.observed[f"{STATISTIC}n_steps"][:, origin.warm_up : outcome.records]
     seen[f"{STATISTIC}n_steps"] = np.diff(gradients, axis=1)
-    data, statistics, weights = {}, {}, {}
-    for name, values in seen.items():
-        kind = next((kind for kind in (WEIGHT, STATISTIC) if name.startswith(kind)), "")
-        {WEIGHT: weights, STATISTIC: statistics}.get(kind, data)[name.removeprefix(kind)] = values
+    weights = {name: seen.pop(WEIGHT + name) for name in origin.parts.names if WEIGHT + name in seen}
+    statistics = {name: seen.pop(STATISTIC + name) for name in STATISTICS}
     last = jax.tree.map(np.multiply, origin.deviation, jax.tree.map(np.asarray, outcome.state.parameters))
     return Posterior(
-        _as_variables(data),
+        _as_variables(seen),
         _as_variables(statistics),
         _as_variables(weights) if weights else None,
         _ensemble(jax.tree.leaves(last), origin.parts),

@@ -207,8 +207,8 @@ def sample(
     with double():
         world = from_data(world)
         examples = _count(world)
-        one, starts = _starts(network, chains, seed)
-        parts = Parts.of(to_double(one))
+        one, starts = to_double(_starts(network, chains, seed))
+        parts = Parts.of(one)
         sight = Sight(suited_loss(world, loss), Population())
         check_sight("sample", world, one, sight)
         check_fit(one, world, sight)
@@ -234,7 +234,7 @@ def sample(
 
 def _check_numbers(temperature: Any, chains: Any, draws: Any, warm_up: Any) -> None:
     real = isinstance(temperature, int | float | np.number) and not isinstance(temperature, bool)
-    require(real and 0 < temperature < np.inf, "temperature", "be positive and finite", temperature)
+    require(real and bool(0 < temperature < np.inf), "temperature", "be positive and finite", temperature)
     for name, value, fewest in (("chains", chains, 1), ("draws", draws, FEWEST), ("warm_up", warm_up, 0)):
         whole = isinstance(value, int) and not isinstance(value, bool) and value >= fewest
         require(whole, name, f"be a whole number from {fewest} on", value)
@@ -274,7 +274,7 @@ def _own(weights: Any, starts: list[Any] | None, sigma: Any, chains: int, seed: 
         if starts is None:
             begun.append(normal_like(for_start, weights))
         else:
-            begun.append(jax.tree.map(jnp.divide, Parts.of(to_double(starts[number])).weights, sigma))
+            begun.append(jax.tree.map(jnp.divide, Parts.of(starts[number]).weights, sigma))
         keys.append(for_draws)
     return {"start": jax.tree.map(lambda *leaves: jnp.stack(leaves), *begun), "key": jnp.stack(keys)}
 
