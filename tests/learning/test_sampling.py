@@ -122,10 +122,11 @@ def test_the_loss_is_summed_over_examples():
 
 def test_a_bayesian_network_keeps_its_own_energy_and_prior():
     network = Bayesian.init(jax.random.key(0), (2, 5, 2), readout_variance=np.asarray(0.25))
-    posterior = fs.sample(network, (INPUTS, TARGETS), temperature=0.3, **FEW)
+    world = Dataset.labelled(INPUTS, np.arange(9) % 2)  # its energy is squared error nevertheless
+    posterior = fs.sample(network, world, temperature=0.3, **FEW)
     assert list(posterior.weights) == ["weights.0", "readout"]  # and not the variance of the readout
     several = posterior.networks
-    energies = [several[number].energy(INPUTS, TARGETS, 0.3) for number in range(24)]
+    energies = [several[number].energy(INPUTS, world.targets, 0.3) for number in range(24)]
     np.testing.assert_allclose(posterior["energy"].values.ravel(), energies, rtol=1e-12)
     squares = [sum(np.sum(leaf**2) for leaf in jax.tree.leaves(several[number].whitened)) for number in range(24)]
     np.testing.assert_allclose(posterior.statistics["lp"].values.ravel(), -np.add(energies, np.divide(squares, 2)))
@@ -335,6 +336,15 @@ REFUSED = {
     ),
     "an answer that does not fit": ({"network": tanh(outputs=3)}, "`network` must answer one input of shape"),
     "another ensemble": ({"network": Ensemble.of([tanh()] * 3), "chains": 2}, "`chains` must be 3, as the ensemble"),
+    "networks of several kinds": (
+        {
+            "network": Ensemble.of(
+                [Bayesian.init(jax.random.key(0), (2, 3, 2), readout_variance=np.asarray(size)) for size in (1.0, 2.0)]
+            ),
+            "chains": 2,
+        },
+        "`network` must be networks that differ in what is sampled alone",
+    ),
     "a name that is taken": (
         {"observe": lambda network, data: {"energy": data.loss(network)}},
         "`observe` must leave energy and answer to what is recorded anyway",

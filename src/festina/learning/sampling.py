@@ -50,7 +50,7 @@ from festina.precision import double, to_double, to_numpy
 from festina.worlds.curriculum import Curriculum
 from festina.worlds.from_data import from_data
 from festina.worlds.gated import GatedDataset, GatedSamples, Patterns
-from festina.worlds.losses import Loss
+from festina.worlds.losses import Loss, SquaredError
 from festina.worlds.statistics import Population
 
 WARM_UP = 500
@@ -163,8 +163,8 @@ def sample(
     exp(−Σ_μ |y_μ − f(x_μ)|²/2T): noise of variance T on every output; cross-entropy at T = 1 is the likelihood of the
     labels. Chains run in units of the prior, z = θ/σ, with p(z) ∝ exp(−E(z) − ½|z|²) and the energy E = P L(σz)/T.
 
-    A `Bayesian` network keeps its own convention: the energy has a factor N if it is non-lazy (its `energy`), and σ = 1
-    is its prior, since its weights are whitened already.
+    A `Bayesian` network keeps its own convention, its `energy`: squared error unless another loss is given, with a
+    factor N if it is non-lazy; and σ = 1 is its prior, since its weights are whitened already.
 
     Args:
         network: any Equinox module, whose real arrays are θ: every chain then starts from a draw of the prior, and the
@@ -209,7 +209,8 @@ def sample(
         examples = _count(world)
         one, starts = to_double(_starts(network, chains, seed))
         parts = Parts.of(one)
-        sight = Sight(suited_loss(world, loss), Population())
+        own_loss = SquaredError() if isinstance(one, Bayesian) and loss is None else loss
+        sight = Sight(suited_loss(world, own_loss), Population())
         check_sight("sample", world, one, sight)
         check_fit(one, world, sight)
         sigma = deviations(prior, parts.weights)
@@ -263,7 +264,11 @@ def _starts(network: Any, chains: int, seed: int) -> tuple[Any, list[Any] | None
     elif not is_recipe(network):
         return network, None
     many = learners(network, chains, seed).start
-    return many[0], [many[number] for number in range(chains)]
+    starts = [many[number] for number in range(chains)]
+    fixed = [Parts.of(start).fixed for start in starts]
+    alike = all(bool(eqx.tree_equal(fixed[0], other)) for other in fixed[1:])
+    require(alike, "network", "be networks that differ in what is sampled alone", "some that differ otherwise")
+    return many[0], starts
 
 
 def _own(weights: Any, starts: list[Any] | None, sigma: Any, chains: int, seed: int) -> dict[str, Any]:
