@@ -31,7 +31,7 @@ SAYS = [
         (r"4 chains of 500 draws after 500: mean energy", r"deviation 0\.[01]\d among the data, [12]\.\d"),
     ),
     ("sampling", "Bayesian", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
-    ("sampling", "labels", (r"0\.9\d right; posterior sample_stats posterior_predictive observed_data constant_data",)),
+    ("sampling", "labels", (r"0\.7\d right; posterior sample_stats posterior_predictive observed_data constant_data",)),
     ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""
