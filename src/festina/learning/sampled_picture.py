@@ -47,15 +47,13 @@ def _draw_trace(trace: "Axes", histogram: "Axes", posterior: "Posterior") -> Non
 
 
 def _draw_accuracy(axis: "Axes", posterior: "Posterior") -> None:
-    """How many draws answer rightly how often; in the test set in black."""
+    """Which share of draws answers rightly at most so often: no bins, which would beat with the steps of accuracy."""
     names = [name for name in ("accuracy", "test_accuracy") if name in posterior.data]
-    together = np.concatenate([posterior[name].values.ravel() for name in names])
-    bins = np.linspace(min(together.min(), 0.99), 1.0, BINS + 1).tolist()
     for name, color, label in zip(names, (PALETTE[0], BLACK), ("training", "test"), strict=False):
-        axis.hist(posterior[name].values.ravel(), bins=bins, histtype="step", color=color, label=label)
+        axis.ecdf(posterior[name].values.ravel(), color=color, label=label)
     if len(names) > 1:
         axis.legend()
-    axis.set(xlabel="accuracy", ylabel="draws")
+    axis.set(xlabel="accuracy", ylabel="share of draws below")
 
 
 def _draw_answers(axis: "Axes", posterior: "Posterior") -> None:
