@@ -94,7 +94,7 @@ def plain(seeds: int) -> Callable[[], Any]:
 def in_torch(seeds: int) -> Callable[[], Any] | None:
     """The same loop in PyTorch, on one thread."""
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]  # a part of no extra
     except ImportError:
         return None
     torch.set_num_threads(1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from jaxtyping import install_import_hook
 
 # Before festina is first imported: jaxtyping annotations are then checked by beartype on every call.
-ROOMS = ("worlds", "networks", "learning", "theory", "measures", "precision", "errors")
+ROOMS = ("worlds", "networks", "learning", "theory", "measures", "precision", "errors", "chains")
 install_import_hook([f"festina.{room}" for room in ROOMS], "typecheck.checked")
 
 # Compiled programs are many small things that live long: to look through all of them as often as usual costs a tenth.

@@ -19,6 +19,7 @@ from .lab.run import run as run
 from .lab.sweeps.sweep import sweep as sweep
 from .learning.learn import descent as descent
 from .learning.learn import flow as flow
+from .learning.sampling import sample as sample
 from .learning.stream import abstract as abstract
 from .measures.compare import compare as compare
 from .model import Model as Model

@@ -28,6 +28,13 @@ SAYS = [
     ("analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     ("analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     ("models", "TwoLayer", (r"imbalance: 3, scale: 2",)),
+    (
+        "sampling",
+        "np.sin",
+        (r"4 chains of 500 draws after 500: mean energy", r"deviation 0\.[01]\d among the data, [12]\.\d"),
+    ),
+    ("sampling", "Bayesian", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
+    ("sampling", "labels", (r"0\.7\d right; posterior sample_stats posterior_predictive observed_data constant_data",)),
     ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""
@@ -52,6 +59,6 @@ def test_the_example_runs_as_written(page, mark, lines, tmp_path):
         assert re.search(line, done.stdout), done.stdout
 
 
-@pytest.mark.parametrize("page", ["own_learning", "own_network", "analyser", "models"])
+@pytest.mark.parametrize("page", ["own_learning", "own_network", "analyser", "models", "sampling"])
 def test_every_example_is_tried(page):
     assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)

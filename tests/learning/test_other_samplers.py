@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from festina.chains import effective_sample_size
 from festina.learning.loop import Checkpoint, drive
 from festina.learning.posterior import annealed, posterior_process
-from festina.measures.chains import effective_sample_size
 from festina.networks.bayesian import SIGMOIDAL, Bayesian
 
 pytestmark = pytest.mark.full

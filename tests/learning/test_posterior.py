@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from festina.chains import effective_sample_size, split_r_hat
 from festina.errors import ArgumentError
 from festina.learning.loop import drive
 from festina.learning.posterior import annealed, constant, posterior_process
 from festina.learning.samplers import HMC, MALA, NUTS, _rotated
-from festina.measures.chains import effective_sample_size, split_r_hat
 from festina.networks.bayesian import LINEAR, Bayesian
 
 TEMPERATURE = 0.3

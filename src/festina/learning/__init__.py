@@ -1,4 +1,4 @@
-"""How a network learns: flow and descent, and the one loop that drives them."""
+"""How a network learns: flow, descent and sampling, and the one loop that drives them."""
 
 from festina.learning.closure import (
     closed_process,
@@ -16,7 +16,9 @@ from festina.learning.learn import descent, flow
 from festina.learning.loop import Checkpoint, Recording, drive
 from festina.learning.posterior import Chain, annealed, constant, posterior_process
 from festina.learning.process import Process, State
+from festina.learning.sampled import Posterior
 from festina.learning.samplers import HMC, MALA, NUTS, Sampler
+from festina.learning.sampling import sample
 from festina.learning.stream import Abstracted, abstract, stream_rule
 from festina.learning.trajectory import Diverged, Trajectory
 
@@ -30,6 +32,7 @@ __all__ = [
     "Diverged",
     "Failure",
     "JointDescent",
+    "Posterior",
     "Process",
     "Recording",
     "Sampler",
@@ -50,6 +53,7 @@ __all__ = [
     "flow_process",
     "joint_process",
     "posterior_process",
+    "sample",
     "scaled_by",
     "spanned_by_mean",
     "spanned_by_row",

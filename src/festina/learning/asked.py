@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from festina.errors import ArgumentError, FestinaError, one_line, require
+from festina.learning.process import Observed
 from festina.networks.ensemble import Ensemble
 from festina.precision import to_numpy
 from festina.worlds.curriculum import Curriculum
@@ -20,6 +21,8 @@ from festina.worlds.losses import CrossEntropy, Loss, SquaredError
 from festina.worlds.statistics import Population, Statistics, Wishart
 
 OBSERVED = 1000  # fresh examples on which a network is observed in a world without end
+
+Observe = Callable[[Any, Any], Observed]
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def learners(network: Any, seeds: int | None, first: int) -> Learners:
     if isinstance(network, Ensemble):
         require(seeds in (None, len(network)), "seeds", f"be {len(network)}, as the ensemble has", seeds)
         return Learners(network, *split(network.members), len(network), first)
-    if _is_recipe(network):
+    if is_recipe(network):
         keys = [jax.random.key(first + number) for number in range(seeds or 1)]
         made = [to_numpy(network(key)) for key in keys]
         start = Ensemble.of(made)
@@ -73,7 +76,7 @@ def learners(network: Any, seeds: int | None, first: int) -> Learners:
     return Learners(network, repeated, static, seeds, first)
 
 
-def _is_recipe(network: Any) -> bool:
+def is_recipe(network: Any) -> bool:
     """Whether it makes networks, and is none itself."""
     return callable(network) and not isinstance(network, eqx.Module) and not _real(network)
 
@@ -159,7 +162,7 @@ def _refuse_endless(verb: str, world: Any, network: Any, squared: bool) -> None:
     remedy = (
         "give the size of a batch, as in `fs.descent(network, world, batch=64, ...)`"
         if verb == "descent"
-        else "give some of its examples, as in `fs.flow(network, world.draw(jax.random.key(0), 1000), ...)`"
+        else f"give some of its examples, as in `fs.{verb}(network, world.draw(jax.random.key(0), 1000), ...)`"
     )
     raise ArgumentError(
         f"Argument `world` must be a finite data set for the whole of it to be seen by {judged}, but a {kind} has "

@@ -1,6 +1,5 @@
 """The processes of the verbs: how one run of a network in a world is built from what is asked for."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from festina.learning.asked import Sight, accuracy_of
+from festina.learning.asked import Observe, Sight, accuracy_of
 from festina.learning.crossed import Crossed
 from festina.learning.descent import descent_process, scaled_by, stages_by_time
 from festina.learning.flow import Tolerance, flow_process
@@ -22,8 +21,6 @@ from festina.learning.process import Observed, Process, State
 from festina.precision import double
 
 SNAPSHOT = "snapshot:"
-
-Observe = Callable[[Any, Any], Observed]
 
 
 @dataclass(frozen=True)

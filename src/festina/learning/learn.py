@@ -13,6 +13,7 @@ import optax
 from festina.errors import ArgumentError, require
 from festina.learning.asked import (
     Learners,
+    Observe,
     Sight,
     as_test,
     check_fit,
@@ -21,7 +22,7 @@ from festina.learning.asked import (
     observe_loss,
     suited_loss,
 )
-from festina.learning.built import Between, DescentOf, FlowOf, Observe, Watch, split_snapshots
+from festina.learning.built import Between, DescentOf, FlowOf, Watch, split_snapshots
 from festina.learning.checkpoint import mark_of
 from festina.learning.crossed import Crossed, alone
 from festina.learning.flow import Tolerance

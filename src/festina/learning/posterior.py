@@ -17,7 +17,7 @@ from festina import draws
 from festina.errors import require
 from festina.learning.process import Observed, Process, State
 from festina.learning.samplers import HMC, Sampler
-from festina.precision import is_traced
+from festina.precision import is_traced, to_precision
 
 Tempered = Callable[[Any, Any, Any], Float[Array, ""]]  # E of parameters, data and temperature
 SHRINKAGE, DELAY, FORGETTING = 0.05, 10.0, 0.75  # of dual averaging, as usual
@@ -194,6 +194,6 @@ def _at(energy: Tempered, data: Any, temperature: Any) -> Callable[[Any], Float[
 
     def of(parameters: Any) -> Float[Array, ""]:
         kind = jax.tree.leaves(parameters)[0].dtype
-        return energy(parameters, jax.tree.map(lambda leaf: leaf.astype(kind), data), temperature.astype(kind))
+        return energy(parameters, to_precision(data, kind.name), temperature.astype(kind))
 
     return of

@@ -1,8 +1,8 @@
 """What we look at: pure functions of arrays."""
 
+from festina.chains import effective_sample_size, split_r_hat
 from festina.measures import activity, behaviour
 from festina.measures.alignment import at_fall, silent_share
-from festina.measures.chains import effective_sample_size, split_r_hat
 from festina.measures.codes import (
     between_classes,
     class_kernel_distance,

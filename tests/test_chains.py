@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from festina.chains import effective_sample_size, split_r_hat
 from festina.errors import ArgumentError
-from festina.measures.chains import effective_sample_size, split_r_hat
 
 
 def autoregressive(correlation, chains=4, draws=20_000, quantities=3, seed=0):
