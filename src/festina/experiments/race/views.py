@@ -208,6 +208,7 @@ class Views(Experiment):
     def bottleneck(self, result: Result) -> xr.DataArray:
         """Through r hidden units the r strongest slots are learned and no other (largest distance at the end)."""
         size = np.linspace(1.0, result.config.weakest, result.config.views)
+        require_case(size[0] > size[1], "slots of different amplitudes, --weakest below 1")
         needed = SLOT_TIME / min(size[-1], size[0] - size[1])
         require_until(result, needed, "slots of nearly equal amplitudes need time to be told apart")
         learned = result.panel("bottleneck")["learned"].isel(time=-1)
