@@ -53,6 +53,12 @@ def test_claims_say_what_they_need():
     assert len(result.figure().axes) == 6
 
 
+def test_slots_that_are_alike_have_no_order_in_which_they_pass_a_bottleneck(result):
+    alike = replace(result, config=result.config.model_copy(update={"weakest": 1.0}))
+    (claim,) = (claim for claim in result.experiment.claims if claim.id == "bottleneck")
+    assert claim.judge(alike, "quick").note == "needs slots of different amplitudes, --weakest below 1"
+
+
 def test_short_runs_and_values_twice_are_refused(result):
     short = replace(result, data=result.data.isel(time=slice(0, 20)), theory=result.theory.isel(time=slice(0, 20)))
     verdicts = {claim.id: claim.judge(short, "quick") for claim in result.experiment.claims}

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from festina.errors import ArgumentError
-from festina.measures.competition import coverage, dominance, effective_number, winner_entropy
+from festina.measures.competition import coverage, dominance, drift, effective_number, ratio_change, winner_entropy
 
 
 def test_dominance_and_effective_number_at_both_ends_and_between():
@@ -34,3 +35,15 @@ def test_pathways_that_are_not_there_do_not_count():
     strengths = np.array([[3.0, 1.0, np.nan], [1.0, 1.0, 2.0], [np.nan, np.nan, np.nan]])
     np.testing.assert_allclose(dominance(strengths), [0.75, 0.5, np.nan])
     np.testing.assert_allclose(effective_number(strengths), [1.6, 16 / 6, np.nan])
+
+
+def test_ratios_are_kept_by_common_growth_and_by_nothing_else():
+    """Both grow threefold; one grows e times more than the other; what happens on the way does not matter."""
+    course = [[[1.0, 2.0], [9.0, 9.0], [3.0, 6.0]], [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0 * np.e]]]
+    change = ratio_change(xr.DataArray(course, dims=("run", "time", "path")), "path")
+    np.testing.assert_allclose(change, [0.0, 1.0], atol=1e-15)
+
+
+def test_drift_is_the_largest_change_relative_to_the_start():
+    quantities = np.array([[[4.0, -1.0], [4.0, 1.0], [4.0, -1.0]], [[5.0, 0.0], [5.0, 0.0], [5.0, 0.0]]])
+    np.testing.assert_allclose(drift(quantities), [0.5, 0.0])

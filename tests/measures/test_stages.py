@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from festina.measures import crossing_time, growth_rate, stage_index, zero_crossings
+from festina.measures import crossing_time, growth_rate, overshoot, stage_index, zero_crossing, zero_crossings
 
 
 def test_crossing_a_straight_line():
@@ -27,6 +28,21 @@ def test_zeros_are_found_where_values_change_their_sign():
     np.testing.assert_allclose(zero_crossings(position, values, rising=False), [2.5])
     assert zero_crossings(position, np.ones(5)).size == 0
     assert zero_crossings(np.zeros(1), np.ones(1)).size == 0
+
+
+def test_of_several_zeros_the_first_or_the_nearest_to_a_place_is_taken():
+    """Upwards at 0.25 and 4, downwards at 2.5; nowhere in a row that stays positive, or is unknown."""
+    rows = [[-1.0, 3.0, -1.0, 0.0, 2.0], [1.0, 2.0, 1.0, 2.0, 1.0], [np.nan] * 5]
+    values = xr.DataArray(rows, {"place": [0.0, 1.0, 3.0, 4.0, 5.0]}, ("run", "place"))
+    np.testing.assert_allclose(zero_crossing(values, "place"), [0.25, np.nan, np.nan])
+    np.testing.assert_allclose(zero_crossing(values.T, "place", near=3.0), [4.0, np.nan, np.nan])
+    np.testing.assert_allclose(zero_crossing(values, "place", rising=False), [2.5, np.nan, np.nan])
+
+
+def test_what_is_above_its_end_before_half_is_learned_does_not_overshoot():
+    values = xr.DataArray([[0.9, 0.6, 0.5, 0.4], [0.1, 0.2, 0.3, 0.4]], dims=("run", "time"))
+    learned = xr.DataArray([0.0, 0.9, 1.6, 1.8], dims="time")
+    np.testing.assert_allclose(overshoot(values, learned), [0.2, 0.0])
 
 
 def test_the_rate_of_growth_is_the_largest_eigenvalue_whatever_the_directions():

@@ -29,6 +29,9 @@ DOTS: dict[str, Any] = {"marker": "o", "ls": "", "ms": 2.6, "mfc": "white", "mew
 
 MARKS = ("o", "s", "^", "D", "v", "P")
 """Marks that can be told apart in grey, too."""
+
+HATCHES = ("", "///", "...", "xx")
+"""Fillings of bars that can be told apart in grey, too."""
 FEW = 12  # cells along an axis of a map up to which each gets its label, and its number
 DARK = 0.64  # of the range of a map, below which its colours are
 
@@ -174,6 +177,11 @@ def marks_of(values: Iterable[Any], colors: Sequence[str] = PALETTE, **look: Any
         value: {"color": colors[n % len(colors)], "marker": MARKS[n % len(MARKS)]} | usual
         for n, value in enumerate(values)
     }
+
+
+def beside(count: int, step: float) -> np.ndarray:
+    """Where entries of a dimension are drawn side by side: so many shifts, ``step`` apart, with their mean at zero."""
+    return step * (np.arange(count) - (count - 1) / 2)
 
 
 def shades(low: float, high: float, *, log: bool = False, cmap: str = "viridis") -> ScalarMappable:
@@ -347,7 +355,7 @@ def groups(
     **look: Any,
 ) -> None:
     """The mean over runs of a number, with its standard error, at each entry of ``x``, a tick with its name each: for
-    all entries of ``by`` side by side, ``step`` apart. ``across`` has entries of ``x`` one below the other.
+    all entries of ``by`` side by side, ``step`` apart. ``across`` has names of ``x`` one below the other, and small.
 
     With ``runs`` there is the number of every run behind the mean, as a small mark.
 
@@ -359,8 +367,8 @@ def groups(
         ['0', '1']
     """
     places, looks = np.arange(values.sizes[x]), looks or marks_of(values[by].values)
-    for number, (entry, own) in enumerate(looks.items()):
-        at, shown = places + step * (number - (len(looks) - 1) / 2), values.sel({by: entry}).transpose("run", x)
+    for (entry, own), shift in zip(looks.items(), beside(len(looks), step), strict=True):
+        at, shown = places + shift, values.sel({by: entry}).transpose("run", x)
         mark = {"label": label_of(by, entry), "across": across} | look | dict(own)
         if runs:
             small = {"ls": "none", "marker": mark.get("marker"), "color": mark.get("color"), "ms": 2, "alpha": 0.4}
@@ -368,7 +376,65 @@ def groups(
         means(axis, at, shown, **mark)
     (axis.set_yticks if across else axis.set_xticks)(places, [str(name) for name in values[x].values])
     if across:
+        axis.tick_params(axis="y", labelsize=6.5)
         axis.invert_yaxis()
+
+
+def bars_and_law(
+    axis: Axes,
+    values: xr.DataArray,
+    law: xr.DataArray,
+    x: str,
+    by: str,
+    *,
+    label: Callable[[Any], str] | None = None,
+) -> None:
+    """Means over runs as bars at each place along ``x``, for all entries of ``by`` side by side, and theory as a line
+    across each.
+    """
+    step, places = 0.8 / values.sizes[by], values[x].values
+    for number, (entry, look) in enumerate(looks_of(values[by].values).items()):
+        at = places + beside(values.sizes[by], step)[number]
+        fill = {"alpha": 0.55, "hatch": HATCHES[number % len(HATCHES)], "edgecolor": "white", "lw": 0}
+        named = label(entry) if label else label_of(by, entry)
+        axis.bar(at, values.sel({by: entry}).mean("run"), 0.9 * step, color=look["color"], label=named, **fill)
+        axis.hlines(law.sel({by: entry}), at - step / 2, at + step / 2, color="k", lw=1.1)
+
+
+def pairs(
+    axis: Axes,
+    one: xr.DataArray,
+    other: xr.DataArray,
+    by: str,
+    *,
+    label: Callable[[Any], str] | None = None,
+    **look: Any,
+) -> None:
+    """One number against another as marks without a line, for each entry of a dimension.
+
+    Example:
+        >>> import xarray as xr
+        >>> with Page(1, 1, height=2) as page:
+        ...     pairs(page[0], *(xr.DataArray(np.ones((2, 3)), dims=("scale", "run")) for _ in range(2)), "scale")
+        >>> [line.get_label() for line in page[0].lines]
+        ['scale 0', 'scale 1']
+    """
+    other = other.transpose(*one.dims)
+    for entry, mark in marks_of(one[by].values, **look).items():
+        places = (values.sel({by: entry}).values.ravel() for values in (one, other))
+        axis.plot(*places, ls="none", label=label(entry) if label else label_of(by, entry), **mark)
+
+
+def path(axis: Axes, course: np.ndarray, *, end: Look, **look: Any) -> None:
+    """A course in the plane, one point a row, and a mark where it ends."""
+    (line,) = axis.plot(*course.T, **look)
+    axis.plot(*course[-1], **{"color": line.get_color(), "zorder": 3} | dict(end))
+
+
+def note(axis: Axes, text: str, place: tuple[float, float], offset: tuple[float, float], **look: Any) -> None:
+    """Words beside a place, so many points away from it."""
+    words: dict[str, Any] = {"fontsize": 7} | look
+    axis.annotate(text, place, offset, textcoords="offset points", **words)
 
 
 def all_runs(axis: Axes, values: xr.DataArray, x: str, label: str = "", **look: Any) -> None:
@@ -391,6 +457,24 @@ def log_ticks(axis: Axes, values: Iterable[float]) -> None:
     axis.set_xscale("log")
     axis.set_xticks(shown, [f"{value:g}" for value in shown])
     axis.minorticks_off()
+
+
+def runs_beside(
+    axis: Axes,
+    values: xr.DataArray,
+    x: str,
+    by: str,
+    *,
+    looks: Looks | None = None,
+    label: Callable[[Any], str] | None = None,
+    step: float = 0.0,
+    **look: Any,
+) -> None:
+    """`all_runs` for each entry of ``by``, side by side, ``step`` apart; a legend names them if they have a label."""
+    looks = looks or marks_of(values[by].values, **look)
+    for (entry, own), shift in zip(looks.items(), beside(len(looks), step), strict=True):
+        at = values.sel({by: entry}).assign_coords({x: values[x] + shift})
+        all_runs(axis, at, x, label(entry) if label else "", **own)
 
 
 def map_of(axis: Axes, values: xr.DataArray, x: str, y: str, *, numbers: bool | str = False, **look: Any) -> AxesImage:

@@ -25,7 +25,7 @@ from festina.measures.codes import (
 )
 from festina.measures.coding import Coding, coding
 from festina.measures.compare import Comparison, compare
-from festina.measures.competition import coverage, dominance, effective_number, winner_entropy
+from festina.measures.competition import coverage, dominance, drift, effective_number, ratio_change, winner_entropy
 from festina.measures.effective import EffectiveNetwork, effective_network
 from festina.measures.embedding import classical_scaling, distances, planar_paths, stress
 from festina.measures.gates import Gates, gates
@@ -51,7 +51,15 @@ from festina.measures.specialization import (
     times_in_blocks,
     total_alignment,
 )
-from festina.measures.stages import crossing_time, crossings, growth_rate, stage_index, zero_crossings
+from festina.measures.stages import (
+    crossing_time,
+    crossings,
+    growth_rate,
+    overshoot,
+    stage_index,
+    zero_crossing,
+    zero_crossings,
+)
 from festina.measures.switching import Switching, matched_labels, switching
 
 __all__ = [
@@ -81,6 +89,7 @@ __all__ = [
     "crossings",
     "distances",
     "dominance",
+    "drift",
     "effective_network",
     "effective_number",
     "effective_sample_size",
@@ -99,9 +108,11 @@ __all__ = [
     "one_to_one",
     "outliers",
     "overlaps",
+    "overshoot",
     "persistence",
     "planar_paths",
     "preference",
+    "ratio_change",
     "recovery_times",
     "representational_similarity",
     "representatives",
@@ -120,5 +131,6 @@ __all__ = [
     "top_share",
     "total_alignment",
     "winner_entropy",
+    "zero_crossing",
     "zero_crossings",
 ]

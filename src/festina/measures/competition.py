@@ -1,4 +1,4 @@
-"""How a race ended: by one pathway or by many, and by which.
+"""How a race ended: by one pathway or by many, and by which; and what it has kept on the way.
 
 Where networks have different numbers of pathways, NaN stands for those that are not there.
 """
@@ -6,6 +6,7 @@ Where networks have different numbers of pathways, NaN stands for those that are
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from jaxtyping import Float, Int
 
 from festina.errors import require
@@ -89,6 +90,47 @@ def coverage(strengths: Float[Any, "*batch views"], level: float = 0.5) -> Float
     values = np.asarray(strengths, float)
     there = np.sum(~np.isnan(values), axis=-1)
     return np.where(there > 0, np.sum(values > level, axis=-1) / np.maximum(there, 1), np.nan)
+
+
+def ratio_change(strengths: xr.DataArray, paths: str) -> xr.DataArray:
+    """The largest |Δ ln π_i/π_j| from the first time to the last; 0 if pathways keep the ratios of their start.
+
+    Args:
+        strengths: π > 0, with a dimension ``time`` and one of pathways.
+        paths: which dimension that is.
+
+    Returns:
+        One number for each network, with all other dimensions.
+
+    Example:
+        >>> import xarray as xr
+        >>> import festina as fs
+        >>> twofold, one_alone = [[1.0, 3.0], [2.0, 6.0]], [[1.0, 3.0], [2.0, 3.0]]
+        >>> strengths = xr.DataArray([twofold, one_alone], dims=("run", "time", "view"))
+        >>> fs.measures.ratio_change(strengths, "view").values.round(3)
+        array([0.   , 0.693])
+    """
+    change = xr.apply_ufunc(np.log, strengths.isel(time=-1) / strengths.isel(time=0))
+    return change.max(paths, skipna=False) - change.min(paths, skipna=False)
+
+
+def drift(quantities: Float[np.ndarray, "*batch time k"]) -> Float[np.ndarray, "*batch"]:
+    """The largest |q(t) − q(0)| of quantities q that ought to be conserved, relative to the largest |q(0)|.
+
+    Args:
+        quantities: at all times, on the last but one axis; quantities on the last.
+
+    Returns:
+        One number for each network.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> fs.measures.drift(np.array([[[4.0, 1.0], [4.0, 1.0]], [[4.0, 1.0], [4.0, 3.0]]]))
+        array([0. , 0.5])
+    """
+    start = quantities[..., :1, :]
+    return np.abs(quantities - start).max(axis=(-2, -1)) / np.abs(start).max(axis=(-2, -1))
 
 
 def _checked(strengths: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,6 @@
-"""When learning happens: when a curve crosses a level, how abruptly it rises, how fast it grows; where curves cross."""
+"""When learning happens: when a curve crosses a level, how abruptly it rises, how fast it grows, how far it overshoots;
+where curves cross.
+"""
 
 import numpy as np
 import xarray as xr
@@ -88,6 +90,27 @@ def stage_index(
     return np.asarray((last - first) / first)
 
 
+def overshoot(values: xr.DataArray, learned: xr.DataArray) -> xr.DataArray:
+    """By how much values exceed their end at most, once half of all that is learned by the end has been learned.
+
+    Args:
+        values: with a dimension ``time``.
+        learned: how much has been learned by each of these times.
+
+    Returns:
+        The largest difference, with all dimensions of the values but ``time``; 0 for what rises until the end.
+
+    Example:
+        >>> import xarray as xr
+        >>> import festina as fs
+        >>> share, learned = (xr.DataArray(values, dims="time") for values in ([0.9, 0.7, 0.5], [0.1, 0.6, 1.0]))
+        >>> round(fs.measures.overshoot(share, learned).item(), 3)  # the first .9 was not yet of anything
+        0.2
+    """
+    under_way = values.where(learned >= 0.5 * learned.isel(time=-1))
+    return under_way.max("time") - values.isel(time=-1)
+
+
 def zero_crossings(
     position: Float[np.ndarray, " places"], values: Float[np.ndarray, " places"], *, rising: bool = True
 ) -> Float[np.ndarray, " crossings"]:
@@ -111,6 +134,34 @@ def zero_crossings(
     through = (before <= 0) & (after > 0) if rising else (before > 0) & (after <= 0)
     left, width = position[:-1][through], np.diff(position)[through]
     return left + width * before[through] / (before - after)[through]
+
+
+def zero_crossing(values: xr.DataArray, along: str, *, near: float = -np.inf, rising: bool = True) -> xr.DataArray:
+    """`zero_crossings` of labelled values along a dimension, of which one counts: the first, or the nearest to a place.
+
+    Args:
+        values: with the dimension ``along`` and its coordinate, rising.
+        along: which dimension has the positions.
+        near: the place next to which it is looked for; the first one counts unless it is given.
+        rising: upwards; downwards otherwise.
+
+    Returns:
+        A position, with all other dimensions of the values; NaN where they do not pass through zero.
+
+    Example:
+        >>> import xarray as xr
+        >>> import festina as fs
+        >>> lead = xr.DataArray([-1.0, 1.0, -2.0, 2.0], {"margin": [0.0, 1.0, 2.0, 3.0]}, "margin")
+        >>> fs.measures.zero_crossing(lead, "margin").item(), fs.measures.zero_crossing(lead, "margin", near=2.0).item()
+        (0.5, 2.5)
+    """
+
+    def place(position: np.ndarray, values: np.ndarray) -> float:
+        found = zero_crossings(position, values, rising=rising)
+        return min(found, key=lambda place: abs(place - near), default=np.nan)
+
+    along_both = [[along], [along]]
+    return xr.apply_ufunc(place, values[along], values, input_core_dims=along_both, vectorize=True)
 
 
 def growth_rate(time: Float[np.ndarray, " time"], apart: Float[np.ndarray, "time k k"], span: int) -> float:

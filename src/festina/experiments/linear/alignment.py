@@ -10,7 +10,7 @@ from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Preset, Result, named
 from festina.experiments._needs import require_case, require_enough
-from festina.figures.panels import Page, all_runs, shades
+from festina.figures.panels import Page, runs_beside, shades
 from festina.models.single_output import FALLEN
 from festina.sources import ATANASOV_2021
 from festina.style import BLUE, ORANGE, THEORY, VERMILLION
@@ -202,9 +202,8 @@ def _draw_plane(axis: Axes, result: Result) -> None:
 
 def _draw_shares(axis: Axes, result: Result) -> None:
     """The silent share of every network against its initial scale."""
-    for start, color, marker in (("random", ORANGE, "s"), ("mirrored", BLUE, "o")):
-        shares = result["silent"].sel(start=start)
-        all_runs(axis, shares, "scale", color=color, marker=marker, label=f"{start} start")
+    looks = {"random": {"color": ORANGE, "marker": "s"}, "mirrored": {"color": BLUE, "marker": "o"}}
+    runs_beside(axis, result["silent"], "scale", "start", looks=looks, label="{} start".format)
     axis.plot(*_predicted_shares(result), zorder=0, **THEORY, label="theory, small weights")
     axis.axhline(LAZY, color="0.5", lw=0.8, ls=":", label="lazy limit $(1 − \\sqrt{0.9})^2$")
     axis.set(xscale="log", ylim=(-0.06, 1.05), xlabel="initial scale σ", ylabel="silent share")

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named
 from festina.experiments._needs import require_case
-from festina.figures.panels import Page, shades
+from festina.experiments.linear._common import as_simulated, model_of, printed
+from festina.figures.panels import Page, end_points, note, path, shades
 from festina.models.tutor_executor import EARLY, LATE, expected_course
 from festina.sources import LECTURE, LIEBANA_2025
 from festina.style import BLUE, ORANGE, PALETTE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
 SIMULATED = "a separate simulation of the published rule, without spread at birth"
 REANALYSED = "a third party's analysis of the published behaviour of 30 mice (aeronjl/unspool, cell2025)"
-MICE = 30
-SLOPES, FLIPS = (claims.near(r, 2.0 * (1.0 - r**2) / MICE**0.5) for r in (0.69, -0.53))  # two standard errors
+SADDLES = LECTURE.at("Dynamics pass near a hierarchy of saddle points")
+BY_CHANCE = "the model's scope: nothing but chance in the first sessions makes its animals differ"
+BY_SPREAD = "its sign depends on the unpublished spread of the first weights; see the experiment's description"
+NOT_FITTED = "the model's scope: nothing in it is fitted to this accuracy; see the experiment's description"
+BIASED = "bias takes animals away from {const}, where the rate is linearised; see the experiment's description"
+TOO_SHORT = "the length of training: few animals arrive there in 6400 trials; see the experiment's description"
+SLOPES, FLIPS = (claims.near(r, 2.0 * (1.0 - r**2) / 30**0.5) for r in (0.69, -0.53))  # two standard errors, 30 mice
 FEWEST = 10  # animals of a cohort
 LINEAR = [8, 12]  # sessions between which growth out of {const} is measured
 DEEP, SHALLOW = "tutor-executor", {"layers": 1, "crosstalk": 1.0}
-WIDEST = 0.45  # early bias at the ends of the colour scale
 
 
 class Mice(Experiment):
@@ -85,10 +88,7 @@ class Mice(Experiment):
         spread = _cohort(result)["asymmetry"].std("run")
         return spread.sel(network=DEEP) / spread.sel(network=["shallow", "slow-shallow"])
 
-    @claims.paper(
-        LIEBANA_2025.at("Fig. 1I"), SLOPES, loosely=claims.above(0.0),
-        reason="the model's scope: nothing but chance in the first sessions makes its animals differ",
-    )  # fmt: skip
+    @claims.paper(LIEBANA_2025.at("Fig. 1I"), SLOPES, loosely=claims.above(0.0), reason=BY_CHANCE)
     def systematic(self, result: Result) -> float:
         """The late right − left slope follows the early bias with the correlation r = .69 of 30 mice (give or take
         two of its standard errors).
@@ -98,7 +98,7 @@ class Mice(Experiment):
     @claims.reference(SIMULATED, claims.near(0.95, 0.05))
     def systematic_simulated(self, result: Result) -> float:
         """The late right − left slope of simulated animals follows their early bias with r = .95."""
-        return _after_bias(_default(result), "asymmetry")
+        return _after_bias(as_simulated(result, "the default configuration"), "asymmetry")
 
     @claims.theory(claims.above(0.8))
     def systematic_total_error(self, result: Result) -> float:
@@ -107,10 +107,7 @@ class Mice(Experiment):
         """
         return _after_bias(result, "asymmetry", "total-error")
 
-    @claims.paper(
-        LIEBANA_2025.at("Fig. 1G"), FLIPS, loosely=claims.below(0.0),
-        reason="its sign depends on the unpublished spread of the first weights; see the experiment's description",
-    )  # fmt: skip
+    @claims.paper(LIEBANA_2025.at("Fig. 1G"), FLIPS, loosely=claims.below(0.0), reason=BY_SPREAD)
     def flip(self, result: Result) -> float:
         """The bias changes sides: early and late bias have the correlation r = −.53 of 30 mice (give or take two of
         its standard errors).
@@ -122,7 +119,7 @@ class Mice(Experiment):
         """Early and late bias of simulated animals without spread at birth have r = −.67 (± .26, the standard
         deviation over cohorts).
         """
-        return _after_bias(_default(result), "late_bias")
+        return _after_bias(as_simulated(result, "the default configuration"), "late_bias")
 
     @claims.theory(claims.above(0.2))
     def flip_not_robust(self, result: Result) -> float:
@@ -138,18 +135,12 @@ class Mice(Experiment):
         """In their first session mice are right in 51.7 % of trials with a grating (± 2 %, our tolerance)."""
         return _accuracy(result, 1)
 
-    @claims.reference(
-        REANALYSED, claims.near(0.758, 0.05), loosely=claims.near(0.758, 0.15),
-        reason="the model's scope: nothing in it is fitted to this accuracy; see the experiment's description",
-    )  # fmt: skip
+    @claims.reference(REANALYSED, claims.near(0.758, 0.05), loosely=claims.near(0.758, 0.15), reason=NOT_FITTED)
     def accuracy_last(self, result: Result) -> xr.DataArray:
         """In their last session mice are right in 75.8 % of trials with a grating (± 5 %, our tolerance)."""
         return _accuracy(_trained(result), -1)
 
-    @claims.theory(
-        claims.near(1.0, 0.125),
-        reason="bias takes animals away from {const}, where the rate is linearised; see the experiment's description",
-    )
+    @claims.theory(claims.near(1.0, 0.125), reason=BIASED)
     def growth_cohort(self, result: Result) -> xr.DataArray:
         """In sessions 8–12 stimulus pathways grow at the linearised rate of the saddle {const}, on average over all
         animals (ratio).
@@ -173,17 +164,15 @@ class Mice(Experiment):
         """
         return _growth(result, result.solved)
 
-    @claims.paper(
-        LECTURE.at("Dynamics pass near a hierarchy of saddle points"), claims.below(0.5), loosely=claims.below(0.75),
-        reason="the length of training: few animals arrive there in 6400 trials; see the experiment's description",
-    )  # fmt: skip
+    @claims.paper(SADDLES, claims.below(0.5), loosely=claims.below(0.75), reason=TOO_SHORT)
     def near_saddles(self, result: Result) -> float:
         """Deep learners pass near a one-sided saddle: the median of their nearest distance to one is less than half
         (our threshold) of that of shallow ones.
         """
-        places = np.stack([_model(_trained(result)).saddle_slopes(side, "const") for side in ("left", "right")])
-        nearest = (fs.measures.behaviour.nearest(_slopes(result, network), places) for network in (DEEP, "shallow"))
-        return np.median(next(nearest)) / np.median(next(nearest))
+        model = model_of(_trained(result), network=DEEP)
+        places = np.stack([model.saddle_slopes(side, "const") for side in ("left", "right")])
+        nearest = {it: fs.measures.behaviour.nearest(_slopes(result, it), places) for it in (DEEP, "shallow")}
+        return np.median(nearest[DEEP]) / np.median(nearest["shallow"])
 
     @claims.theory(claims.below(0.1))
     def chance(self, result: Result) -> xr.DataArray:
@@ -206,7 +195,7 @@ class Mice(Experiment):
     def figure(self, result: Result) -> Figure:
         """Courses of deep and of shallow learners, psychometric curves, saddles, and two correlations."""
         with Page(2, 3, height=4.9) as page:
-            colors = shades(-WIDEST, WIDEST, cmap="cividis")
+            colors = shades(-0.45, 0.45, cmap="cividis")
             _draw_courses(page[0], result, DEEP, "Deep: tutor-executor", colors)
             _draw_courses(page[1], result, "slow-shallow", f"Shallow, {result.config.slowdown:g}× slower", colors)
             bar = {"cax": page[1].inset_axes((0.8, 0.55, 0.05, 0.42)), "ticks": (-0.4, 0, 0.4), "label": "early bias"}
@@ -221,17 +210,6 @@ class Mice(Experiment):
         return page.figure
 
 
-def _model(result: Result, network: str = DEEP) -> models.TutorExecutor:
-    return next(cast("models.TutorExecutor", arm.model) for arm in result.arms if arm.labels["network"] == network)
-
-
-def _default(result: Result) -> Result:
-    """The result, if it is of the configuration that was simulated elsewhere; other numbers of seeds will do."""
-    default = type(result.config)()
-    require_case(result.config == default, "the default configuration, which the separate simulation had")
-    return result
-
-
 def _pace(result: Result) -> float:
     """How much is learned in a session, relative to the default: η times its trials."""
     config, published = result.config, type(result.config)()
@@ -242,7 +220,7 @@ def _trained(result: Result) -> Result:
     """The result, if its animals have learned for about as long as the published ones: η times all trials."""
     config, sessions, pace = result.config, type(result.config)().sessions, _pace(result)
     if pace * config.sessions < 0.75 * sessions:
-        fives = math.ceil(config.trials * sessions / (5 * pace * config.sessions) - 1e-9)
+        fives = int(np.ceil(config.trials * sessions / (5 * pace * config.sessions) - 1e-9))
         raise claims.Undecided(f"too little training: needs --trials {5 * fives}, or a larger --learning-rate")
     return result
 
@@ -275,7 +253,7 @@ def _growth(result: Result, data: xr.Dataset) -> xr.DataArray:
     """
     alike = result.config.initial_spread == 0 and 0.75 < _pace(result) < 1.33
     require_case(alike, "animals born alike, which learn as much in a session as those of the default")
-    model, ends = _model(result), data.sel(network=DEEP).isel(time=LINEAR)
+    model, ends = model_of(result, network=DEEP), data.sel(network=DEEP).isel(time=LINEAR)
     rates, coefficients = model.growth("const")
     amplitudes = fs.theory.saddles.amplitudes(coefficients, ends["tutor"].values, ends["executor"].values)[..., :2]
     elapsed = (LINEAR[1] - LINEAR[0]) * model.trials * model.learning_rate * float(rates[0])
@@ -284,7 +262,7 @@ def _growth(result: Result, data: xr.Dataset) -> xr.DataArray:
 
 def _forecast(result: Result) -> np.ndarray:
     """P(right) by expected updates from each animal's weights after the early window: animals × sessions × stimuli."""
-    start, model = result.data.sel(network=DEEP).isel(time=EARLY[1]), _model(result)
+    start, model = result.data.sel(network=DEEP).isel(time=EARLY[1]), model_of(result, network=DEEP)
     weights = start["tutor"].values, start["executor"].values
     return expected_course([model] * start.sizes["run"], *weights, model.sessions - EARLY[1])["right"]
 
@@ -301,30 +279,24 @@ def _slope_plane(axis: Axes, title: str, low: float = -0.08, high: float = 1.02)
     axis.set(xlabel="left slope p₀ − p$_L$", ylabel="right slope p$_R$ − p₀", title=title)
 
 
-def _draw_courses(axis: Axes, result: Result, network: str, title: str, colors: ScalarMappable) -> None:
+def _draw_courses(axis: Axes, result: Result, network: str, title: str, colors: Any) -> None:
     """Slopes of some animals, session by session, coloured by their early bias."""
     _slope_plane(axis, title)
     bias = result["early_bias"].sel(network=network).values
     for course, shade in list(zip(_slopes(result, network), colors.to_rgba(bias), strict=True))[:24]:
-        axis.plot(*course.T, color=shade, lw=0.9)
-        axis.plot(*course[-1], "o", color=shade, ms=3.2, mec="black", mew=0.4, zorder=3)
+        path(axis, course, color=shade, lw=0.9, end={"marker": "o", "ms": 3.2, "mec": "black", "mew": 0.4})
 
 
 def _draw_curves(axis: Axes, result: Result) -> None:
     """Mean psychometric curves of the third with the most rightward and the most leftward early bias."""
-    seen, core = result.data.sel(network=DEEP).sortby("early_bias"), ("run", "time", "stimulus")
-    right, third = seen["right"].transpose(*core).values, max(1, seen.sizes["run"] // 3)
-    for animals, color, marker, side in (
-        (slice(third), BLUE, "s", "left"),
-        (slice(-third, None), VERMILLION, "o", "right"),
-    ):
-        look = {"color": color, "marker": marker, "ms": 4, "elinewidth": 0.7}
-        early, late = (
-            right[animals, window].mean(axis=1) for window in (slice(EARLY[0], EARLY[1] + 1), slice(-LATE, None))
-        )
-        dashed = look | {"ls": (0, (2, 1.2)), "mfc": "white"}
-        axis.errorbar(range(3), early.mean(axis=0), early.std(axis=0), label=f"bias {side}, early", **dashed)
-        axis.errorbar(range(3), late.mean(axis=0), late.std(axis=0), label=f"bias {side}, late", **look)
+    right = result.data.sel(network=DEEP).sortby("early_bias")["right"].assign_coords(stimulus=range(3))
+    third, windows = max(1, right.sizes["run"] // 3), (slice(EARLY[0], EARLY[1] + 1), slice(-LATE, None))
+    sides = {"left": (slice(third), BLUE, "s"), "right": (slice(-third, None), VERMILLION, "o")}
+    for side, (animals, color, marker) in sides.items():
+        look = {"fmt": "", "color": color, "marker": marker, "ms": 4, "mew": 1.0, "lw": 1.4, "elinewidth": 0.7}
+        early, late = (right.isel(run=animals, time=window).mean("time") for window in windows)
+        end_points(axis, early, "stimulus", label=f"bias {side}, early", ls=(0, (2, 1.2)), **look)
+        end_points(axis, late, "stimulus", label=f"bias {side}, late", ls="-", **look | {"mfc": color})
     axis.axhline(0.5, color="0.75", lw=0.7, ls=":", zorder=0)
     axis.set(xticks=range(3), xticklabels=("left", "none", "right"), xlim=(-0.25, 2.25), ylim=(-0.04, 1.36))
     axis.set(yticks=(0, 0.5, 1), xlabel="grating", ylabel="P(right)", title="Early bias, late curve", box_aspect=1)
@@ -336,22 +308,20 @@ def _draw_saddles(axis: Axes, result: Result) -> None:
     _slope_plane(axis, "Courses and saddles", -0.24, 1.34)
     courses, expected = _slopes(result, DEEP), fs.measures.behaviour.slopes(_forecast(result))
     order = np.argsort(result["asymmetry"].sel(network=DEEP).values)
-    chosen = [order[int(share * (len(order) - 1))] for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    for animal, color in zip(chosen, PALETTE, strict=False):
+    for animal, color in zip(order[np.linspace(0, len(order) - 1, 5).astype(int)], PALETTE, strict=False):
         axis.plot(*courses[animal].T, color=color, lw=1.3)
         axis.plot(*expected[animal].T, **THEORY, zorder=3)
-    model, sided = _model(result), _model(result, "total-error").growth("right", "const")[0][0]
-    rates = {1: f": {model.growth('const')[0][0]:.3f}", 2: f": {sided:.3f}", 3: ""}
+    model, total = (model_of(result, network=network) for network in (DEEP, "total-error"))
+    first, sided = model.growth("const")[0][0], total.growth("right", "const")[0][0]
     for opened, text, offset, ha, va in (
-        (("const",), "{}, {c}", (5, -4), "left", "top"),
-        (("right", "const"), "{R, c}", (6, 1), "left", "center"),
-        (("left", "const"), "{L, c}", (2, 5), "center", "bottom"),
+        (("const",), f"{{}}, {{c}}: {first:.3f}", (5, -4), "left", "top"),
+        (("right", "const"), f"{{R, c}}: {sided:.3f}", (6, 1), "left", "center"),
+        (("left", "const"), f"{{L, c}}: {sided:.3f}", (2, 5), "center", "bottom"),
         (("left", "right", "const"), "all open", (5, 3), "left", "bottom"),
     ):
         place, last = tuple(model.saddle_slopes(*opened)), len(opened) == 3
         axis.plot(*place, "*" if last else "D", color="black", mfc="white", ms=8 if last else 5, mew=0.9, zorder=5)
-        words = {"xytext": offset, "textcoords": "offset points", "fontsize": 6.5, "ha": ha, "va": va, "zorder": 6}
-        axis.annotate(_printed(text + rates[len(opened)]), place, **words)
+        note(axis, printed(text), place, offset, fontsize=6.5, ha=ha, va=va, zorder=6)
     axis.plot([], [], color="0.4", lw=1.3, label="simulation")
     axis.plot([], [], **THEORY, label="expected from session 8")
     axis.plot([], [], "D", color="black", mfc="white", ms=4, mew=0.9, label="saddle {open}: growth rate")
@@ -364,17 +334,11 @@ def _draw_followers(axis: Axes, result: Result, measure: str, published: float, 
     for network, name in names.items():
         marker, color = looks.get(network, ("o", BLUE))
         one, other = (result[name].sel(network=network).values for name in ("early_bias", measure))
-        strength = fs.measures.behaviour.across_animals(one, other)
-        known = f", r = {strength:+.2f}" if np.isfinite(strength) else ""
+        r = fs.measures.behaviour.across_animals(one, other)
         look = {"marker": marker, "color": color, "ms": 2.7, "mew": 0.7 if network == "shallow" else 0, "alpha": 0.75}
-        axis.plot(one, other, ls="none", label=_printed(name + known), **look)
-    axis.plot([], [], ls="none", label=_printed(f"mice r = {published:+.2f}"))
+        axis.plot(one, other, ls="none", label=printed(name + (f", r = {r:+.2f}" if np.isfinite(r) else "")), **look)
+    axis.plot([], [], ls="none", label=printed(f"mice r = {published:+.2f}"))
     axis.axhline(0, color="0.75", lw=0.7, ls=":", zorder=0)
     axis.axvline(0, ymax=0.74, color="0.75", lw=0.7, ls=":", zorder=0)
     axis.set(xlim=(-0.52, 0.52), xlabel="early bias", ylabel=result[measure].attrs["long_name"], box_aspect=1)
     axis.legend(loc="upper left", fontsize=6, borderaxespad=0.1, labelspacing=0.3, handletextpad=0.2)
-
-
-def _printed(text: str) -> str:
-    """Correlations as they are printed: −.53."""
-    return text.replace("0.", ".").replace("= -", "= −")

@@ -11,7 +11,7 @@ from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arm, Arms, Experiment, Preset, Result, named
 from festina.experiments._needs import needs, require_case, require_enough
-from festina.experiments.linear._common import of_arms, signed, two_layer, with_imbalance
+from festina.experiments.linear._common import as_simulated, model_of, of_arms, signed, two_layer, with_imbalance
 from festina.figures.panels import DOTS, Looks, Page, curves, end_points, looks_of, share_scale
 from festina.sources import BRAUN_2022, DOMINE_2025, LECTURE
 from festina.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
@@ -231,10 +231,8 @@ def _learned(result: Result, name: str, arms: list[Arm]) -> xr.DataArray:
 
 def _distance(result: Result, architecture: str, imbalance: float) -> xr.DataArray:
     """The last distance, if networks and tasks are those that were simulated elsewhere, and there are as many runs."""
-    config, there = result.config, type(result.config)()
     names = ("inputs", "outputs", "weakest", "strongest", "initial", "scale")
-    alike = all(getattr(config, name) == getattr(there, name) for name in names)
-    require_case(alike, "the networks and tasks of the default, which the separate simulation had")
+    as_simulated(result, "the networks and tasks of the default", *names)
     if result.data.sizes["run"] < RUNS:
         raise claims.Undecided(f"needs --seeds {RUNS}")
     arms = [arm for arm in with_imbalance(result, imbalance) if arm.labels["architecture"] == architecture]
@@ -266,10 +264,6 @@ def _looks(imbalances: tuple[float, ...]) -> Looks:
     return {x: looks[x] | {"lw": 1.6} for x in sorted(imbalances)}
 
 
-def _model(result: Result, architecture: str) -> TwoLayer:
-    return next(two_layer(arm) for arm in result.arms if arm.labels["architecture"] == architecture)
-
-
 def _draw_course(axes: Iterable[Axes], result: Result, architecture: str, looks: Looks) -> None:
     """Loss and kernel of the first run, with the loss that the rotation leaves where there is one."""
     (loss, distance), every = axes, max(1, result["time"].size // 14)
@@ -279,7 +273,7 @@ def _draw_course(axes: Iterable[Axes], result: Result, architecture: str, looks:
         axis.set_ylabel(label if architecture == "funnel" else "")
     rotation = result.solved["rotation"].isel(run=0, time=slice(1, None)).sel(architecture=architecture)
     loss.plot(rotation["time"], rotation.transpose("time", "imbalance"), **ROTATION)
-    model = _model(result, architecture)
+    model = model_of(result, architecture=architecture)
     title = f"{architecture} {model.inputs}–{model.modes}–{model.outputs}".capitalize()
     loss.set(ylim=(0, None), xlabel="", title=title)
 
@@ -289,7 +283,7 @@ def _draw_ends(axes: Iterable[Axes], result: Result) -> None:
     distance, movement, layers = axes
     most = max(2.0, 1.6 * max(map(abs, result.config.imbalance)))
     grid = np.sinh(np.linspace(-1.0, 1.0, 75) * np.arcsinh(most))
-    limits = {shape: _model(result, shape).limits(grid, result["seed"].values) for shape in SHAPES}
+    limits = {shape: model_of(result, architecture=shape).limits(grid, result["seed"].values) for shape in SHAPES}
     ends = [(distance, "distance", shape, shape, look) for shape, look in SHAPES.items()]
     ends += [(movement, "movement", shape, shape, look) for shape, look in SHAPES.items()]
     ends += [(layers, name, "funnel", label, look) for name, (label, look) in LAYERS.items()]

@@ -10,7 +10,8 @@ from festina import claims, models
 from festina._lazy import np, plt, xr
 from festina.experiment import Arms, Experiment, Preset, Result, named
 from festina.experiments._needs import require_case, require_enough
-from festina.figures.panels import DOTS, Looks, curves, frames, looks_of
+from festina.experiments.linear._common import model_of
+from festina.figures.panels import DOTS, Looks, curves, frames, looks_of, note, path
 from festina.sources import LECTURE, SAXE_2019
 from festina.style import PALETTE, TWO_COLUMNS, letter, style
 
@@ -118,7 +119,7 @@ class Semantics(Experiment):
         """
         illusion = _small(result)["illusion"].sel(network="owned, deep")
         first, last, most = illusion.isel(time=0), illusion.isel(time=-1), illusion.max("time")
-        enough = _model(result, "owned, deep").time_of_all
+        enough = model_of(result, network="owned, deep").time_of_all
         require_enough(last <= 0.1 * most, "not unlearned yet", result.config, "until", enough)
         return (most - xr.ufuncs.maximum(first, last)).min("radius")
 
@@ -148,10 +149,6 @@ class Semantics(Experiment):
         return figure
 
 
-def _model(result: Result, network: str) -> Any:
-    return next(arm.model for arm in result.arms if arm.labels["network"] == network)
-
-
 def _errors(result: Result, network: str) -> xr.DataArray:
     """Largest |simulation − theory| of the shares and of the loss relative to its start, for each run."""
     learned, loss = (abs(result[n] - result.solved[n]).sel(network=network) for n in ("learned", "loss"))
@@ -165,13 +162,13 @@ def _learned(result: Result, network: str, share: float) -> xr.Dataset:
     data = result.data.sel(network=network)
     start = data["growing"].isel(time=0).transpose("run", "level").values
     learned, why = data["learned"].isel(time=-1) >= share, f"the network `{network}` is still learning"
-    times = _model(result, network).time_to_learn
+    times = model_of(result, network=network).time_to_learn
     require_enough(learned, why, result.config, "until", lambda: times(start, share).max())
     return data
 
 
 def _shallow_half_time(result: Result) -> float:
-    return log(2.0) / _model(result, "shallow").world().input_variance
+    return log(2.0) / model_of(result, network="shallow").world().input_variance
 
 
 def _small(result: Result) -> Result:
@@ -220,15 +217,15 @@ def _draw_course(axis: Axes, result: Result) -> None:
 
 def _draw_paths(axis: Axes, result: Result) -> None:
     """Hidden representations in the plane, from the common start to one place for each item."""
-    apart, deep = _model(result, "deep").apart(), result.data.sel(network="deep").isel(run=0)
+    apart, deep = model_of(result, network="deep").apart(), result.data.sel(network="deep").isel(run=0)
     hue, shape = (np.unique(apart <= max(apart.max() - up, 0), axis=0, return_inverse=True)[1].ravel() for up in (1, 2))
     shown = deep["similarity"].sel(time=slice(0, 1.6 * _halves(result).max()))
-    for item, path in enumerate(fs.measures.planar_paths(shown.values).transpose(1, 0, 2)):
+    for item, course in enumerate(fs.measures.planar_paths(shown.values).transpose(1, 0, 2)):
         color = PALETTE[hue[item] % len(PALETTE)]
-        axis.plot(*path.T, color=color, lw=1.0)
-        axis.plot(*path[-1], "oD^svh"[shape[item] % 6], color=color, ms=5, mec="white", mew=0.7, zorder=3)
+        end = {"marker": "oD^svh"[shape[item] % 6], "ms": 5, "mec": "white", "mew": 0.7}
+        path(axis, course, color=color, lw=1.0, end=end)
     axis.plot(0, 0, "+", color="black", ms=7, mew=1.2, zorder=4)
-    axis.annotate("t = 0", (0, 0), xytext=(0, 14), textcoords="offset points", fontsize=7, ha="center")
+    note(axis, "t = 0", (0, 0), (0, 14), ha="center")
     axis.set(aspect="equal", xlabel="hidden representation, axis 1 (a.u.)", ylabel="axis 2 (a.u.)")
     axis.set_title("One cloud splits again and again")
 
@@ -263,7 +260,7 @@ def _draw_half_times(axis: Axes, result: Result) -> None:
 def _draw_illusions(axis: Axes, result: Result) -> None:
     """Features seen where they are not, by how many items rightly own them."""
     radii, colors = result["radius"].values, [look["color"] for look in _looks(result).values()]
-    owners = (_model(result, "deep").apart()[..., None] <= radii).sum(axis=1).max(axis=0)
+    owners = (model_of(result, network="deep").apart()[..., None] <= radii).sum(axis=1).max(axis=0)
     nested = result.config.structure in ("tree", "partition")
     looks = {radius: {"color": colors[-1 - radius]} for radius in radii}  # the finest level ends that of single items
     labels = {n: f"{count} item" + "s" * int(count > 1) if nested else f"radius {n}" for n, count in enumerate(owners)}

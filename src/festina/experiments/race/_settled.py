@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from festina._lazy import np
 from festina.claims import Undecided
 from festina.experiment import Experiment, Result
-from festina.experiments._needs import most_of, rounded_up
+from festina.experiments._needs import most_of, needs, rounded_up
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,6 +49,18 @@ def require_settled(
         predicted = curve or theory_of(result, str(loss.name), slowest(last / first), panel, **where)
         settled = predicted and (lambda first, before, last: ~_moving(first, before, last, tolerance))
         raise Undecided(f"{_named(moving)} still learn at t = {times[-1]:g}; {longer(result, predicted, settled)}")
+
+
+def require_run(enough: Any, why: str) -> None:
+    """Undecided unless a condition holds of the run: `one seed has no spread; needs --seeds 2 or more`."""
+    if not enough:
+        raise Undecided(why)
+
+
+def require_until(result: Result, needed: float, why: str) -> None:
+    """Undecided unless a run is as long as it has to be: `slots are told apart late; needs --until 340`."""
+    if result["time"].values[-1] < needed:
+        raise Undecided(f"{why}; {needs(result.config, 'until', needed)}")
 
 
 def at_the_end(claim: Judged, panel: str | None = None) -> Judged:

@@ -12,7 +12,7 @@ from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Preset, Result
 from festina.experiments._needs import require_case
 from festina.experiments.race._settled import at_the_end
-from festina.figures.panels import DOTS, LINES, Page, curves, if_known, marks_of, means_and_law
+from festina.figures.panels import DOTS, LINES, Page, beside, curves, if_known, marks_of, means_and_law, note, pairs
 from festina.sources import LECTURE, SAXE_2022
 from festina.style import BLUE, THEORY, VERMILLION
 
@@ -52,11 +52,7 @@ class Margin(Experiment):
 
     name = "race/margin"
     sources = (LECTURE, SAXE_2022)
-    arms = Arms(
-        models.Margin,
-        scale=(3e-2, 1e-2, 1e-3, 1e-4),
-        separation=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5),
-    )
+    arms = Arms(models.Margin, scale=(3e-2, 1e-2, 1e-3, 1e-4), separation=tuple(tenth / 10 for tenth in range(1, 16)))
     seeds = 10
     quick = models.Margin.quick | {
         "seeds": 4,
@@ -264,13 +260,7 @@ def crossings(result: Result, *, close: bool = False) -> xr.DataArray:
     """Where curves of neighbouring starts cross: (pair, run); the crossing next to Δ* counts, NaN if there is none."""
     _around(result, close)
     gap = ends(result).diff("scale").rename(scale="pair").drop_vars("pair")
-
-    def place(separation: np.ndarray, gap: np.ndarray) -> float:
-        found = fs.measures.zero_crossings(separation, gap, rising=False)
-        return min(found, key=lambda place: abs(place - CROSSING), default=np.nan)
-
-    along = [["separation"], ["separation"]]
-    return xr.apply_ufunc(place, gap["separation"], gap, input_core_dims=along, vectorize=True).transpose("pair", "run")
+    return fs.measures.zero_crossing(gap, "separation", near=CROSSING, rising=False).transpose("pair", "run")
 
 
 def _around(result: Result, close: bool) -> list[float]:
@@ -292,8 +282,8 @@ def _draw_rates(axis: Axes) -> None:
     axis.plot(fine, linear, color=VERMILLION, ls=LINES[1], label="one class")
     axis.plot(LAST_SINGLE, fs.theory.margin.strengths(LAST_SINGLE)[0], "o", color=BLUE, mfc="white", ms=4)
     axis.plot(CROSSING, CROSSING / 2, "o", color="black", ms=4)
-    axis.annotate("Δ* = √(2/3)", (CROSSING, CROSSING / 2), (0, -22), textcoords="offset points", fontsize=7)
-    axis.annotate("none\nfrom √2", (LAST_SINGLE, 0.5), (3, -5), textcoords="offset points", fontsize=7, va="top")
+    note(axis, "Δ* = √(2/3)", (CROSSING, CROSSING / 2), (0, -22))
+    note(axis, "none\nfrom √2", (LAST_SINGLE, 0.5), (3, -5), va="top")
     axis.set(xlabel="margin Δ", ylabel="strength s", title="The race", xlim=(0, 2), ylim=(0, 1))
     axis.legend(loc="upper left", fontsize=6.5)
 
@@ -302,8 +292,8 @@ def _draw_shares(axis: Axes, result: Result) -> None:
     """The crossover: marks with standard errors; lines are the law from starts between those of the run."""
     share = ends(result)
     possible = share["separation"].values[share["separation"].values < LAST_SINGLE]
-    names = ("nonlinear", "linear")
-    starts = [_in_order(result.solved[name].isel(run=0, time=0)).sel(separation=possible) for name in names]
+    begun = (_in_order(result.solved[name].isel(run=0, time=0)) for name in ("nonlinear", "linear"))
+    starts = [start.sel(separation=possible) for start in begun]
     if len(possible) > 1:
         starts = [start.interp(separation=np.linspace(possible[0], possible[-1], 100)) for start in starts]
     means_and_law(axis, share, _raced(*starts), "separation", "scale", label="σ = {:g}".format)
@@ -316,12 +306,12 @@ def _draw_crossings(axis: Axes, result: Result) -> None:
     """Where the curves of neighbouring starts cross, in every run."""
     axis.set(xlabel="pair of starts σ", ylabel="crossing at Δ", title="All curves cross at Δ*", xticks=[], yticks=[])
     places = crossings(result)
-    spread = np.linspace(-0.18, 0.18, places.sizes["run"]) if places.sizes["run"] > 1 else np.zeros(1)
+    spread = beside(places.sizes["run"], 0.36 / max(places.sizes["run"] - 1, 1))
     axis.plot(np.arange(len(places))[:, None] + spread, places, "o", color=BLUE, ms=3, mfc="white", mew=0.8)
     axis.axhline(CROSSING, **THEORY)
     axis.text(len(places) - 0.55, CROSSING + 0.003, "√(2/3)", fontsize=7, va="bottom", ha="right")
-    pairs = pairwise(ends(result)["scale"].values)
-    axis.set_xticks(range(len(places)), [f"{one:g}\n{other:g}" for one, other in pairs])
+    scales = ends(result)["scale"].values
+    axis.set_xticks(range(len(places)), [f"{one:g}\n{other:g}" for one, other in pairwise(scales)])
     axis.set(xlim=(-0.5, len(places) - 0.5), ylim=(0.7, 0.95), yticks=[0.7, 0.8, 0.9])
 
 
@@ -329,10 +319,9 @@ def _draw_law(axis: Axes, result: Result) -> None:
     """What the smallest start predicts for the others, against what they show."""
     predicted, measured = from_smallest(result).mean("run"), _mean_share(result)
     require_case(measured["scale"].size > 1, "several starts")
+    others = {"scale": slice(-1), "separation": np.flatnonzero(measured["separation"] < LAST_SINGLE)}
     axis.plot([0, 1], [0, 1], **THEORY)
-    for scale, look in list(marks_of(measured["scale"].values).items())[:-1]:
-        where = {"scale": scale, "separation": measured["separation"] < LAST_SINGLE}
-        axis.plot(predicted.sel(where), measured.sel(where), ls="none", label=f"σ = {scale:g}", **look)
+    pairs(axis, predicted.isel(others), measured.isel(others), "scale", label="σ = {:g}".format)
     axis.set(xlabel=f"share predicted from σ = {measured['scale'].values[-1]:g}", ylabel="share measured")
     axis.set(title="One start predicts the rest", xlim=(-0.03, 1.05), ylim=(-0.03, 1.05))
     axis.legend(loc="upper left", fontsize=6.5, handletextpad=0.2)

@@ -169,14 +169,8 @@ def crossings(result: Result) -> xr.DataArray:
     require_settled(result, initial=starts)
     share = result["share"].isel(time=-1).sortby("mean_target")
     ahead = share.sel(initial=starts[0]) - share.sel(initial=starts[1])
-
-    def place(mean: np.ndarray, ahead: np.ndarray) -> float:
-        """Where values pass from their minimum through zero to positive ones."""
-        found = fs.measures.zero_crossings(mean, ahead)
-        return min(found[found >= mean[np.argmin(ahead)]], default=np.nan)
-
-    along = [["mean_target"], ["mean_target"]]
-    mean = xr.apply_ufunc(place, ahead["mean_target"], ahead, input_core_dims=along, vectorize=True)
+    beyond = ahead.where(ahead["mean_target"] >= ahead.idxmin("mean_target"))  # from its minimum to positive values
+    mean = fs.measures.zero_crossing(beyond, "mean_target")
     return cosine_at(mean["tasks"], mean).transpose("run", "tasks")
 
 

@@ -9,9 +9,9 @@ import festina as fs
 from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Panels, Preset, Result, use
-from festina.experiments._needs import entries, needs, require_case
-from festina.experiments.race._settled import at_the_end
-from festina.figures.panels import Page, all_runs, curves, if_known, looks_of, marks_of, means_and_law
+from festina.experiments._needs import entries, require_case
+from festina.experiments.race._settled import at_the_end, require_run, require_until
+from festina.figures.panels import Page, bars_and_law, curves, if_known, means_and_law, pairs, runs_beside
 from festina.sources import JARVIS_2025, SAXE_2022
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Views(Experiment):
         """Views that are sometimes seen apart, p < 1, end in the non-negative least-squares solution from every seed
         (largest distance of a strength).
         """
-        ends = _ends(result, "strength").transpose(..., "view")
+        ends = _views(result)["strength"].isel(time=-1).transpose(..., "view")
         gaps = [abs(ends.sel(together=p) - _end_state(result, p).strength) for p in _apart(result)]
         return xr.concat(gaps, "together").max(["together", "depth", "initial", "view"], skipna=False)
 
@@ -102,7 +102,7 @@ class Views(Experiment):
         """Views that are sometimes seen apart, p < 1, have at the end a dominance that is the same for all seeds to
         three digits (s.d. over seeds).
         """
-        return _spread(_ends(result, "dominance").sel(together=_apart(result)))
+        return _spread(_views(result)["dominance"].isel(time=-1).sel(together=_apart(result)))
 
     @claims.reference(
         SUMMARY.format("no race in a single task"),
@@ -119,19 +119,17 @@ class Views(Experiment):
     @claims.theory(claims.below(1e-6))
     def ratios_kept(self, result: Result) -> xr.DataArray:
         """At depth 2 views that always co-occur keep the ratios of their start (largest change of ln π_i/π_j)."""
-        return _ratio_change(_at_two(result)).max("initial", skipna=False)
+        return fs.measures.ratio_change(_at_two(result)["strength"], "view").max("initial", skipna=False)
 
     @claims.theory(claims.below(1e-6))
     def differences_kept(self, result: Result) -> xr.DataArray:
         """From depth 3 on views that always co-occur keep differences of π^(2/L−1) (largest change, relative to its
         size at the start).
         """
-        strength, null = _racing(result)["strength"], _end_state(result, 1.0).null
-        errors = []
-        for depth, own in strength.transpose("depth", "run", "initial", "time", "view").groupby("depth", squeeze=False):
-            kept = fs.theory.views.conserved(depth, own.values[0], null)
-            errors.append(np.abs(kept - kept[:, :, :1]).max(axis=(2, 3)) / np.abs(kept[:, :, 0]).max(axis=-1))
-        return xr.DataArray(np.max(errors, axis=0), dims=("run", "initial")).max("initial", skipna=False)
+        each = _racing(result)["strength"].transpose("depth", "run", "initial", "time", "view")
+        kept = partial(fs.theory.views.conserved, null=_end_state(result, 1.0).null)
+        drifts = [fs.measures.drift(kept(own["depth"].item(), own.values)) for own in each]
+        return xr.DataArray(np.max(drifts, axis=(0, 2)), dims="run")
 
     @claims.theory(claims.above(0.8))
     @once_settled
@@ -139,8 +137,7 @@ class Views(Experiment):
         """From the smallest start one of the views that always co-occur has nearly all at depth 3 and beyond (mean
         dominance of each depth; our threshold).
         """
-        _require_small_and_spread(result)
-        return _final_dominance(result).isel(initial=0)
+        return _final_dominance(_small_start(result)).isel(initial=0)
 
     @claims.theory(claims.above(0.0))
     @once_settled
@@ -158,8 +155,7 @@ class Views(Experiment):
         fair draw; our threshold).
         """
         chosen, enough = _racing(result)["strength"], max(ENOUGH, 2 * result.config.views)
-        if result.data.sizes["run"] < enough:
-            raise claims.Undecided(f"winners are too few to be counted; needs --seeds {enough}")
+        require_run(result.data.sizes["run"] >= enough, f"winners are too few to be counted; needs --seeds {enough}")
         winners = chosen.isel(time=-1, initial=0).argmax("view").transpose("depth", "run").values
         return xr.DataArray([fs.measures.winner_entropy(row, result.config.views) for row in winners], dims="depth")
 
@@ -169,11 +165,8 @@ class Views(Experiment):
         """Deep pathways of views that are sometimes seen apart race in passing: dominance on the way exceeds that at
         the end (difference at the largest p < 1; our threshold).
         """
-        _require_small_and_spread(result)
-        smallest = _views(result).sel(together=_most_apart(result), depth=_deep(result)).isel(initial=0)
-        total, dominance = smallest["strength"].sum("view"), smallest["dominance"]
-        under_way = dominance.where(total >= 0.5 * total.isel(time=-1))
-        return (under_way.max("time") - dominance.isel(time=-1)).mean("run", skipna=False)
+        smallest = _views(_small_start(result)).sel(together=_most_apart(result), depth=_deep(result)).isel(initial=0)
+        return fs.measures.overshoot(smallest["dominance"], smallest["strength"].sum("view")).mean("run", skipna=False)
 
     @claims.misprint(JARVIS_2025.at("competitive Lotka–Volterra form"), claims.above(0.05))
     @once_settled
@@ -181,8 +174,8 @@ class Views(Experiment):
         """The Lotka–Volterra form, in which strengths keep their ratios at equal rates, fails at depth 3 and beyond
         (mean change of ln π_max/π_min from the smallest start, p = 1).
         """
-        _require_small_and_spread(result)
-        return _ratio_change(_racing(result)).isel(initial=0).mean("run", skipna=False)
+        strength = _racing(_small_start(result))["strength"]
+        return fs.measures.ratio_change(strength.isel(initial=0), "view").mean("run", skipna=False)
 
     @claims.theory(claims.below(1e-6))
     def lotka_volterra_once(self, result: Result) -> xr.DataArray:
@@ -203,9 +196,8 @@ class Views(Experiment):
         best = _end_state(result, together)
         little = best.strength.max() <= 0.5 and best.fit @ best.strength >= LEAST
         require_case(little, "a largest p < 1 at which views have less than half each, and most of all together")
-        explained = (1.0 - 2.0 * _ends(result, "loss")).sel(together=together)
-        unseen = _ends(result, "coverage").sel(together=together) == 0
-        return explained.where(unseen, 0.0).min(["depth", "initial"], skipna=False)
+        ends = _views(result).sel(together=together).isel(time=-1)
+        return (1.0 - 2.0 * ends["loss"]).where(ends["coverage"] == 0, 0.0).min(["depth", "initial"], skipna=False)
 
     @claims.theory(claims.below(1e-6))
     def no_competition(self, result: Result) -> np.ndarray:
@@ -216,9 +208,9 @@ class Views(Experiment):
     def bottleneck(self, result: Result) -> xr.DataArray:
         """Through r hidden units the r strongest slots are learned and no other (largest distance at the end)."""
         size = np.linspace(1.0, result.config.weakest, result.config.views)
-        if result["time"].values[-1] < (needed := SLOT_TIME / min(size[-1], size[0] - size[1])):
-            enough = needs(result.config, "until", needed)
-            raise claims.Undecided(f"slots of nearly equal amplitudes need time to be told apart; {enough}")
+        require_case(size[0] > size[1], "slots of different amplitudes, --weakest below 1")
+        needed = SLOT_TIME / min(size[-1], size[0] - size[1])
+        require_until(result, needed, "slots of nearly equal amplitudes need time to be told apart")
         learned = result.panel("bottleneck")["learned"].isel(time=-1)
         return abs(learned - _passing(result)).max(["bottleneck", "slot"], skipna=False)
 
@@ -228,22 +220,15 @@ class Views(Experiment):
         with Page(2, 3, height=4.5) as page:
             _draw_course(page[0], result, together[-1])
             _draw_course(page[1], result, together[max(len(together) - 2, 0)])
-            _draw_ends(page[2], result)
-            with if_known(page[3]):
-                _draw_sharpening(page[3], result)
-            with if_known(page[4]):
-                _draw_ratios(page[4], result)
-            _draw_slots(page[5], result)
+            for place, draw in enumerate((_draw_ends, _draw_sharpening, _draw_ratios, _draw_slots), start=2):
+                with if_known(page[place]):
+                    draw(page[place], result)
         return page.figure
 
 
 def _views(result: Result) -> xr.Dataset:
     """Views of one target, starts rising."""
     return result.panel("views").sortby("initial")
-
-
-def _ends(result: Result, name: str) -> xr.DataArray:
-    return result.panel("views")[name].isel(time=-1).sortby("initial")
 
 
 def _never_apart(result: Result) -> xr.Dataset:
@@ -255,8 +240,7 @@ def _never_apart(result: Result) -> xr.Dataset:
 def _at_two(result: Result) -> xr.Dataset:
     """The same at depth 2, where they do not race."""
     together = _never_apart(result)
-    require_case(2 in result.config.depth, "the depth 2 among the depths")
-    return together.sel(depth=2)
+    return together.sel(depth=entries(result.config, "depth", lambda it: it == 2, "the depth 2 among the depths")[0])
 
 
 def _racing(result: Result) -> xr.Dataset:
@@ -272,35 +256,28 @@ def _end_state(result: Result, together: float) -> fs.theory.views.EndState:
 
 def _passing(result: Result) -> xr.DataArray:
     """What is learned of each slot through r units."""
-    size, units = np.linspace(1.0, result.config.weakest, result.config.views), result.config.bottleneck
-    learned = [fs.theory.views.bottleneck(size, width) for width in units]
-    slots = np.arange(1, result.config.views + 1)
-    return xr.DataArray(np.stack(learned), {"bottleneck": list(units), "slot": slots}, ("bottleneck", "slot"))
+    size = np.linspace(1.0, result.config.weakest, result.config.views)
+    like = result.panel("bottleneck")["learned"].isel(run=0, time=-1).transpose("bottleneck", "slot")
+    return like.copy(data=np.stack([fs.theory.views.bottleneck(size, units) for units in result.config.bottleneck]))
 
 
 def _spread(dominance: xr.DataArray) -> xr.DataArray:
     """The largest s.d. over seeds."""
-    if dominance.sizes["run"] < 2:
-        raise claims.Undecided("one seed has no spread; needs --seeds 2 or more")
+    require_run(dominance.sizes["run"] > 1, "one seed has no spread; needs --seeds 2 or more")
     return dominance.std("run", skipna=False).max(skipna=False)
-
-
-def _ratio_change(views: xr.Dataset) -> xr.DataArray:
-    """The largest |Δ ln π_i/π_j| from start to end."""
-    change = xr.apply_ufunc(np.log, views["strength"].isel(time=-1) / views["strength"].isel(time=0))
-    return change.max("view", skipna=False) - change.min("view", skipna=False)
 
 
 def _final_dominance(result: Result) -> xr.DataArray:
     """Mean over runs of the dominance at the end for p = 1, by depth (from 3 on) and start, smallest first."""
-    chosen = _ends(result, "dominance").sel(together=1.0, depth=_racing(result)["depth"])
-    return chosen.mean("run", skipna=False).transpose("depth", "initial")
+    ends = _views(result)["dominance"].isel(time=-1).sel(together=1.0, depth=_racing(result)["depth"])
+    return ends.mean("run", skipna=False).transpose("depth", "initial")
 
 
-def _require_small_and_spread(result: Result) -> None:
+def _small_start(result: Result) -> Result:
+    """The result, if one of the views has to win from its smallest start."""
     require_case(min(result.config.initial) <= SMALL, f"a start of {SMALL:g} or smaller")
-    wide = result.config.spread >= SPREAD
-    require_case(wide, f"--spread {SPREAD:g} or more: from equal starts no view gets ahead")
+    require_case(result.config.spread >= SPREAD, f"--spread {SPREAD:g} or more: from equal starts no view gets ahead")
+    return result
 
 
 def _apart(result: Result) -> list[float]:
@@ -312,9 +289,7 @@ def _deep(result: Result) -> list[int]:
 
 
 def _most_apart(result: Result) -> float:
-    largest = max(_apart(result))
-    require_case(largest > 0, "0 < p < 1 among the probabilities")
-    return largest
+    return max(entries(result.config, "together", lambda p: 0 < p < 1, "0 < p < 1 among the probabilities"))
 
 
 def _draw_course(axis: Axes, result: Result, together: float) -> None:
@@ -329,13 +304,11 @@ def _draw_course(axis: Axes, result: Result, together: float) -> None:
 
 def _draw_ends(axis: Axes, result: Result) -> None:
     """The strongest view at the end, of every seed, from the smallest start; least squares as a line."""
-    views, depths = result.config.views, result.config.depth
-    final, probability = _ends(result, "strength").isel(initial=0).max("view"), np.linspace(0.0, 1.0, 200)
+    final, views = _views(result)["strength"].isel(time=-1, initial=0).max("view"), result.config.views
+    probability = np.linspace(0.0, 1.0, 200)
     present = probability + (1 - probability) / views
     axis.plot(probability, present / (present + (views - 1) * probability), color="0.6", lw=2.5, label="least squares")
-    for number, (depth, look) in enumerate(marks_of(depths, ms=2.6, mew=0.6, mfc="none").items()):
-        beside = final["together"] + 0.022 * (number - (len(depths) - 1) / 2)
-        all_runs(axis, final.sel(depth=depth).assign_coords(together=beside), "together", **look)
+    runs_beside(axis, final, "together", "depth", step=0.022, ms=2.6, mew=0.6, mfc="none")
     axis.axhline(0.5, color="0.3", lw=0.7, ls=":")
     axis.text(0.27, 0.51, "“covered” above ½", fontsize=6.5, va="bottom", color="0.3")
     axis.set(xlabel="co-occurrence p of the views", ylabel="strongest view at the end", ylim=(0, 1.1))
@@ -365,22 +338,14 @@ def _draw_ratios(axis: Axes, result: Result) -> None:
     ratios = (logs - logs.isel(view=0)).isel(view=slice(1, None)).transpose("time", "depth", "run", "view")
     reach = 1.1 * float(abs(ratios.isel(time=0)).max())
     axis.plot([-reach, reach], [-reach, reach], color="0.6", lw=2.5, label="Lotka–Volterra")
-    for depth, look in marks_of(result.config.depth, ms=2.8, mfc="none", mew=0.7).items():
-        start, end = ratios.sel(depth=depth).values.reshape(2, -1)
-        axis.plot(start, end, ls="", label=f"L = {depth}", **look)
+    pairs(axis, ratios[0], ratios[1], "depth", label="L = {}".format, ms=2.8, mfc="none", mew=0.7)
     axis.legend(loc="upper left", fontsize=6.5, handlelength=1.2)
 
 
 def _draw_slots(axis: Axes, result: Result) -> None:
     """What is learned of each slot through r hidden units, and what theory says."""
-    expected, views = _passing(result), result.config.views
-    final = result.panel("bottleneck")["learned"].isel(time=-1).mean("run")
-    units, bar = expected["bottleneck"].values, 0.8 / views
-    for number, (slot, look) in enumerate(looks_of(expected["slot"].values).items()):
-        place = units + (number - (views - 1) / 2) * bar
-        fill = {"alpha": 0.55, "hatch": ("", "///", "...", "xx")[number % 4], "edgecolor": "white", "lw": 0}
-        axis.bar(place, final.sel(slot=slot), 0.9 * bar, color=look["color"], label=f"slot {slot}", **fill)
-        axis.hlines(expected.sel(slot=slot), place - bar / 2, place + bar / 2, color="k", lw=1.1)
+    final, views = result.panel("bottleneck")["learned"].isel(time=-1), result.config.views
+    bars_and_law(axis, final, _passing(result), "bottleneck", "slot", label="slot {}".format)
     axis.set(xlabel="hidden units r of all slots", ylabel="learned at the end", title="Slots and a bottleneck")
-    axis.set(xticks=units, ylim=(-0.02, 1.42), yticks=[0, 0.5, 1])
+    axis.set(xticks=final["bottleneck"], ylim=(-0.02, 1.42), yticks=[0, 0.5, 1])
     axis.legend(loc="upper left", fontsize=6.5, ncols=min(views, 3), columnspacing=0.8, handlelength=1.2)

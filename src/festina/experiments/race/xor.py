@@ -11,7 +11,7 @@ from festina._lazy import np, xr
 from festina.experiment import Arms, Equation, Experiment, Panels, Preset, Result, use
 from festina.experiments._needs import require_case
 from festina.experiments.race._settled import longer, require_settled
-from festina.figures.panels import DOTS, LINES, Page, bands, looks_of, marks_of
+from festina.figures.panels import DOTS, LINES, Page, bands, looks_of, marks_of, note
 from festina.sources import LECTURE, SAXE_2022
 from festina.style import BLUE, THEORY, VERMILLION
 
@@ -259,7 +259,7 @@ def _draw_sets(axis: Axes) -> None:
     for number, value in sorted(set(zip(size, strength, strict=True))):
         same = every[(size == number) & (strength == value)]
         axis.plot(number, value, "o", color=BLUE, ms=6, mfc=BLUE if tuple(same[0]) in kept else "white")
-        axis.annotate(f"×{len(same)}", (number, value), (6, 3), textcoords="offset points", fontsize=7)
+        note(axis, f"×{len(same)}", (number, value), (6, 3))
     for label, face in (("can be kept", BLUE), ("cannot", "white")):
         axis.plot([], [], "o", color=BLUE, ms=5, mfc=face, label=label)
     axis.set(xlim=(0.6, 4.8), ylim=(-0.04, 0.74), xticks=[1, 2, 3, 4], xlabel="examples it is on for")

@@ -1,12 +1,15 @@
-"""What the experiments on contexts share: how fast losses fall, and how numbers of contexts are drawn."""
+"""What the experiments on contexts share: how fast losses fall, what claims need, how numbers of contexts are drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina._lazy import np
-from festina.figures.panels import bands
+from festina.claims import Undecided
+from festina.experiments._needs import most_of, require_case
+from festina.figures.panels import bands, beside
 from festina.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from festina.experiment import Result
+    from festina.models import RectifiedContexts
 
 GREYS = ("0.95", "0.7", "0.45", "0.2", "0.0")
 COLORS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)
@@ -37,9 +41,51 @@ def time_to(share: float, loss: xr.DataArray) -> xr.DataArray:
     return fallen.isel(time=0, drop=True).copy(data=times)
 
 
-def more_steps(result: Result) -> str:
-    """What a claim needs that is about what has not been learned yet."""
-    return f"needs more than --steps {result['time'].values[-1]:g}"
+def slowness(share: float, loss: xr.DataArray, other: xr.DataArray) -> xr.DataArray:
+    """How long a loss takes to a share of what it was, over how long another one does; NaN if one never gets there."""
+    return time_to(share, loss) / time_to(share, other)
+
+
+def fitted(measured: xr.DataArray, networks: Iterable[RectifiedContexts], starts: int) -> xr.DataArray:
+    """The closed form of L(t)/L(0) of networks, with one or two initial strengths fitted to each run: as ``measured``,
+    runs × networks × recordings.
+    """
+    forms, fit = [model.closed_form(measured["time"].values) for model in networks], fs.theory.rectified.fitted_share
+
+    def of_run(run: np.ndarray) -> list[np.ndarray]:
+        return [fit(*form, tuple(curve.tolist()), starts) for form, curve in zip(forms, run, strict=True)]
+
+    return measured.copy(data=np.array([of_run(run) for run in measured.values]))
+
+
+def steps_to(share: float, model: RectifiedContexts, last: float) -> str:
+    """Steps after the last by which the closed form has come down to a share of the loss, as a claim asks for them.
+
+    Paths get no head start in it, so that it comes down later than networks do.
+    """
+    most = most_of(model, "steps")
+    steps = np.geomspace(last, most, 200)
+    curve = fs.theory.rectified.loss_share(*model.closed_form(steps))
+    late = np.flatnonzero(curve(np.log([model.width * model.deviation**2])) > share)
+    if not late.size:  # theory has come down already: networks are not as it has them
+        return f"more than --steps {model.steps}, or more than --width {model.width}"
+    if late[-1] + 1 == len(steps):
+        return f"more than the most --steps, {most}"
+    return f"--steps {model.records * int(np.ceil(steps[late[-1] + 1] / model.records))}"
+
+
+def require_steps(enough: Any, why: str, result: Result) -> None:
+    """Undecided unless a condition holds everywhere: `the race is not over; needs more than --steps 8000`."""
+    if not np.all(enough):
+        raise Undecided(f"{why}; needs more than --steps {result['time'].values[-1]:.0f}")
+
+
+def at_step(values: xr.DataArray, step: int, why: str) -> xr.DataArray:
+    """Values at one step; undecided, and why, if a run has fewer, and not applicable if nothing was recorded then."""
+    if step > values["time"].values[-1]:
+        raise Undecided(why)
+    require_case(step in values["time"], f"a recording at step {step}")
+    return values.sel(time=step).drop_vars("time")
 
 
 def lead_of(size: int, shares: xr.DataArray) -> xr.DataArray:
@@ -60,12 +106,18 @@ def draw_course(axis: Axes, shares: xr.DataArray, contexts: int) -> None:
     axis.set(yticks=[0, 0.5, 1])
 
 
+def draw_whole(axis: Axes, shares: xr.DataArray, by: str, top: float, **look: Any) -> None:
+    """How much strength is in units that treat all objects of a context alike, up to a bit more than all of it."""
+    draw_over_steps(axis, shares, by, **look)
+    axis.set(ylabel="strength in units with\ngates of whole contexts", ylim=(0, top))
+
+
 def draw_ends(axis: Axes, worlds: dict[str, xr.DataArray]) -> None:
     """Bars of shares at the end by the size, counted from all contexts C down: one group for each world."""
     width = 0.8 / len(worlds)
     for number, (name, last) in enumerate(worlds.items()):
         values = last.dropna("size", how="all").transpose("run", "size").values
-        place = np.arange(1 - values.shape[1], 1) + width * (number - (len(worlds) - 1) / 2)
+        place = np.arange(1 - values.shape[1], 1) + beside(len(worlds), width)[number]
         look = {"color": GREYS[number % len(GREYS)], "edgecolor": "k", "linewidth": 0.5, "error_kw": {"lw": 0.7}}
         error = values.std(axis=0) / len(values) ** 0.5
         axis.bar(place, values.mean(axis=0), width, yerr=error, label=name, **look)

@@ -131,8 +131,7 @@ class Depth(Experiment):
             common.draw_over_steps(page[1], result["linearity"], "layer", looks=LOOKS, lw=1.3)
             page[1].set(ylabel="R² of a linear map of x", ylim=(None, 1.02))
             page[1].legend(loc="lower right")
-            common.draw_over_steps(page[2], result["whole"], "layer", looks=LOOKS, lw=1.3)
-            page[2].set(ylabel="strength in units with\ngates of whole contexts", ylim=(0, 1.03))
+            common.draw_whole(page[2], result["whole"], "layer", 1.03, looks=LOOKS, lw=1.3)
             page[2].legend(loc="upper right")
             contexts = result.config.contexts
             for layer in LOOKS:
@@ -150,12 +149,9 @@ def _left(result: Result) -> xr.DataArray:
 
 def _final(result: Result, name: str) -> xr.DataArray:
     """A variable at the end of runs that have learned the task."""
-    left = _left(result)
-    if bool((left > LEARNED).any()):
-        raise claims.Undecided(
-            f"{int((left > LEARNED).sum())} of {left.size} networks have more than {LEARNED:.0%} of the loss left; "
-            f"{common.more_steps(result)}"
-        )
+    late = _left(result) > LEARNED
+    why = f"{int(late.sum())} of {late.size} networks have more than {LEARNED:.0%} of the loss left"
+    common.require_steps(~late, why, result)
     return result[name].isel(time=-1)
 
 

@@ -150,10 +150,8 @@ def _ends(result: Result, start: str, least: int) -> Iterator[tuple[int, xr.Data
     """Shares of energy at the end of every race of so many contexts at least."""
     race = result.data.sel(start=start, rivals="race")
     for contexts in at_least(result, least):
-        if bool((common.share_of_loss(race["loss"].sel(contexts=contexts)).isel(time=-1) > SETTLED[start]).any()):
-            raise claims.Undecided(
-                f"the race of {contexts} contexts ({start}) is not over; {common.more_steps(result)}"
-            )
+        late = common.share_of_loss(race["loss"].sel(contexts=contexts)).isel(time=-1) > SETTLED[start]
+        common.require_steps(~late, f"the race of {contexts} contexts ({start}) is not over", result)
         yield contexts, _sizes(race["energy"], contexts).isel(time=-1)
 
 
@@ -182,11 +180,11 @@ def correlation_ratios(result: Result, start: str) -> xr.DataArray:
 
 def duel(result: Result, start: str) -> xr.DataArray:
     """The time single contexts take until the loss has settled, over that of all but one; runs × contexts."""
-    times = common.time_to(SETTLED[start], result["loss"].sel(start=start, contexts=at_least(result, 3)))
-    times = times.sel(rivals=list(LOOKS))
-    if times.isnull().any():
-        raise claims.Undecided(f"the loss of a rival ({start}) has not settled; {common.more_steps(result)}")
-    return times.sel(rivals="single", drop=True) / times.sel(rivals="all-but-one", drop=True)
+    loss = result["loss"].sel(start=start, contexts=at_least(result, 3))
+    single, others = (loss.sel(rivals=rivals, drop=True) for rivals in ("single", "all-but-one"))
+    ratio = common.slowness(SETTLED[start], single, others)
+    common.require_steps(ratio.notnull(), f"the loss of a rival ({start}) has not settled", result)
+    return ratio
 
 
 def _draw_course(axis: Axes, result: Result, start: str) -> None:

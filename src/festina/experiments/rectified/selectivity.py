@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import festina as fs
 from festina import claims, models
-from festina._lazy import np, xr
+from festina._lazy import xr
 from festina.experiment import Arms, Equation, Experiment, Preset, Result, named, use
 from festina.experiments._needs import require_case
 from festina.experiments.rectified import _common as common
@@ -19,12 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+SEE = "see the experiment's description"
 EARLIER = "an earlier simulation of our own, separate from this one"
 MORE_CONTEXTS = JARVIS_2025.at("effect of more contexts: pathways active for C − 1 contexts")
+STABLE = JARVIS_2025.at("assumption that gates stabilize for the neural race reduction to apply")
+SCALED_CONTEXTS = JARVIS_2025.at("effect of more contexts, with the context inputs of the published code")
 SETTLED = 0.1  # share of the initial loss at which networks are compared
 EARLY, LATER = 500, 1000  # steps: before and after units begin to switch off
 RATE = 1e-3  # with which they do
-MOST = 1_000_000  # steps that a configuration allows
 LOOKS = {
     "relu": {"color": BLACK, "ls": "-", "lw": 1.6, "label": "ReLU"},
     "all-but-one": {"color": BLUE, "ls": (0, (4, 1.2)), "lw": 1.4, "label": "gated, all but one"},
@@ -162,8 +163,7 @@ class Selectivity(Experiment):
     @claims.paper(
         JARVIS_2025.at("proposition 4.2: the neural race winning strategy"),
         claims.above(1.0),
-        reason="the source's scope: it wins among gates that depend on the context alone; see the experiment's "
-        "description",
+        reason=f"the source's scope: it wins among gates that depend on the context alone; {SEE}",
     )
     def race_winner(self, result: Result) -> xr.DataArray:
         """No other gates learn faster than the ReLU network's (time of random gates, frozen at the start, to a tenth of
@@ -176,47 +176,40 @@ class Selectivity(Experiment):
         """With {contexts} contexts, units on in all contexts but one lead (their share of strength less the largest
         other, at the end).
         """
-        return common.lead_of(*strength_at_end(result, f"C = {contexts}"))
+        return common.lead_of(-1, strength_at_end(result, f"C = {contexts}"))
 
     @claims.reference(EARLIER, claims.near(0.88, 0.05), loosely=claims.above(0.5))
     def mixed_three(self, result: Result) -> xr.DataArray:
         """With three contexts .88 of the strength is in units on in two of them."""
-        return share_but_one(result, "C = 3")
+        return strength_at_end(result, "C = 3").sel(size=-1, drop=True)
 
     @claims.reference(EARLIER, claims.near(0.79, 0.05), loosely=claims.above(0.5))
     def mixed_four(self, result: Result) -> xr.DataArray:
         """With four contexts .79 of the strength is in units on in three of them."""
-        return share_but_one(result, "C = 4")
+        return strength_at_end(result, "C = 4").sel(size=-1, drop=True)
 
     @claims.paper(
         MORE_CONTEXTS,
         claims.above(0.0),
-        reason="the published code has context inputs of size 1.35 there, with which it holds; see the experiment's "
-        "description",
+        reason=f"the published code has context inputs of size 1.35 there, with which it holds; {SEE}",
     )
     def mixed_five(self, result: Result) -> xr.DataArray:
         """With five contexts, units on in four lead (their share of strength less the largest other, at the end)."""
-        return common.lead_of(*strength_at_end(result, "C = 5"))
+        return common.lead_of(-1, strength_at_end(result, "C = 5"))
 
-    @claims.paper(
-        JARVIS_2025.at("effect of more contexts, with the context inputs of the published code"), claims.above(0.0)
-    )
+    @claims.paper(SCALED_CONTEXTS, claims.above(0.0))
     def mixed_five_scaled(self, result: Result) -> xr.DataArray:
         """With five contexts and context inputs of size 1.35, units on in four lead (their share of strength less the
         largest other, at the end).
         """
-        return common.lead_of(*strength_at_end(result, "C = 5, κ = 1.35"))
+        return common.lead_of(-1, strength_at_end(result, "C = 5, κ = 1.35"))
 
     @claims.reference(EARLIER, claims.near(0.9, 0.05), budget="full")
     def on_everywhere(self, result: Result) -> xr.DataArray:
         """Early, at step 500 with three contexts, nine of ten units are on in every context."""
         return everywhere_at(result, EARLY)
 
-    @claims.paper(
-        JARVIS_2025.at("assumption that gates stabilize for the neural race reduction to apply"),
-        claims.above(0.9),
-        reason="units switch after about 600 steps, while the loss falls; see the experiment's description",
-    )
+    @claims.paper(STABLE, claims.above(0.9), reason=f"units switch after about 600 steps, while the loss falls; {SEE}")
     def constant_gates(self, result: Result) -> xr.DataArray:
         """Gates keep while the network learns (share of units on everywhere at step 1000 over that at step 500, three
         contexts; our threshold).
@@ -226,8 +219,7 @@ class Selectivity(Experiment):
     @claims.paper(
         JARVIS_2025.at("structured mixed selectivity: pathways active in some contexts"),
         claims.above(0.9),
-        reason="the source's inference: a loss that matches does not identify the gates; see the experiment's "
-        "description",
+        reason=f"the source's inference: a loss that matches does not identify the gates; {SEE}",
     )
     def gates_of_contexts(self, result: Result) -> xr.DataArray:
         """Gates depend on the context alone (share of strength in units that treat its objects alike, at the end; our
@@ -250,8 +242,7 @@ class Selectivity(Experiment):
             ends = strength.isel(time=-1).sel(size=slice(1, None))
             common.draw_ends(page[4], {world: ends.sel(world=world) for world in worlds(result)})
             page[4].set(ylim=(0, 1.3), xlabel="contexts of a unit", ylabel="strength at the end")
-            common.draw_over_steps(page[5], of_relu(result, "whole"), "world", lw=1.2)
-            page[5].set(ylabel="strength in units with\ngates of whole contexts", ylim=(0, 1.02))
+            common.draw_whole(page[5], of_relu(result, "whole"), "world", 1.02, lw=1.2)
             for axis, place in zip(page.axes[1], ("upper center", "upper left", "upper right"), strict=True):
                 axis.legend(fontsize=6, loc=place, ncols=1 if axis is page[5] else 2, columnspacing=0.9)
         return page.figure
@@ -288,13 +279,7 @@ def gaps(result: Result, other: xr.DataArray) -> xr.DataArray:
 
 def fitted(result: Result, starts: int) -> xr.DataArray:
     """The closed form L(t)/L(0) with one or two fitted initial strengths for each run and world."""
-    measured, fit = share(result), fs.theory.rectified.fitted_share
-    forms = [model.closed_form(measured["time"].values) for model in worlds(result).values()]
-
-    def of_run(run: np.ndarray) -> list[np.ndarray]:
-        return [fit(*form, tuple(curve.tolist()), starts) for form, curve in zip(forms, run, strict=True)]
-
-    return measured.copy(data=np.array([of_run(run) for run in measured.values]))
+    return common.fitted(share(result), worlds(result).values(), starts)
 
 
 def learned(result: Result, world: str | None = None, least: int = 3) -> list[str]:
@@ -305,51 +290,30 @@ def learned(result: Result, world: str | None = None, least: int = 3) -> list[st
     every = worlds(result)
     chosen = [name for name in every if world == name or (world is None and every[name].contexts >= least)]
     require_case(chosen, f"the world {world}" if world else "a world of three contexts or more")
-    left, last = share(result).isel(time=-1).max("run"), result["time"].values[-1]
-    for name in chosen:
-        if left.sel(world=name) > SETTLED:
-            enough = _enough(every[name], last)
-            raise claims.Undecided(f"a tenth of the loss is not reached with {name}; needs {enough}")
+    left = share(result).isel(time=-1).max("run")
+    if late := [name for name in chosen if left.sel(world=name) > SETTLED]:
+        enough = common.steps_to(SETTLED, every[late[0]], result["time"].values[-1])
+        raise claims.Undecided(f"a tenth of the loss is not reached with {late[0]}; needs {enough}")
     return chosen
-
-
-def _enough(model: models.RectifiedContexts, last: float) -> str:
-    """Steps by which the closed form has come down, if paths get no head start: later than networks do."""
-    steps = np.geomspace(last, MOST, 200)
-    curve = fs.theory.rectified.loss_share(*model.closed_form(steps))
-    late = np.flatnonzero(curve(np.log([model.width * model.deviation**2])) > SETTLED)
-    if not late.size:  # theory has come down already: networks are not as it has them
-        return f"more than --steps {model.steps}, or more than --width {model.width}"
-    if late[-1] + 1 == len(steps):
-        return f"more than the most --steps, {MOST}"
-    return f"--steps {model.records * int(np.ceil(steps[late[-1] + 1] / model.records))}"
 
 
 def time_ratio(result: Result, rival: str | list[str]) -> xr.DataArray:
     """The time a rival takes to a tenth of its initial loss, over that of the ReLU network; NaN if one never does."""
-    rivals, own = (common.time_to(SETTLED, by_world(result, "loss", network)) for network in (rival, "relu"))
-    return (rivals / own).transpose("run", "world", ...)
+    ratio = common.slowness(SETTLED, by_world(result, "loss", rival), by_world(result, "loss"))
+    return ratio.transpose("run", "world", ...)
 
 
 def slowness(result: Result, rival: str, world: str | None = None) -> xr.DataArray:
     """The same for claims, of all worlds or of one."""
     ratio = time_ratio(result, rival).sel(world=learned(result, world))
-    if ratio.isnull().any():
-        steps = f"needs more than --steps {result.config.steps}"
-        raise claims.Undecided(f"a tenth of the loss is not reached by {rival.replace('-', ' ')}; {steps}")
+    common.require_steps(ratio.notnull(), f"a tenth of the loss is not reached by {rival.replace('-', ' ')}", result)
     return ratio
 
 
-def strength_at_end(result: Result, world: str) -> tuple[int, xr.DataArray]:
-    """All contexts but one, and shares of strength by the number of contexts, of one world."""
+def strength_at_end(result: Result, world: str) -> xr.DataArray:
+    """Shares of strength in one world by the number of contexts, counted from all of them down: −1 is all but one."""
     last = of_relu(result, "strength").isel(time=-1).sel(world=learned(result, world))
-    return worlds(result)[world].contexts - 1, last
-
-
-def share_but_one(result: Result, world: str) -> xr.DataArray:
-    """The share of strength on exactly C − 1 contexts at the end."""
-    size, last = strength_at_end(result, world)
-    return last.sel(size=size, drop=True)
+    return last.assign_coords(size=last["size"] - worlds(result)[world].contexts)
 
 
 def everywhere_at(result: Result, step: int) -> xr.DataArray:
@@ -358,18 +322,15 @@ def everywhere_at(result: Result, step: int) -> xr.DataArray:
     seen = of_relu(result, "everywhere").sel(world="C = 3")
     switching = f"--rate {RATE:g}, with which units switch between steps {EARLY} and {LATER}"
     require_case(result.config.rate == RATE, switching)
-    if step > seen["time"].values[-1]:
-        raise claims.Undecided(f"units have not had the time to switch; needs --steps {LATER} or more")
-    require_case(step in seen["time"], f"a recording at step {step}")
-    return seen.sel(time=step).drop_vars("time")
+    return common.at_step(seen, step, f"units have not had the time to switch; needs --steps {LATER} or more")
 
 
 def _draw_losses(axis: Axes, result: Result, world: str) -> None:
     """Losses of all networks in one world, and the closed form."""
     common.draw_over_steps(axis, share(result, list(LOOKS)).sel(world=world), "network", looks=LOOKS)
     closed = fitted(result, 2).sel(world=world).mean("run")
-    some = closed.isel(time=slice(None, None, max(1, closed.sizes["time"] // 30)))
-    axis.plot(some["time"] / 1000, some, color="0.2", label="closed form", **DOTS)
+    every = max(1, closed.sizes["time"] // 30)
+    axis.plot(common.steps_of(closed), closed, markevery=every, color="0.2", label="closed form", **DOTS)
     axis.set(ylabel="loss, share of L(0)", ylim=(0, 1.04), title=world)
     axis.legend(fontsize=5.8, loc="upper right", labelspacing=0.25)
 
@@ -385,7 +346,6 @@ def _draw_gaps(axis: Axes, result: Result) -> None:
     groups(axis, each, "row", "world", step=0.18, across=True)
     axis.set(xlim=(0, 1.1 * axis.get_xlim()[1]), ylim=(len(rows) - 0.4, -1.9))
     axis.set_xlabel("largest gap to ReLU, share of L(0)", fontsize=7.5)
-    axis.tick_params(axis="y", labelsize=6.5)
     axis.legend(fontsize=6, loc="upper right", ncols=2, columnspacing=0.6, handletextpad=0.1)
 
 
