@@ -54,11 +54,9 @@ def test_one_without_a_store_and_without_a_name_can_be_kept(tmp_path):
     result = fs.run(Toy(), budget="quick", units=3, seeds=2)
     folder = result.save(tmp_path / "a" / "toy")
     assert_same(fs.load(folder, experiment=Toy()), result)
-    with pytest.raises(
-        StoreError, match=r"is a result of 'toy/decay', which this festina does not know .* experiment="
-    ):
+    with pytest.raises(StoreError, match=r"of 'toy/decay', which this festina does not know .* experiment="):
         fs.load(folder)
-    with pytest.raises(ArgumentError, match="`experiment` must be 'toy/decay', which .* is of, but is 'linear/chain'"):
+    with pytest.raises(ArgumentError, match=r"`experiment` must be 'toy/decay', which .* is of, but is 'linear/chain'"):
         fs.load(folder, experiment=NAME)
 
 
@@ -82,9 +80,7 @@ def test_a_path_that_is_no_result_says_what_it_is(saved, tmp_path):
         saved.parent: "which holds 1, such as .*chain",
         swept: "which is that of a sweep; `festina.lab.open_sweep` opens it",
     }.items():
-        with pytest.raises(
-            ArgumentError, match=f"^Argument `path` must be the folder of a result, but is '.*', {says}"
-        ):
+        with pytest.raises(ArgumentError, match=f"`path` must be the folder of a result, but is '.*', {says}"):
             fs.load(path)
 
 
@@ -101,12 +97,10 @@ def test_settings_that_are_no_more_are_named(saved, tmp_path):
     folder = shutil.copytree(saved, tmp_path / "old")
     card = read_sealed(folder / "result.json")
     write_sealed(folder / "result.json", card | {"config": card["config"] | {"breadth": 3}})
-    with pytest.raises(StoreError, match="with settings that linear/chain refuses: unknown field .* 'breadth'"):
+    with pytest.raises(StoreError, match=r"with settings that linear/chain refuses: unknown field .* 'breadth'"):
         fs.load(folder)
     write_sealed(folder / "result.json", card | {"experiment": "linear/chian"})
-    with pytest.raises(
-        StoreError, match="'linear/chian', which this festina does not know .*did you mean 'linear/chain'"
-    ):
+    with pytest.raises(StoreError, match=r"'linear/chian', which this .* does not know .*did you mean 'linear/chain'"):
         fs.load(folder)
 
 
@@ -128,7 +122,7 @@ def test_a_save_that_is_cut_short_leaves_what_was_there(saved, tmp_path, monkeyp
         raise OSError("no space left on device")
 
     monkeypatch.setattr("festina.lab.store.write_zarr", full)
-    with pytest.raises(StoreError, match="cannot write .*no space left"):
+    with pytest.raises(StoreError, match=r"cannot write .*no space left"):
         quick(NAME).save(folder)
     assert_same(fs.load(folder), quick(NAME))
     assert json.loads((folder / "result.json").read_text())["experiment"] == NAME

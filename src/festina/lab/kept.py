@@ -122,6 +122,6 @@ def _experiment_of(folder: Path, card: dict[str, Any], given: str | Experiment |
 
 
 def _card(result: Result) -> dict[str, Any]:
-    """Where a result comes from: what it says itself, and for one that was put together by hand, what this machine is."""
+    """Where a result comes from: what it says itself, or else, if put together by hand, this machine."""
     known = {name: value for name, value in result.data.attrs.items() if not name.startswith("config_")}
     return provenance(result.experiment) | known | Question.answered_by(result).as_json()

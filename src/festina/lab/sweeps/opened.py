@@ -28,7 +28,7 @@ from festina.lab.sweeps.folder import read_card, stored_plan
 from festina.lab.sweeps.plan import Group, Plan, Tile
 
 
-def open_sweep(folder: str | Path, experiment: Experiment | None = None) -> xr.Dataset:
+def open_sweep(folder: str | Path, experiment: str | Experiment | None = None) -> xr.Dataset:
     """A sweep's results with the sweep's own axes as dimensions; runs not done yet are NaN, with `done` False.
 
     Values stay on disk until they are asked for: ``data["loss"].isel(time=-1)`` reads tile by tile and keeps what it
@@ -36,7 +36,7 @@ def open_sweep(folder: str | Path, experiment: Experiment | None = None) -> xr.D
 
     Args:
         folder: the folder of the sweep, as its attribute ``store`` names it.
-        experiment: the experiment that was swept, if festina does not know it by name.
+        experiment: the experiment that was swept, or its file, if festina does not know it by name.
     """
     folder = Path(folder)
     plan = stored_plan(folder, experiment)
