@@ -1,7 +1,9 @@
 """The commands: each reads its words, asks the lab, and prints what came out."""
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from festina._version import __version__
 from festina.cli import arguments
@@ -13,9 +15,12 @@ from festina.cli.export import export
 from festina.cli.output import print_json
 from festina.cli.sweeping import sweep
 from festina.cli.tour import tour
-from festina.errors import UnknownName
+from festina.errors import FestinaWarning, UnknownName
+from festina.experiment import Experiment
 from festina.lab import machine, registry
+from festina.lab.question import Question
 from festina.lab.reproduce import load_all, select
+from festina.lab.settings import write_settings
 
 HELP = """\
 usage: festina COMMAND ...
@@ -89,15 +94,28 @@ def run(words: list[str]) -> int:
         "`festina run NAME --help` shows its fields.",
     )
     arguments.add_fields(parser, experiment)
-    arguments.add_work(parser).add_argument("--no-figure", action="store_true", help="do not draw the figure")
+    group = arguments.add_work(parser)
+    group.add_argument("--no-figure", action="store_true", help="do not draw the figure")
+    group.add_argument("--save-settings", metavar="FILE", help="write all fields, seeds and budget, for --settings")
     arguments.add_output(parser)
     found = parser.read(rest)
     experiment = experiment or arguments.required(name, "run")
     question = arguments.question_from(found, experiment)
 
+    if found.save_settings is not None:
+        save_settings(Path(found.save_settings), experiment, question)
+
     from festina.cli.work import run_one
 
     return run_one(experiment, as_json=found.json, figure=not found.no_figure, **question)
+
+
+def save_settings(path: Path, experiment: Experiment, question: dict[str, Any]) -> None:
+    """Write what is asked before any work begins: who interrupts it has the file to go on with."""
+    asked = {name: value for name, value in question.items() if name not in ("store", "fresh")}
+    with warnings.catch_warnings():  # what there is to warn of is said when work begins
+        warnings.simplefilter("ignore", FestinaWarning)
+        write_settings(path, Question.of(experiment, **asked))
 
 
 def reproduce(words: list[str]) -> int:

@@ -23,7 +23,7 @@ def export(words: list[str]) -> int:
         "--html", metavar="FILE", nargs="?", const="", help="the file to write [default: the experiment's name.html]"
     )
     arguments.add_fields(parser, experiment)
-    arguments.add_work(parser)
+    arguments.add_work(parser, budget="quick")
     arguments.add_output(parser)
     found = parser.read(rest)
     experiment = experiment or arguments.required(name, "export")
