@@ -12,6 +12,7 @@ from festina.cli.data import data
 from festina.cli.describe import print_experiment, print_experiments
 from festina.cli.explore import explore
 from festina.cli.export import export
+from festina.cli.listening import listen
 from festina.cli.output import print_json
 from festina.cli.sweeping import sweep
 from festina.cli.tour import tour
@@ -41,13 +42,14 @@ commands:
   data                  list or fetch the images that some experiments can use
   version               which festina this is
 
-Every command has --help; `festina run NAME --help` and `festina sweep NAME --help` show the experiment's fields.
+Every command has --help, and -v to tell what it does; `festina run NAME --help` and
+`festina sweep NAME --help` show the experiment's fields.
 """
 
 
 def dispatch(words: list[str]) -> int:
     """Find the command and carry it out."""
-    leading = [word for word in words if word != "--debug"]
+    leading = listen([word for word in words if word != "--debug"])
     if not leading or leading[0] in ("-h", "--help"):
         print(HELP, end="")
         return 0

@@ -9,6 +9,7 @@ import xarray as xr
 
 from festina.errors import require
 from festina.experiment import Budget, Experiment
+from festina.journal import journal
 from festina.lab.registry import find
 from festina.lab.sweeps.axes import Axis, checked, parse_axis
 from festina.lab.sweeps.crew import runs_done
@@ -20,6 +21,7 @@ from festina.lab.sweeps.worker import check_names, inspect, is_damaged
 from festina.learning.outlook import Counted, Outlook
 from festina.learning.progress import Progress
 
+JOURNAL = journal(__name__)
 MOST_SEEDS = 1_000_000
 WAIT = 0.5  # seconds between two looks at what others do
 Over = Mapping[str, Sequence[Any]] | Sequence[str] | str
@@ -113,6 +115,11 @@ def finish(folder: Path, plan: Plan, executor: Executor | None = None) -> xr.Dat
     """Compute every tile that is not done yet, or that cannot be trusted; wait for those that others compute."""
     inspect(folder, plan)
     label = f"sweep {plan.experiment.name}"
+    begun = runs_done(folder, plan)
+    if begun == plan.runs:
+        JOURNAL.info("%s: the store has all %d runs, %s", label, plan.runs, folder)
+    else:
+        JOURNAL.info("%s: begins with %d of %d runs done, %s", label, begun, plan.runs, folder)
     with Progress(label, total=plan.runs, unit="run") as progress:
         course = _Course(label, plan.runs, runs_done(folder, plan), progress)
         while any(unmarked(folder, plan)):
@@ -121,6 +128,8 @@ def finish(folder: Path, plan: Plan, executor: Executor | None = None) -> xr.Dat
                 progress.say("others are at work")
                 sleep(WAIT)
                 course.reach(runs_done(folder, plan))
+    if begun < plan.runs:
+        JOURNAL.info("%s: done", label)
     return open_sweep(folder, plan.experiment)
 
 
