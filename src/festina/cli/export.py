@@ -4,6 +4,7 @@ from pathlib import Path
 
 from festina.cli import arguments
 from festina.cli.arguments import Parser
+from festina.cli.forecasts import forecasts
 from festina.cli.output import print_json
 from festina.errors import FestinaError
 from festina.lab import machine, registry
@@ -36,7 +37,8 @@ def export(words: list[str]) -> int:
     from festina.lab.run import run
     from festina.page.export import write_page
 
-    result = run(experiment, **question)
+    with forecasts(experiment, question):
+        result = run(experiment, **question)
     write_page(result, path)
     if found.json:
         print_json({"experiment": experiment.name, "file": path, "folder": result.path})
