@@ -10,10 +10,10 @@ JOURNAL = journal(__name__)
 LONG = 1.0  # seconds that are worth a word
 
 
-def tell(event: str, seconds: float, **kwargs: str | int) -> None:
+def tell(event: str, duration_secs: float, **kwargs: str | int) -> None:
     """What JAX calls when something took time."""
     if event == COMPILED:
-        (JOURNAL.info if seconds >= LONG else JOURNAL.debug)("compiled a program in %s", duration(seconds))
+        (JOURNAL.info if duration_secs >= LONG else JOURNAL.debug)("compiled a program in %s", duration(duration_secs))
 
 
 jax.monitoring.register_event_duration_secs_listener(tell)

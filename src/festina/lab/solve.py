@@ -15,6 +15,7 @@ from festina.compiling import quick_jit
 from festina.errors import ArgumentError, UnknownName
 from festina.lab.batch import Builder, make_batch, starts_of
 from festina.lab.registry import find
+from festina.lab.sweeps.swept import Swept
 from festina.model import Model
 from festina.precision import double, to_numpy
 from festina.theory.solution import Solution
@@ -31,7 +32,7 @@ def theory_of_seed(model: Model, seed: int) -> Solution:
     return solution
 
 
-def sweep_of(model: Model, over: Mapping[str, Sequence[Any]], *, seeds: int, store: str | Path | None) -> xr.Dataset:
+def sweep_of(model: Model, over: Mapping[str, Sequence[Any]], *, seeds: int, store: str | Path | None) -> Swept:
     """A sweep of a model over some of its fields; what is not kept in a store is computed here and read whole."""
     from festina.lab.sweeps.executors import InProcess
     from festina.lab.sweeps.sweep import sweep

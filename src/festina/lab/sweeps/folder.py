@@ -80,13 +80,13 @@ def read_card(folder: Path) -> dict[str, Any]:
 def stored_plan(folder: Path, experiment: str | Experiment | None = None) -> Plan:
     """The plan of a sweep on disk; ``experiment``, or its file, is needed only if festina does not know its name."""
     question = read_card(folder)["question"]
-    named = question["experiment"] if experiment is None else experiment
-    experiment = find(named) if isinstance(named, str) else named
+    asked = question["experiment"] if experiment is None else experiment
+    own = find(asked) if isinstance(asked, str) else asked
     axes = [Axis(name, tuple(values)) for name, values in question["axes"]]
     fields = {k: v for k, v in question["config"].items() if k not in {axis.name for axis in axes}}
-    axes = checked(experiment, axes, question["budget"], fields)
+    axes = checked(own, axes, question["budget"], fields)
     seeds, variables = tuple(question["seeds"]), question["variables"]
-    return make_plan(experiment, axes, seeds, question["budget"], fields, variables, question["tiles"])
+    return make_plan(own, axes, seeds, question["budget"], fields, variables, question["tiles"])
 
 
 def sweeps_in(place: Path) -> list[Path]:
