@@ -118,4 +118,4 @@ def test_the_command_asks_for_it(terminal, tmp_path, capsys, monkeypatch):
     words = ["run", "model/chain", "--records", "10", "--until", "1", "--no-figure", "--out", str(tmp_path)]
     assert main(words) == 0
     said = capsys.readouterr().err
-    assert f"festina: model/chain took 16 min 40 s when last computed at this size; {REMEDY}\n" in said
+    assert f"festina: model/chain will take about 16 min 40 s, as it did before; {REMEDY}\n" in said

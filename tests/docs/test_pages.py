@@ -25,6 +25,8 @@ SAYS = [
     ("analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     ("analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     ("models", "TwoLayer", (r"imbalance: 3, scale: 2",)),
+    ("experiments", "# mine.py", ()),
+    ("experiments", "fs.load", (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'")),
     ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""
@@ -46,9 +48,9 @@ def test_the_example_runs_as_written(page, mark, lines, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     for line in lines:
-        assert re.search(line, done.stdout), done.stdout
+        assert re.search(line, done.stdout, re.MULTILINE), done.stdout
 
 
-@pytest.mark.parametrize("page", ["own_network", "analyser", "models"])
+@pytest.mark.parametrize("page", ["own_network", "analyser", "models", "experiments"])
 def test_every_example_is_tried(page):
     assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)

@@ -30,7 +30,7 @@ def forecasts(experiment: Experiment, question: Mapping[str, Any]) -> Iterator[N
         known = seconds_remembered(Question.of(experiment, **asked), question["store"], fresh=question["fresh"])
     if known is not None:
         if known > MINUTE:
-            machine.say(f"{experiment.name} took {duration(known)} when last computed at this size; {REMEDY}")
+            machine.say(f"{experiment.name} will take about {duration(known)}, as it did before; {REMEDY}")
         yield
         return
     with foretold(lambda label, left: machine.say(f"{label} will take about {duration(left)} more; {REMEDY}")):
