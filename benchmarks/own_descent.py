@@ -132,7 +132,7 @@ def main() -> None:
             compiling = max(cold[name][0] - min(seconds), 0.0)
             rows.append((seeds, name, table.spread(seconds), compared, table.short(compiling)))
     columns = ("seeds", "program", "CPU s", "÷ festina", "compiling, CPU s")
-    note = f"64-300-10, Adam, batches of {BATCH}, {STEPS:,} steps, {RECORDS} looks at the whole loss, float32, one core."
+    note = f"64-300-10, Adam, batches of {BATCH}, {STEPS:,} steps, {RECORDS} looks at the loss, float32, one core."
     table.show("own_descent", columns, rows, write=options.write, note=note)
 
 

@@ -29,6 +29,8 @@ CONTRACTS = {  # what rooms share: each may use the rooms above the one it is wr
 FRONT_DOORS = {  # methods for users that call the lab; what they call is not needed to define anything
     ("festina.model", "festina.lab.run"),
     ("festina.model", "festina.lab.solve"),
+    ("festina.model", "festina.lab.sweeps.swept"),
+    ("festina.experiment", "festina.lab.kept"),
     ("festina.experiment", "festina.lab.report"),
     ("festina.experiment", "festina.lab.batch"),
     ("festina.experiment", "festina.lab.labelled"),

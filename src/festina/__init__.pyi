@@ -15,6 +15,9 @@ from ._version import __version__ as __version__
 from .experiment import Experiment as Experiment
 from .experiment import ExperimentConfig as ExperimentConfig
 from .experiment import Result as Result
+from .lab.catalogue import list_experiments as list_experiments
+from .lab.catalogue import list_models as list_models
+from .lab.kept import load as load
 from .lab.run import run as run
 from .lab.sweeps.sweep import sweep as sweep
 from .learning.learn import descent as descent

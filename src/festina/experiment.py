@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -249,6 +250,26 @@ class Result:
 
     def figure(self) -> Figure:
         return self.experiment.figure(self)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write it, with its theory and its verdicts, into a folder from which `festina.load` opens it again.
+
+        Args:
+            path: a folder that is not there yet, that is empty, or that holds a result, which this one replaces.
+
+        Returns:
+            The folder.
+
+        Example:
+            >>> import tempfile
+            >>> import festina as fs
+            >>> result = fs.models.Chain(records=20).run()
+            >>> result.save(tempfile.mkdtemp() + "/chain").name
+            'chain'
+        """
+        from festina.lab.kept import save
+
+        return save(self, path)
 
     def __repr__(self) -> str:
         attrs = self.data.attrs

@@ -9,6 +9,9 @@ from typing import Any
 
 from festina.errors import StoreError
 
+RESULTS = "runs"
+"""The folder of results, unless another is named."""
+
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     """Let ``write`` fill a temporary neighbour, then put it in place in one move."""
@@ -27,9 +30,13 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 def write_json(path: Path, content: Any) -> None:
     """Write JSON whole or not at all."""
-    text = json.dumps(content, indent=1)
-    write_atomically(path, lambda temporary: _write_text(temporary, text))
+    write_text(path, json.dumps(content, indent=1))
 
 
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+def write_text(path: Path, text: str) -> None:
+    """Write text whole or not at all."""
+
+    def write(temporary: Path) -> None:
+        temporary.write_text(text, encoding="utf-8")
+
+    write_atomically(path, write)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from festina.experiment import Result
+    from festina.lab.sweeps.swept import Swept
     from festina.learning.process import Process
     from festina.theory.solution import Solution
 
@@ -158,7 +159,7 @@ class Model(ExperimentConfig):
 
         return theory_of_seed(self, seed)
 
-    def sweep(self, *, seeds: int = 1, store: str | Path | None = None, **over: Sequence[Any]) -> xr.Dataset:
+    def sweep(self, *, seeds: int = 1, store: str | Path | None = None, **over: Sequence[Any]) -> Swept:
         """Run it at every point of a grid over some of its fields; see `festina.sweep`.
 
         Without a store everything is computed here and kept in memory.

@@ -35,6 +35,8 @@ SAYS = [
     ),
     ("sampling", "Bayesian", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
     ("sampling", "labels", (r"0\.7\d right; posterior sample_stats posterior_predictive observed_data constant_data",)),
+    ("experiments", "# mine.py", ()),
+    ("experiments", "fs.load", (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'")),
     ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""
@@ -56,9 +58,9 @@ def test_the_example_runs_as_written(page, mark, lines, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     for line in lines:
-        assert re.search(line, done.stdout), done.stdout
+        assert re.search(line, done.stdout, re.MULTILINE), done.stdout
 
 
-@pytest.mark.parametrize("page", ["own_learning", "own_network", "analyser", "models", "sampling"])
+@pytest.mark.parametrize("page", ["own_learning", "own_network", "analyser", "models", "sampling", "experiments"])
 def test_every_example_is_tried(page):
     assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)

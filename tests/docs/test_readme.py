@@ -25,6 +25,18 @@ def test_the_examples_run_as_written_one_after_the_other(tmp_path):
 
 
 @pytest.mark.full
+def test_the_example_of_keeping_and_sweeping_runs_as_written(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = [block for block in blocks if "fs.sweep(" in block]
+    (tmp_path / "example.py").write_text(f"import festina as fs\n{code}", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    assert "exact [theory]: reproduced at 3 of 3 points" in done.stdout
+    assert (tmp_path / "chain" / "result.json").exists() and (tmp_path / "runs" / "linear" / "chain").exists()
+
+
+@pytest.mark.full
 def test_the_example_of_task_abstractions_runs_as_written(tmp_path):
     """Ten lines on scikit-learn's digits: every switch of the second half is noticed."""
     page = (ROOT / "docs" / "theory" / "abstraction.md").read_text(encoding="utf-8")

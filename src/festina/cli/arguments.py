@@ -9,7 +9,10 @@ from typing import Any, NoReturn
 from festina.cli.fields import facts_of
 from festina.errors import ArgumentError, FestinaError, FestinaWarning, UnknownName
 from festina.experiment import Budget, Experiment
+from festina.files import RESULTS
 from festina.lab import registry
+from festina.lab.own_files import is_file_name
+from festina.lab.settings import OPTIONS, Settings, read_settings
 from festina.lab.tables import RESERVED, flag_of
 
 FIELD = "field:"
@@ -78,15 +81,17 @@ def add_output(parser: Parser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="print JSON for machines, and nothing else")
     group.add_argument("--debug", action="store_true", help="show where an error came from")
+    group.add_argument("--verbose", "-v", action="store_true", help="tell of every step on standard error; -vv of more")
 
 
-def add_work(parser: Parser, *, first_seed: bool = True, fresh: bool = True) -> Any:
-    """Flags of the commands that compute."""
+def add_work(parser: Parser, *, budget: Budget = "full", first_seed: bool = True, fresh: bool = True) -> Any:
+    """Flags of the commands that compute; ``budget`` is that of who names none."""
     group = parser.add_argument_group("work")
-    group.add_argument("--budget", metavar="quick|full", default="full", help="quick for a look [default full]")
+    group.add_argument("--budget", metavar="quick|full", help=f"quick for a look [default {budget}]")
+    parser.set_defaults(usual_budget=budget)
     group.add_argument("--seeds", metavar="N", help="how many independent runs [default: the experiment's own]")
     if first_seed:
-        group.add_argument("--first-seed", metavar="N", default="0", help="seed of the first run [default 0]")
+        group.add_argument("--first-seed", metavar="N", help="seed of the first run [default 0]")
     add_folder(group)
     if fresh:
         add_fresh(group)
@@ -95,7 +100,7 @@ def add_work(parser: Parser, *, first_seed: bool = True, fresh: bool = True) -> 
 
 def add_folder(group: Any) -> None:
     """Where results are kept."""
-    group.add_argument("--out", metavar="DIR", default="runs", help="folder of results [default runs]")
+    group.add_argument("--out", metavar="DIR", default=RESULTS, help=f"folder of results [default {RESULTS}]")
 
 
 def add_fresh(group: Any) -> None:
@@ -110,6 +115,7 @@ def add_fields(parser: Parser, experiment: Experiment | None) -> None:
     group.add_argument(
         "--set", metavar="FIELD=VALUE", action="append", default=[], help="any field by its name; may be repeated"
     )
+    group.add_argument("--settings", metavar="FILE", help="a TOML file with fields; flags win over it")
     for facts in facts_of(experiment) if experiment else ():
         flag = flag_of(facts.name)
         if flag.removeprefix("--") in RESERVED:
@@ -137,48 +143,63 @@ def fields_from(found: argparse.Namespace) -> dict[str, str]:
 
 def question_from(found: argparse.Namespace, experiment: Experiment) -> dict[str, Any]:
     """What is asked of an experiment, as `festina.run` takes it; a mistyped value is answered before any work."""
-    fields, budget = fields_from(found), budget_from(found)
-    seeds = whole_number("seeds", found.seeds)
-    first_seed = whole_number("first_seed", found.first_seed) or 0
-    check(experiment, budget, fields)
-    options = {
-        "budget": budget,
-        "seeds": seeds,
-        "first_seed": first_seed,
-        "store": Path(found.out),
-        "fresh": found.fresh,
-    }
-    return options | fields
+    settings = settings_from(found, experiment)
+    fields = {**settings.fields, **fields_from(found)}
+    options = options_from(found, settings)
+    check(experiment, options["budget"], fields)
+    return options | {"store": Path(found.out), "fresh": found.fresh} | fields
 
 
-def whole_number(name: str, text: str | None) -> int | None:
+def settings_from(found: argparse.Namespace, experiment: Experiment) -> Settings:
+    """What the file of settings says, if there is one."""
+    return Settings() if found.settings is None else read_settings(found.settings, experiment)
+
+
+def options_from(found: argparse.Namespace, settings: Settings) -> dict[str, Any]:
+    """Budget and seeds: as the flags have them, or else the file of settings."""
+    given = {name: getattr(found, name) for name in OPTIONS if getattr(found, name) is not None}
+    asked = {**settings.options, **given}
+    budget = budget_named(asked.get("budget", found.usual_budget))
+    counts = {name: whole_number(name, asked.get(name)) for name in ("seeds", "first_seed")}
+    return {"budget": budget, "seeds": counts["seeds"], "first_seed": counts["first_seed"] or 0}
+
+
+def whole_number(name: str, text: Any) -> int | None:
     """A count, or the sentence that says what is wrong with it."""
     if text is None:
         return None
     try:
+        if isinstance(text, bool | float):  # in a file of settings
+            raise ValueError
         return int(text)
-    except ValueError:
+    except (TypeError, ValueError):
         raise ArgumentError(f"Argument `{name}` must be a whole number, but is {text!r}.") from None
 
 
 def budget_from(found: argparse.Namespace) -> Budget:
-    if found.budget == "quick":
+    """The budget that the flags name, or the command's own."""
+    return budget_named(found.usual_budget if found.budget is None else found.budget)
+
+
+def budget_named(text: Any) -> Budget:
+    """A budget, or the sentence that says which there are."""
+    if text == "quick":
         return "quick"
-    if found.budget == "full":
+    if text == "full":
         return "full"
-    raise ArgumentError(f"Argument `budget` must be 'quick' or 'full', but is {found.budget!r}.")
+    raise ArgumentError(f"Argument `budget` must be 'quick' or 'full', but is {text!r}.")
 
 
 def split_name(words: list[str], known: Iterable[str]) -> tuple[str | None, list[str]]:
-    """The name of an experiment among the words, wherever it stands, and the other words."""
+    """The name or the file of an experiment among the words, wherever it stands, and the other words."""
     known = set(known)
-    place = next((place for place, word in enumerate(words) if word in known), None)
+    place = next((place for place, word in enumerate(words) if word in known or is_file_name(word)), None)
     if place is None and words and not words[0].startswith("-"):
         place = 0
     return (None, words) if place is None else (words[place], words[:place] + words[place + 1 :])
 
 
-def check(experiment: Experiment, budget: Budget, fields: dict[str, str]) -> None:
+def check(experiment: Experiment, budget: Budget, fields: dict[str, Any]) -> None:
     """Before any work: a mistyped value is answered at once. What there is to warn of is said when work begins."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FestinaWarning)

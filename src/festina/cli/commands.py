@@ -1,7 +1,9 @@
 """The commands: each reads its words, asks the lab, and prints what came out."""
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from festina._version import __version__
 from festina.cli import arguments
@@ -10,12 +12,16 @@ from festina.cli.data import data
 from festina.cli.describe import print_experiment, print_experiments
 from festina.cli.explore import explore
 from festina.cli.export import export
+from festina.cli.listening import listen
 from festina.cli.output import print_json
 from festina.cli.sweeping import sweep
 from festina.cli.tour import tour
-from festina.errors import UnknownName
+from festina.errors import FestinaWarning, UnknownName
+from festina.experiment import Experiment
 from festina.lab import machine, registry
+from festina.lab.question import Question
 from festina.lab.reproduce import load_all, select
+from festina.lab.settings import write_settings
 
 HELP = """\
 usage: festina COMMAND ...
@@ -36,13 +42,14 @@ commands:
   data                  list or fetch the images that some experiments can use
   version               which festina this is
 
-Every command has --help; `festina run NAME --help` and `festina sweep NAME --help` show the experiment's fields.
+Every command has --help, and -v to tell what it does; `festina run NAME --help` and
+`festina sweep NAME --help` show the experiment's fields.
 """
 
 
 def dispatch(words: list[str]) -> int:
     """Find the command and carry it out."""
-    leading = [word for word in words if word != "--debug"]
+    leading = listen([word for word in words if word != "--debug"])
     if not leading or leading[0] in ("-h", "--help"):
         print(HELP, end="")
         return 0
@@ -89,15 +96,28 @@ def run(words: list[str]) -> int:
         "`festina run NAME --help` shows its fields.",
     )
     arguments.add_fields(parser, experiment)
-    arguments.add_work(parser).add_argument("--no-figure", action="store_true", help="do not draw the figure")
+    group = arguments.add_work(parser)
+    group.add_argument("--no-figure", action="store_true", help="do not draw the figure")
+    group.add_argument("--save-settings", metavar="FILE", help="write all fields, seeds and budget, for --settings")
     arguments.add_output(parser)
     found = parser.read(rest)
     experiment = experiment or arguments.required(name, "run")
     question = arguments.question_from(found, experiment)
 
+    if found.save_settings is not None:
+        save_settings(Path(found.save_settings), experiment, question)
+
     from festina.cli.work import run_one
 
     return run_one(experiment, as_json=found.json, figure=not found.no_figure, **question)
+
+
+def save_settings(path: Path, experiment: Experiment, question: dict[str, Any]) -> None:
+    """Write what is asked before any work begins: who interrupts it has the file to go on with."""
+    asked = {name: value for name, value in question.items() if name not in ("store", "fresh")}
+    with warnings.catch_warnings():  # what there is to warn of is said when work begins
+        warnings.simplefilter("ignore", FestinaWarning)
+        write_settings(path, Question.of(experiment, **asked))
 
 
 def reproduce(words: list[str]) -> int:

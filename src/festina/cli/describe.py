@@ -8,6 +8,7 @@ from festina.claims import Claim
 from festina.cli.fields import Facts, facts_of
 from festina.cli.output import length, one_line, pad, paint, print_json, table, wrapped
 from festina.experiment import Experiment
+from festina.lab.own_files import name_to_ask_for
 from festina.lab.tables import run_command
 from festina.sources import Source
 
@@ -42,7 +43,7 @@ def print_experiments(experiments: Sequence[Experiment], models: Sequence[Experi
 def print_experiment(experiment: Experiment, as_json: bool) -> None:
     """All there is to know about one experiment before running it."""
     facts = facts_of(experiment)
-    command = run_command(experiment.name, "full", {}, {})
+    command = run_command(name_to_ask_for(experiment), "full", {}, {})
     if as_json:
         print_json(
             _card(experiment)
@@ -71,7 +72,7 @@ def print_experiment(experiment: Experiment, as_json: bool) -> None:
         )
     _heading("run it", command)
     print(f"  {command}")
-    print(f"  {run_command(experiment.name, 'quick', {}, {})}")
+    print(f"  {run_command(name_to_ask_for(experiment), 'quick', {}, {})}")
 
 
 def _heading(text: str, content: Any) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from festina.cli import arguments
 from festina.cli.arguments import Parser
 from festina.errors import ArgumentError, FestinaError
+from festina.files import RESULTS
 from festina.lab import machine
 
 NEEDED = ("starlette", "uvicorn")
@@ -20,9 +21,12 @@ def explore(words: list[str]) -> int:
     )
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="where to serve [default 127.0.0.1]")
     parser.add_argument("--port", metavar="PORT", default="8765", help="0 takes any that is free [default 8765]")
-    parser.add_argument("--out", metavar="DIR", default="runs", help="the store of results [default runs]")
+    parser.add_argument("--out", metavar="DIR", default=RESULTS, help=f"the store of results [default {RESULTS}]")
     parser.add_argument("--no-browser", action="store_true", help="print the address, and do not open it")
     parser.add_argument("--debug", action="store_true", help="show where an error came from")
+    parser.add_argument(
+        "--verbose", "-v", action="store_true", help="tell of every step on standard error; -vv of more"
+    )
     found = parser.read(words)
     port = arguments.whole_number("port", found.port) or 0
     if not 0 <= port <= 65535:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from festina.cli import arguments
 from festina.cli.arguments import Parser
+from festina.cli.forecasts import forecasts
 from festina.cli.output import print_json
 from festina.errors import FestinaError
 from festina.lab import machine, registry
@@ -23,7 +24,7 @@ def export(words: list[str]) -> int:
         "--html", metavar="FILE", nargs="?", const="", help="the file to write [default: the experiment's name.html]"
     )
     arguments.add_fields(parser, experiment)
-    arguments.add_work(parser)
+    arguments.add_work(parser, budget="quick")
     arguments.add_output(parser)
     found = parser.read(rest)
     experiment = experiment or arguments.required(name, "export")
@@ -36,7 +37,8 @@ def export(words: list[str]) -> int:
     from festina.lab.run import run
     from festina.page.export import write_page
 
-    result = run(experiment, **question)
+    with forecasts(experiment, question):
+        result = run(experiment, **question)
     write_page(result, path)
     if found.json:
         print_json({"experiment": experiment.name, "file": path, "folder": result.path})

@@ -7,8 +7,11 @@ from time import monotonic
 from typing import Any
 
 from festina.cli.output import paint, print_json
-from festina.errors import StoreError
+from festina.errors import FestinaError, StoreError
+from festina.experiment import Experiment
 from festina.lab import machine
+from festina.lab.own_files import name_to_ask_for
+from festina.lab.registry import is_known
 from festina.lab.sweeps import process
 from festina.lab.tables import as_json as to_json
 from festina.wording import duration, size
@@ -23,7 +26,7 @@ def run_sweep(question: dict[str, Any], *, store: Path, executor: Callable[[], A
 
     began = monotonic()
     data = sweep(**question, store=store, executor=executor())
-    _print_sweep(data, monotonic() - began, as_json)
+    _print_sweep(question["experiment"], data, monotonic() - began, as_json)
     return 0
 
 
@@ -41,7 +44,8 @@ def resume_sweeps(store: Path, *, executor: Callable[[], Any], as_json: bool) ->
         if any(unmarked(folder, plan)) or is_damaged(folder, plan):
             unfinished.append(folder)
             began = monotonic()
-            _print_sweep(resume(folder, executor=executor()), monotonic() - began, as_json)
+            data = resume(folder, executor=executor())
+            _print_sweep(plan.experiment, data, monotonic() - began, as_json)
 
     code = _for_each(sweeps_in(store), go_on)
     if not unfinished and code == 0 and not as_json:
@@ -124,6 +128,11 @@ def write_job(
     from festina.lab.sweeps.sweep import planned
 
     plan = planned(**question)
+    if not is_known(plan.experiment):
+        raise FestinaError(
+            f"tasks of a job cannot find the experiment {plan.experiment.name!r}: register it as an entry point "
+            "`festina.experiments`"
+        )
     folder = sweep_folder(store, plan)
     prepare(folder, plan)
     path = slurm.write_script(folder, slurm.script(folder, plan, 1 if shards is None else shards, **settings))
@@ -138,10 +147,8 @@ def write_job(
     return 0
 
 
-def _print_sweep(data: Any, seconds: float, as_json: bool) -> None:
-    from festina.lab.registry import find
-
-    experiment, attrs = find(data.attrs["experiment"]), data.attrs
+def _print_sweep(experiment: Experiment, data: Any, seconds: float, as_json: bool) -> None:
+    attrs = data.attrs
     done, failed = (int(data[name].sum()) for name in ("done", "failed"))
     variables = sorted(str(name) for name in data.data_vars if name not in ("done", "failed"))
     if as_json:
@@ -168,4 +175,6 @@ def _print_sweep(data: Any, seconds: float, as_json: bool) -> None:
     print(f"\n  variables  {', '.join(variables)}")
     print(f"  time       {duration(seconds)}")
     print(f"  data       {attrs['store']}")
-    print(f"  in Python  festina.lab.open_sweep({attrs['store']!r})")
+    asked = name_to_ask_for(experiment)
+    of = "" if asked == experiment.name else f", {asked!r}"
+    print(f"  in Python  festina.lab.open_sweep({attrs['store']!r}{of})")

@@ -113,14 +113,15 @@ def _question(
     experiment = experiment or arguments.required(name, command)
     if not found.over:
         raise FestinaError(f"{command} needs at least one axis, such as `--over field=lin:0:1:5`")
-    fields, budget = arguments.fields_from(found), arguments.budget_from(found)
-    arguments.check(experiment, budget, fields)
+    settings, given = arguments.settings_from(found, experiment), arguments.fields_from(found)
+    swept = {text.partition("=")[0].strip() for text in found.over}  # axes win over the file, too
+    fields = {name: value for name, value in settings.fields.items() if name not in swept} | given
+    options = arguments.options_from(found, settings)
+    arguments.check(experiment, options["budget"], fields)
     question = {
         "experiment": experiment,
         "over": found.over,
-        "seeds": arguments.whole_number("seeds", found.seeds),
-        "first_seed": arguments.whole_number("first_seed", found.first_seed) or 0,
-        "budget": budget,
+        **options,
         "variables": [part.strip() for part in found.keep.split(",") if part.strip()] if found.keep else None,
         "tile": arguments.whole_number("tile", found.tile),
         **fields,

@@ -7,6 +7,7 @@ from time import monotonic
 from typing import Any
 
 from festina import exit_codes
+from festina.cli.forecasts import forecasts
 from festina.cli.output import claims_table, paint, print_json, wrapped
 from festina.errors import StoreError, one_line
 from festina.experiment import Experiment, Result
@@ -28,7 +29,8 @@ def run_one(experiment: Experiment, *, as_json: bool, figure: bool, **question: 
 
     began = monotonic()
     try:
-        result = run(experiment, **question)
+        with forecasts(experiment, question):
+            result = run(experiment, **question)
     except StoreError as error:
         unsaved = getattr(error, "result", None)
         if unsaved is None:

@@ -14,6 +14,8 @@ import xarray as xr
 
 from festina.errors import Interrupted, StoreError
 from festina.experiment import Experiment, Result
+from festina.journal import journal
+from festina.lab import compiled as _compiled  # noqa: F401, listens from now on
 from festina.lab import store as stores
 from festina.lab.batch import Run, Simulated, simulate
 from festina.lab.labelled import dataset, theory
@@ -21,6 +23,9 @@ from festina.lab.locks import exclusive
 from festina.lab.provenance import provenance
 from festina.lab.question import Question
 from festina.learning.loop import Checkpoint
+from festina.wording import duration
+
+JOURNAL = journal(__name__)
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ def answer(question: Question, *, store: Path | None = None, fresh: bool = False
         known = None if fresh else stores.load(folder, question.experiment)
         if known is None:
             return _computed(question, folder, tell)
+    JOURNAL.info("%s: the store has the answer, %s", question.experiment.name, folder)
     if tell is not None:
         tell(Whole(known.data, _times_in(known.data), 0.0))
         tell(Predicted(known.theory))
@@ -91,22 +97,35 @@ def recorded(
 def _computed(question: Question, folder: Path | None, tell: Tell | None) -> Result:
     experiment, runs = question.experiment, question.runs
     checkpoint = None if folder is None else Checkpoint(folder / "checkpoint.npz", mark=folder.name)
+    _tell_of_beginning(question)
     simulated, data = recorded(experiment, runs, label=experiment.name, checkpoint=checkpoint, tell=tell)
     if simulated.interrupted:
         kept = f"; kept in {checkpoint.path}, ask again to go on" if checkpoint else ""
         done = simulated.records / simulated.times.shape[2]
         raise Interrupted(f"{experiment.name} interrupted at {done:.0%}{kept}")
+    JOURNAL.info("%s: simulated in %s", experiment.name, duration(simulated.seconds))
     card = _card(question, simulated)
     data.attrs = _flat(card)
     if tell is not None:
         tell(Whole(data, simulated.times, simulated.seconds - simulated.warm_seconds))
     predicted = theory(experiment, runs, simulated.times)
+    JOURNAL.debug(
+        "%s: theory says %s", experiment.name, "nothing" if predicted is None else ", ".join(map(str, predicted))
+    )
     if tell is not None:
         tell(Predicted(predicted))
     result = judged(Result(experiment, question.config, data, predicted, path=folder), question)
+    JOURNAL.debug("%s: %d claims are judged", experiment.name, len(result.verdicts))
     if folder is not None:
         _keep(folder, result, card)
+        JOURNAL.info("%s: kept in %s", experiment.name, folder)
     return result
+
+
+def _tell_of_beginning(question: Question) -> None:
+    name, seeds = question.experiment.name, question.seeds
+    JOURNAL.info("%s: begins with seeds %d to %d at the %s budget", name, seeds[0], seeds[-1], question.budget)
+    JOURNAL.debug("%s: settings are %s", name, question.config)
 
 
 def judged(result: Result, question: Question) -> Result:

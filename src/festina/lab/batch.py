@@ -13,14 +13,18 @@ import numpy as np
 from festina.compiling import brief_jit
 from festina.config import STRUCTURE_ONLY, ExperimentConfig
 from festina.experiment import Experiment
+from festina.journal import journal
 from festina.learning.crossed import Crossed, alone, every_run
 from festina.learning.failure import Failure
 from festina.learning.loop import Checkpoint, Recording, drive
+from festina.learning.outlook import followed_by
 from festina.learning.process import Process
 from festina.model import Model
 from festina.platforms import check_platforms
 from festina.precision import bytes_of, double
+from festina.wording import duration
 
+JOURNAL = journal(__name__)
 Listen = Callable[[int, dict[str, np.ndarray]], None]
 
 
@@ -167,10 +171,21 @@ def simulate(
         for number, batch in enumerate(work):
             kept = checkpoint and _own_checkpoint(checkpoint, number, len(work))
             heard = listen and _heard(listen, work, outcomes)
-            outcomes.append(drive(batch.builder, batch.inputs, label=label, checkpoint=kept, listen=heard))
+            with followed_by(sum(len(later.arms) for later in work[number + 1 :]) / len(batch.arms)):
+                outcomes.append(drive(batch.builder, batch.inputs, label=label, checkpoint=kept, listen=heard))
+            _tell(label, number, work, outcomes[-1])
             if outcomes[-1].interrupted:
                 break
         return _joined(experiment, runs, work, outcomes)
+
+
+def _tell(label: str, number: int, work: Sequence[Batch], outcome: Recording) -> None:
+    """Of a batch that is done, as far as it was."""
+    which = f"{label}: batch {number + 1} of {len(work)}"
+    if outcome.resumed_from:
+        recordings = outcome.times.shape[1]
+        JOURNAL.info("%s went on from a checkpoint, recording %d of %d", which, outcome.resumed_from, recordings)
+    JOURNAL.debug("%s: %d steps in %s", which, outcome.steps, duration(outcome.seconds))
 
 
 def _own_checkpoint(checkpoint: Checkpoint, number: int, count: int) -> Checkpoint:

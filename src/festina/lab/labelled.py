@@ -28,6 +28,13 @@ def dataset(experiment: Experiment, runs: Sequence[Run], simulated: Simulated) -
     return data.assign(experiment.measure(data))
 
 
+def relabelled(
+    experiment: Experiment, runs: Sequence[Run], times: np.ndarray, variables: Mapping[str, tuple]
+) -> xr.Dataset:
+    """Variables that were labelled and measured before, with the coordinates that runs by themselves have."""
+    return _numbered(xr.Dataset(dict(variables), coords=_coordinates(experiment, runs, times)))
+
+
 def on_own_clocks(experiment: Experiment, data: xr.Dataset, times: np.ndarray) -> xr.Dataset:
     """The same data with the recordings numbered, and each run's times beside them, whether or not runs share them.
 

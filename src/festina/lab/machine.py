@@ -36,8 +36,13 @@ def _show_warning(message: Any, category: Any, filename: Any, lineno: Any, file:
 
 
 def warn(message: str) -> None:
+    """A warning as one line on standard error."""
+    say(f"warning: {message}")
+
+
+def say(message: str) -> None:
     """One line on standard error, above a progress bar if there is one."""
-    line = f"festina: warning: {' '.join(message.split())}"
+    line = f"festina: {' '.join(message.split())}"
     if "tqdm" in sys.modules:
         sys.modules["tqdm"].tqdm.write(line, file=sys.stderr)
     else:

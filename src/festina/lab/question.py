@@ -14,6 +14,7 @@ from festina.config import ExperimentConfig
 from festina.errors import require
 from festina.experiment import Budget, Experiment, Result
 from festina.lab.identity import identity
+from festina.lab.own_files import name_to_ask_for
 from festina.lab.provenance import digest
 from festina.lab.tables import run_command
 
@@ -98,14 +99,17 @@ class Question:
     @property
     def command(self) -> str:
         """The exact command that asks it."""
-        return run_command(self.experiment.name, self.budget, *self.unusual)
+        return run_command(name_to_ask_for(self.experiment), self.budget, *self.unusual)
 
     @property
     def python(self) -> str:
         """The line of Python that asks it."""
         fields, options = self.unusual
         given = ({"budget": self.budget} if self.budget == "quick" else {}) | options | fields
-        arguments = [repr(self.experiment.name), *(f"{name}={_literal(value)}" for name, value in given.items())]
+        arguments = [
+            repr(name_to_ask_for(self.experiment)),
+            *(f"{name}={_literal(value)}" for name, value in given.items()),
+        ]
         return f"festina.run({', '.join(arguments)})"
 
 

@@ -12,6 +12,7 @@ from festina.arms import Arms
 from festina.errors import FestinaError, UnknownName
 from festina.experiment import Experiment
 from festina.figures.model import ModelExperiment
+from festina.lab.own_files import is_file_name, kind_in_file
 from festina.model import Model
 
 GROUP = "festina.experiments"
@@ -29,10 +30,10 @@ def builtin_names() -> tuple[str, ...]:
 
 
 def find(name: str) -> Experiment:
-    """The experiment of a name, or an error with the nearest names.
+    """The experiment of a name or of a file, or an error with the nearest names.
 
     Args:
-        name: as `festina list` shows it, or `model/` with the name of a model.
+        name: as `festina list` shows it, `model/` with the name of a model, or a file: `./mine.py` or `./mine.py:Name`.
 
     Returns:
         An `Experiment`, which `festina.run` takes; a model comes as an experiment of one arm.
@@ -43,6 +44,9 @@ def find(name: str) -> Experiment:
         >>> experiment.family(), experiment.configure("quick", until=50.0).until
         ('linear', 50.0)
     """
+    if is_file_name(name):
+        kind = kind_in_file(name)
+        return experiment_of(kind) if issubclass(kind, Model) else kind()
     if name.startswith("model/"):
         return experiment_of(_model(name.removeprefix("model/")))
     if name in builtin_names():

@@ -16,6 +16,7 @@ from festina.compiling import quick_jit
 from festina.errors import ArgumentError, UnknownName
 from festina.lab.batch import Builder, make_batch, starts_of
 from festina.lab.registry import find
+from festina.lab.sweeps.swept import Swept
 from festina.model import Model
 from festina.precision import double, is_traced, to_numpy
 from festina.theory.solution import Solution
@@ -43,7 +44,7 @@ def _at_any_times(solution: Solution, time: Any) -> dict[str, Any]:
     return {name: np.asarray(values)[place.reshape(times.shape)] for name, values in found.items()}
 
 
-def sweep_of(model: Model, over: Mapping[str, Sequence[Any]], *, seeds: int, store: str | Path | None) -> xr.Dataset:
+def sweep_of(model: Model, over: Mapping[str, Sequence[Any]], *, seeds: int, store: str | Path | None) -> Swept:
     """A sweep of a model over some of its fields; what is not kept in a store is computed here and read whole."""
     from festina.lab.sweeps.executors import InProcess
     from festina.lab.sweeps.sweep import sweep

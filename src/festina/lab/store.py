@@ -86,7 +86,11 @@ def load(folder: Path, experiment: Experiment) -> Result | None:
                 stacklevel=2,
             )
         return None
-    card = read_sealed(folder / CARD)
+    return opened(folder, experiment, read_sealed(folder / CARD))
+
+
+def opened(folder: Path, experiment: Experiment, card: dict[str, Any]) -> Result:
+    """The result in a folder that can be trusted, and that a card belongs to."""
     has_theory = (folder / DATA / "theory").exists()
     result = Result(
         experiment=experiment,

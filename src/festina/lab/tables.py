@@ -29,13 +29,16 @@ RESERVED = frozenset(
         "out",
         "over",
         "processes",
+        "save-settings",
         "sbatch",
         "scheduler",
         "seeds",
         "shards",
         "submit",
         "set",
+        "settings",
         "tile",
+        "verbose",
         "workers",
     ]
 )

@@ -1,13 +1,15 @@
 """What work will take, in time and in memory: said before it has taken it.
 
 Nobody knows beforehand how long a run takes. Once a part of it is done the rest can be projected, and who has to wait
-for more than an hour is told so, after seconds or a single part.
+for more than an hour is told so, after seconds or a single part. Who wants to know of more than a minute, too, as a
+person at a terminal does, asks for it by `foretold`.
 """
 
 import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event, Thread
 from time import monotonic
@@ -20,12 +22,17 @@ from festina.errors import FestinaError, FestinaWarning
 from festina.wording import duration, size
 
 HOUR = 3600.0
+MINUTE = 60.0
 TRUST = 5.0  # seconds of work that tell its pace; in less, a flow may just be leaving its start
 PATIENCE = 600.0  # seconds for one part, whether it is computed or still being compiled
 LOOK = 1.0  # seconds between two looks at a part that does not end
 SHORTEST_STEP = 1e-8  # seconds: no processor takes a step of any dynamics in less
 REMEDY = "Ctrl-C ends it, and a store keeps what is done"
 FORCED = 2  # steps that a recording takes, however short the time to it
+
+Foretell = Callable[[str, float], None]
+_foretell: ContextVar[Foretell | None] = ContextVar("foretell", default=None)
+_afterwards: ContextVar[float] = ContextVar("afterwards", default=0.0)
 
 
 @runtime_checkable
@@ -78,6 +85,35 @@ class Recorded:
         return float(ahead.sum() / max(taken.sum(), 1))
 
 
+@contextmanager
+def foretold(tell: Foretell) -> Iterator[None]:
+    """Within, hear of all work that will take more than a minute, once its pace is known.
+
+    Args:
+        tell: called once for each piece of work, with what it is and the seconds that are left; of what takes hours
+            there is a warning instead.
+
+    Example:
+        >>> with foretold(lambda label, seconds: print(f"{label}: {seconds:.0f} s")):
+        ...     pass
+    """
+    before = _foretell.set(tell)
+    try:
+        yield
+    finally:
+        _foretell.reset(before)
+
+
+@contextmanager
+def followed_by(share: float) -> Iterator[None]:
+    """Within, work is followed by more of its kind: so many times as much."""
+    before = _afterwards.set(share)
+    try:
+        yield
+    finally:
+        _afterwards.reset(before)
+
+
 class Clock:
     """How long recordings take once everything is compiled: the first chunk does not count."""
 
@@ -109,6 +145,7 @@ class Outlook:
         self._label, self._said = label, silent
         self._began = self._looked = self._ticked = monotonic()
         self._place, self._parts = place, parts
+        self._foretell, self._afterwards = None if silent else _foretell.get(), _afterwards.get()
 
     @contextmanager
     def watched(self) -> Iterator["Outlook"]:
@@ -131,7 +168,10 @@ class Outlook:
         worked = self._ticked - self._since(self._looked)
         if worked >= TRUST and not self._said:
             here = place()
-            self._expect(worked * here.left(self._place))
+            left = worked * here.left(self._place)
+            self._expect(left)
+            if left <= HOUR:
+                self._tell_of_minutes(left)
             self._looked, self._place = self._ticked, here
 
     def look(self) -> None:
@@ -149,6 +189,14 @@ class Outlook:
     def _expect(self, seconds: float) -> None:
         if seconds > HOUR:
             self._say(f"will take about {duration(seconds)} more at this pace")
+
+    def _tell_of_minutes(self, left: float) -> None:
+        """Once, of what is left of this work and of what follows it."""
+        whole = self._ticked - self._since(self._began) + left
+        seconds = left + self._afterwards * whole
+        if self._foretell is not None and seconds > MINUTE:
+            self._foretell(self._label, seconds)
+            self._foretell = None
 
     def _say(self, what: str) -> None:
         if not self._said:

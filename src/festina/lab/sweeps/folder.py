@@ -77,15 +77,16 @@ def read_card(folder: Path) -> dict[str, Any]:
         raise Damaged(path, f"it {error}") from None
 
 
-def stored_plan(folder: Path, experiment: Experiment | None = None) -> Plan:
-    """The plan of a sweep on disk; ``experiment`` is needed only if festina does not know it by name."""
+def stored_plan(folder: Path, experiment: str | Experiment | None = None) -> Plan:
+    """The plan of a sweep on disk; ``experiment``, or its file, is needed only if festina does not know its name."""
     question = read_card(folder)["question"]
-    experiment = find(question["experiment"]) if experiment is None else experiment
+    asked = question["experiment"] if experiment is None else experiment
+    own = find(asked) if isinstance(asked, str) else asked
     axes = [Axis(name, tuple(values)) for name, values in question["axes"]]
     fields = {k: v for k, v in question["config"].items() if k not in {axis.name for axis in axes}}
-    axes = checked(experiment, axes, question["budget"], fields)
+    axes = checked(own, axes, question["budget"], fields)
     seeds, variables = tuple(question["seeds"]), question["variables"]
-    return make_plan(experiment, axes, seeds, question["budget"], fields, variables, question["tiles"])
+    return make_plan(own, axes, seeds, question["budget"], fields, variables, question["tiles"])
 
 
 def sweeps_in(place: Path) -> list[Path]:

@@ -24,23 +24,13 @@ from festina.experiment import Experiment
 from festina.lab.damage import damage_named
 from festina.lab.sweeps import tiles
 from festina.lab.sweeps.axes import plain
-from festina.lab.sweeps.folder import read_card, stored_plan
+from festina.lab.sweeps.folder import read_card
 from festina.lab.sweeps.plan import Group, Plan, Tile
 
 
-def open_sweep(folder: str | Path, experiment: Experiment | None = None) -> xr.Dataset:
-    """A sweep's results with the sweep's own axes as dimensions; runs not done yet are NaN, with `done` False.
-
-    Values stay on disk until they are asked for: ``data["loss"].isel(time=-1)`` reads tile by tile and keeps what it
-    selects, and ``data.load()`` takes everything into memory.
-
-    Args:
-        folder: the folder of the sweep, as its attribute ``store`` names it.
-        experiment: the experiment that was swept, if festina does not know it by name.
-    """
-    folder = Path(folder)
-    plan = stored_plan(folder, experiment)
-    parts = _parts(folder, plan)
+def swept_data(folder: Path, plan: Plan) -> xr.Dataset:
+    """A sweep's results with the sweep's own axes as dimensions; values stay on disk until they are asked for."""
+    parts = parts_of(folder, plan)
     data = _settled(_assembled(plan, parts), parts, plan.experiment)
     card = read_card(folder)
     data.attrs = {k: v for k, v in card.items() if k != "question"} | {
@@ -89,7 +79,7 @@ class Part:
             return np.asarray(array[runs])
 
 
-def _parts(folder: Path, plan: Plan) -> list[Part | None]:
+def parts_of(folder: Path, plan: Plan) -> list[Part | None]:
     """All groups in the order of the structural axes; None for those not begun."""
     for number in range(len(plan.groups)):
         tiles.check_group(folder, number)

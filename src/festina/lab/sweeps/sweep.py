@@ -5,21 +5,22 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
-import xarray as xr
-
 from festina.errors import require
 from festina.experiment import Budget, Experiment
+from festina.files import RESULTS
+from festina.journal import journal
 from festina.lab.registry import find
 from festina.lab.sweeps.axes import Axis, checked, parse_axis
 from festina.lab.sweeps.crew import runs_done
 from festina.lab.sweeps.executors import Executor, Processes
 from festina.lab.sweeps.folder import check_code, prepare, stored_plan, sweep_folder, unmarked
-from festina.lab.sweeps.opened import open_sweep
 from festina.lab.sweeps.plan import Plan, make_plan
+from festina.lab.sweeps.swept import Swept, open_sweep
 from festina.lab.sweeps.worker import check_names, inspect, is_damaged
 from festina.learning.outlook import Counted, Outlook
 from festina.learning.progress import Progress
 
+JOURNAL = journal(__name__)
 MOST_SEEDS = 1_000_000
 WAIT = 0.5  # seconds between two looks at what others do
 Over = Mapping[str, Sequence[Any]] | Sequence[str] | str
@@ -29,7 +30,7 @@ def sweep(
     experiment: str | Experiment,
     over: Over,
     *,
-    store: str | Path,
+    store: str | Path = RESULTS,
     seeds: int | None = None,
     first_seed: int = 0,
     budget: Budget = "full",
@@ -37,13 +38,14 @@ def sweep(
     tile: int | None = None,
     executor: Executor | None = None,
     **fields: Any,
-) -> xr.Dataset:
+) -> Swept:
     """Run an experiment at every point of a grid, and give the results as one data set with the grid's axes.
 
     Args:
         experiment: its name, or an `Experiment`.
         over: values for each field, or texts such as ``"initial=log:1e-6:1e-2:20"``.
-        store: a folder; a sweep that finds its own earlier work there goes on from it.
+        store: a folder of results, that of the command line unless given; a sweep that finds its own earlier work there
+            goes on from it.
         seeds: how many seeds at every point.
         first_seed: the first of them.
         budget: `quick` or `full`.
@@ -51,6 +53,18 @@ def sweep(
         tile: runs per compiled batch; chosen to fit memory unless given.
         executor: who computes: `Processes()`, unless given, or `InProcess()`, or `Dask(...)`.
         **fields: configuration fields that stay fixed.
+
+    Returns:
+        An `xarray.Dataset` that also has `verdicts`, which say at which points of the grid each claim holds, and
+        `plot()`, which draws where runs end: curves over one axis, a map over two.
+
+    Example:
+        >>> import tempfile
+        >>> import festina as fs
+        >>> over = {"initial": [1e-3, 1e-2], "strength": [1.0, 2.0]}
+        >>> swept = fs.sweep("linear/chain", over, store=tempfile.mkdtemp(), budget="quick", records=20)
+        >>> swept["product"].isel(time=-1).dims
+        ('seed', 'initial', 'strength', 'depth')
     """
     plan = planned(
         experiment,
@@ -67,7 +81,7 @@ def sweep(
     return finish(folder, plan, executor)
 
 
-def resume(folder: str | Path, *, executor: Executor | None = None, experiment: Experiment | None = None) -> xr.Dataset:
+def resume(folder: str | Path, *, executor: Executor | None = None, experiment: Experiment | None = None) -> Swept:
     """Go on with a sweep that was interrupted, from its folder alone.
 
     Args:
@@ -109,10 +123,15 @@ def planned(
     return plan
 
 
-def finish(folder: Path, plan: Plan, executor: Executor | None = None) -> xr.Dataset:
+def finish(folder: Path, plan: Plan, executor: Executor | None = None) -> Swept:
     """Compute every tile that is not done yet, or that cannot be trusted; wait for those that others compute."""
     inspect(folder, plan)
     label = f"sweep {plan.experiment.name}"
+    begun = runs_done(folder, plan)
+    if begun == plan.runs:
+        JOURNAL.info("%s: the store has all %d runs, %s", label, plan.runs, folder)
+    else:
+        JOURNAL.info("%s: begins with %d of %d runs done, %s", label, begun, plan.runs, folder)
     with Progress(label, total=plan.runs, unit="run") as progress:
         course = _Course(label, plan.runs, runs_done(folder, plan), progress)
         while any(unmarked(folder, plan)):
@@ -121,6 +140,8 @@ def finish(folder: Path, plan: Plan, executor: Executor | None = None) -> xr.Dat
                 progress.say("others are at work")
                 sleep(WAIT)
                 course.reach(runs_done(folder, plan))
+    if begun < plan.runs:
+        JOURNAL.info("%s: done", label)
     return open_sweep(folder, plan.experiment)
 
 
