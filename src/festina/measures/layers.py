@@ -85,7 +85,7 @@ class Layer:
             sizes = dict(zip(self.grid_dimensions, shape, strict=True))
             fits = all(given.sizes[name] == sizes[str(name)] for name in given.dims)
             require(fits, argument, f"fit contexts and items, {shape}", f"of shape {given.shape}")
-            whole = given.variable.set_dims({**sizes}).transpose(*self.grid_dimensions)
+            whole = given.variable.set_dims(sizes)
             return self._of_samples(argument, whole.values.ravel())
         labels = _labels(argument, given)
         if labels.shape == shape:
