@@ -35,6 +35,15 @@ SAYS = [
     ("own_network", "channel_maxima", (r"gates of 32 units .* in 3 contexts", r"on above 0,", r"purely contextual")),
     ("analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     ("analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
+    (
+        "theory/abstraction",
+        "arms",
+        (
+            r"flexible right in (9\d|100).*100% of switches detected",
+            r"forgetful right in [4-7]\d",
+            r"\(arm, seed, step, path\)",
+        ),
+    ),
     ("models", "TwoLayer", (r"imbalance: 3, scale: 2",)),
     ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]

@@ -1,5 +1,6 @@
 """How a network learns: flow and descent, and the one loop that drives them."""
 
+from festina.learning.abstracted import Abstracted, AbstractedArms
 from festina.learning.closure import (
     closed_process,
     compressed,
@@ -17,7 +18,7 @@ from festina.learning.loop import Checkpoint, Recording, drive
 from festina.learning.posterior import Chain, annealed, constant, posterior_process
 from festina.learning.process import Process, State
 from festina.learning.samplers import HMC, MALA, NUTS, Sampler
-from festina.learning.stream import Abstracted, abstract, stream_rule
+from festina.learning.stream import abstract, stream_rule
 from festina.learning.trajectory import Diverged, Trajectory
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "MALA",
     "NUTS",
     "Abstracted",
+    "AbstractedArms",
     "Chain",
     "Checkpoint",
     "Diverged",

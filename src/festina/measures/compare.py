@@ -28,7 +28,7 @@ class Comparison:
 
     run: xr.Dataset
     theory: xr.Dataset
-    solutions: tuple[Theory, ...] = ()
+    solutions: tuple[Any, ...] = ()
 
     @property
     def errors(self) -> dict[str, float]:
@@ -61,7 +61,7 @@ class Comparison:
         """
         if "map" not in self.theory or not all(_has_modes(solution) for solution in self.solutions):
             return None
-        bases = [(np.asarray(each.left), np.asarray(each.right)) for each in self.solutions]  # pyright: ignore
+        bases = [(np.asarray(each.left), np.asarray(each.right)) for each in self.solutions]
         pair = {"run": self.run["map"], "theory": self.theory["map"]}
         fits = all((len(left), len(right)) == pair["run"].shape[-2:] for left, right in bases)
         return xr.Dataset({name: _along(maps, bases) for name, maps in pair.items()}) if fits and bases else None
@@ -155,7 +155,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.2g} %" if 0.001 <= share < 10 or share == 0 else f"{100 * share:.1e} %"
 
 
-def _solutions(data: xr.Dataset, theory: Any) -> tuple[Theory, ...]:
+def _solutions(data: xr.Dataset, theory: Any) -> tuple[Any, ...]:
     """One solution, or as many as there are seeds."""
     several = data.sizes.get("seed") if "seed" in data.dims else None
     given = None if callable(theory) else tuple(theory)
@@ -175,7 +175,7 @@ def _ratio(error: float, largest: float) -> float:
 
 
 def _has_modes(solution: Any) -> bool:
-    return np.ndim(getattr(solution, "left", None)) == 2 and np.ndim(getattr(solution, "right", None)) == 2
+    return np.ndim(getattr(solution, "left", 0)) == 2 and np.ndim(getattr(solution, "right", 0)) == 2
 
 
 def _along(maps: xr.DataArray, bases: list[tuple[np.ndarray, np.ndarray]]) -> xr.DataArray:
