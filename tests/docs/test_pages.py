@@ -24,9 +24,29 @@ SAYS = [
     ("own_network", "torch", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
     ("own_network", "flax", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
     ("own_network", "labels = np.repeat", (r"redundant code of 3 classes in 200 neurons", r"\{dog eel\}")),
-    ("own_network", "gamma", (r"gates of 150 units", r"purely contextual: 0.0%")),
+    (
+        "own_network",
+        "neuron",
+        (
+            r"gates of 150 units",
+            r"half-way between its low",
+            r"150 of 150 units",
+            r"\{odd old\} [23]",
+            r"'odd' 'old' 'red'",
+        ),
+    ),
+    ("own_network", "channel_maxima", (r"gates of 32 units .* in 3 contexts", r"on above 0,", r"purely contextual")),
     ("analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     ("analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
+    (
+        "theory/abstraction",
+        "arms",
+        (
+            r"flexible right in (9\d|100).*100% of switches detected",
+            r"forgetful right in [4-7]\d",
+            r"\(arm, seed, step, path\)",
+        ),
+    ),
     ("models", "TwoLayer", (r"imbalance: 3, scale: 2",)),
     (
         "sampling",

@@ -1,5 +1,7 @@
 """Task abstractions on a stream of one's own."""
 
+import importlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,8 @@ from festina.errors import ArgumentError, FestinaError
 from festina.learning import JointDescent, stream_rule
 from festina.networks import PathGated, Regularizer
 from festina.worlds.losses import CrossEntropy, SquaredError
+
+RULE = JointDescent(9.0, 5.0, Regularizer(0.5, 0.25))
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +108,73 @@ def test_a_stream_that_diverges_says_what_to_do(stream):
     inputs, targets, _ = stream
     with pytest.raises(FestinaError, match="longer timescales"):
         fs.abstract(inputs, targets, batch=10, rule=JointDescent(1e-3, 1e-3, Regularizer(0.5, 0.25)))
+
+
+def test_arms_and_seeds_are_the_runs_they_would_be_alone_in_one_batch(stream, monkeypatch):
+    inputs, targets = stream[0][:600], stream[1][:600]
+    rule = stream_rule(inputs, targets)
+    costly = JointDescent(9.0, 5.0, Regularizer(0.5, 0.25, square_cost=0.5))
+    rules = {"flexible": rule, "forgetful": rule.forgetful(30.0), "costly": costly}
+    module, driven = importlib.import_module("festina.learning.stream"), []
+    drive = module.drive
+    monkeypatch.setattr(module, "drive", lambda *given, **named: driven.append(given) or drive(*given, **named))
+    arms = fs.abstract(inputs, targets, batch=10, arms=rules, seed=3, seeds=2)
+    assert len(driven) == 1 and arms.seeds == (3, 4) and list(arms) == list(rules) and len(arms) == 3
+    for name, rule in rules.items():
+        for seed in (3, 4):
+            alone = fs.abstract(inputs, targets, batch=10, rule=rule, seed=seed)
+            run = arms.sel(name, seed=seed)
+            np.testing.assert_allclose(run.gates, alone.gates, atol=1e-12)
+            np.testing.assert_allclose(run.loss, alone.loss, atol=1e-12)
+            np.testing.assert_allclose(run.network.map, alone.network.map, atol=1e-12)
+            np.testing.assert_array_equal(arms.data["gates"].sel(arm=name, seed=seed), run.gates)
+    assert arms.data["task"].dims == ("arm", "seed", "step") and "forgetful, seed 4: 60 steps" in repr(arms)
+    few = fs.abstract(inputs, targets, batch=10, seeds=2)
+    np.testing.assert_allclose(few.sel("rule", 0).gates, fs.abstract(inputs, targets, batch=10).gates, atol=1e-12)
+    with pytest.raises(ArgumentError, match=r"`seed` must be one of \[3, 4\], for there are several"):
+        arms["flexible"]
+    with pytest.raises(ArgumentError, match="`arm` must be one of"):
+        arms.sel("flexibel", 3)
+
+
+def test_pictures_show_gates_tasks_and_losses(stream):
+    inputs, targets = stream[0][:600], stream[1][:600]
+    rule = stream_rule(inputs, targets)
+    arms = fs.abstract(inputs, targets, batch=10, arms={"flexible": rule, "forgetful": rule.forgetful()}, paths=3)
+    gates, tasks, loss = arms["flexible"].plot().axes
+    for path, line in enumerate(gates.lines):
+        np.testing.assert_array_equal(line.get_ydata(), arms["flexible"].gates[:, path])
+    np.testing.assert_array_equal(tasks.images[0].get_array()[0], arms["flexible"].tasks)
+    np.testing.assert_array_equal(loss.lines[0].get_ydata(), arms["flexible"].loss)
+    axes = arms.plot().axes
+    assert len(axes) == 5 and [axes[k].get_title(loc="left") for k in (0, 2)] == ["flexible", "forgetful"]
+    np.testing.assert_array_equal(axes[3].images[0].get_array()[0], arms["forgetful"].tasks)
+    assert [text.get_text() for text in axes[4].get_legend().get_texts()] == ["flexible", "forgetful"]
+    assert len(fs.abstract(inputs, targets, batch=10, seeds=2).plot().axes) == 3
+
+
+def test_the_rule_of_a_stream_takes_labels():
+    inputs = np.random.default_rng(0).normal(size=(50, 3))
+    labels = np.arange(50) % 4
+    assert stream_rule(inputs, labels).gate_timescale == stream_rule(inputs, np.eye(4)[labels]).gate_timescale == 2.5
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"arms": {}}, "`arms` must name at least one rule"),
+        ({"arms": {"a": 3.0}}, r"`arms\['a'\]` must be a JointDescent"),
+        ({"arms": {"a": RULE}, "rule": RULE}, "`rule` must be left out"),
+        ({"arms": {"a": RULE, "b": JointDescent(9.0, 5.0, Regularizer(0.5, 0.25, order=2))}}, "one and the same order"),
+        ({"seeds": 0}, "`seeds` must be a whole number"),
+    ],
+)
+def test_arms_that_cannot_go_side_by_side_are_refused(fields, message):
+    with pytest.raises(ArgumentError, match=message):
+        fs.abstract(np.ones((5, 2)), np.ones(5), batch=1, **fields)
+
+
+def test_an_arm_that_diverges_is_named(stream):
+    arms = {"slow": stream_rule(*stream[:2]), "wild": JointDescent(1e-3, 1e-3, Regularizer(0.5, 0.25))}
+    with pytest.raises(FestinaError, match=r"arm 'wild': .*longer timescales"):
+        fs.abstract(*stream[:2], batch=10, arms=arms)

@@ -5,6 +5,7 @@ import warnings
 import jax
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.special import erf
 
 import festina as fs
@@ -110,7 +111,7 @@ def test_the_figure_draws_without_a_warning(layers):
         ((np.random.default_rng(0).normal(size=(6, 30)), [0] * 6), "at least 2 classes"),
         ((np.random.default_rng(0).normal(size=(6, 5)), [0, 1] * 3), "at least 20 neurons"),
         ((np.full((6, 30), np.nan), [0, 1] * 3), "non-finite"),
-        ((np.random.default_rng(0).normal(size=(6, 30)), [0, 1]), "one a sample"),
+        ((np.random.default_rng(0).normal(size=(6, 30)), [0, 1]), "one label for each of the 6 samples"),
         ((np.random.default_rng(0).normal(size=(6, 30)), range(6)), "several samples"),
         ((np.random.default_rng(0).normal(size=(6, 30)), [0, 1] * 3, np.ones((2, 4))), "`readout` must be"),
     ],
@@ -118,3 +119,43 @@ def test_the_figure_draws_without_a_warning(layers):
 def test_bad_input_is_refused_with_a_reason(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         fs.measures.coding(*arguments)
+
+
+def grouped_neurons(classes=3, samples=20, neurons=60):
+    """(classes, samples, neurons), each neuron on for one class."""
+    random = np.random.default_rng(4)
+    return np.eye(classes)[:, None, np.arange(neurons) % classes] + 0.1 * random.normal(
+        size=(classes, samples, neurons)
+    )
+
+
+def test_contexts_by_items_are_classes_by_samples():
+    layer = grouped_neurons()
+    few = {"resamples": 2, "shuffles": 2}
+    whole = fs.measures.coding(layer, **few)
+    flat = fs.measures.coding(layer.reshape(60, 60), np.repeat([0, 1, 2], 20), **few)
+    assert whole.scheme == "redundant" and whole.classes == (0, 1, 2) and repr(whole) == repr(flat)
+    named = xr.DataArray(layer, dims=("odour", "trial", "cell"), coords={"odour": ["musk", "amber", "clove"]})
+    assert fs.measures.coding(named, **few).classes == ("musk", "amber", "clove")
+    assert {code.classes for code in fs.measures.coding(named, **few).codes} == {("musk",), ("amber",), ("clove",)}
+    pairs = fs.measures.coding(layer, ["x", "y", "x"], **few)
+    np.testing.assert_allclose(pairs.means[:, 0], layer[[0, 2]].mean(axis=(0, 1)))
+    halves = xr.DataArray(np.arange(20) % 2, dims="trial")  # goes by the name of its dimension
+    by_trial = fs.measures.coding(named, halves, **few)
+    np.testing.assert_allclose(by_trial.means[:, 1], layer[:, 1::2].mean(axis=(0, 1)))
+    whole_labels = fs.measures.coding(layer, np.tile(np.arange(20) % 2, (3, 1)), **few)
+    np.testing.assert_allclose(whole_labels.means, by_trial.means)
+    for labels, message in (([0, 1], "be 3, one a context"), (xr.DataArray([0, 1], dims="x"), "dimensions among")):
+        with pytest.raises(ArgumentError, match=message):
+            fs.measures.coding(named, labels)
+    with pytest.raises(ArgumentError, match="name the label of each sample"):
+        fs.measures.coding(layer[0])
+
+
+def test_feature_maps_are_means_over_positions():
+    maps = np.repeat(grouped_neurons().reshape(60, 60)[:, :, None, None], 4, axis=2) * np.array([0.0, 2.0])
+    labels, few = np.repeat([0, 1, 2], 20), {"resamples": 2, "shuffles": 2}
+    found = fs.measures.coding(maps, labels, **few)
+    np.testing.assert_allclose(found.means[0], [maps[labels == c, 0].mean() for c in range(3)])
+    largest = fs.measures.coding(fs.measures.channel_maxima(maps), labels, **few)
+    assert found.scheme == largest.scheme == "redundant" and largest.means.max() > 1.5 * found.means.max()

@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray as xr
+from matplotlib import pyplot as plt
 
 import festina as fs
 from festina.errors import ArgumentError
@@ -59,7 +61,8 @@ def test_labels_by_name_in_any_order_give_the_same():
 def test_units_that_tell_items_apart_are_groups_of_their_own():
     layer = planted()
     layer[:, :2, 0] = 0.0
-    found = fs.measures.gates(layer)
+    assert all(group.items is None for group in fs.measures.gates(layer).groups)  # unless asked for
+    found = fs.measures.gates(layer, items=range(6))
     (group,) = [group for group in found.groups if group.items is not None]
     assert group.units.tolist() == [0] and group.items == (2, 3, 4, 5) and group.contexts == (0, 1, 2)
     assert found.contextual < 1.0
@@ -126,9 +129,12 @@ def test_an_ordinary_rectified_layer_can_be_drawn():
         ((np.ones((4, 3)), [0, 1, 0]), "each of the 4 samples"),
         ((np.zeros((4, 3)), [0, 1, 0, 1]), "not silent"),
         ((np.full((4, 3), np.nan), [0, 1, 0, 1]), "12 non-finite"),
-        ((-np.ones((4, 3)), [0, 1, 0, 1]), "on in most"),
+        ((-np.ones((4, 3)), [0, 1, 0, 1]), "in most of some context's samples"),
         ((np.ones(4), [0, 1, 0, 1]), r"\(samples, units\)"),
-        ((np.ones((2, 2, 3)), [0, 1]), "be left out"),
+        ((np.ones((2, 2, 3)), [0, 1, 2]), r"`contexts` must name the 2 contexts"),
+        ((np.ones((2, 2, 3)), [[0, 1], [0, 1]]), r"`contexts` must name the 2 contexts"),
+        ((np.ones((2, 2, 3)), None, [0]), r"`items` must name the 2 items"),
+        ((np.ones((2, 2, 3, 4, 5)), [0, 1]), r"channels, height, width\)"),
         (([[1.0, 2.0], [1.0]], [0, 1]), "rectangular"),
         ((np.ones((2, 3)), [[0], [1, 2]]), "`contexts` must be a rectangular"),
         ((np.ones((2, 3)), [0.0, np.nan]), "`contexts` must name every sample"),
@@ -155,3 +161,125 @@ def test_a_readout_with_holes_is_refused():
         fs.measures.gates(planted(), readout=np.full((2, len(UNITS)), np.nan))
     with pytest.raises(ArgumentError, match="`targets` must be finite"):
         fs.measures.gates(planted()).effective(np.eye(18), np.full((18, 1), np.nan))
+
+
+def rates(seed=0):
+    """The planted units as firing rates: a baseline and a gain of their own, and noise that never reaches zero."""
+    random = np.random.default_rng(seed)
+    base, gain = random.uniform(4.0, 8.0, len(UNITS)), random.uniform(5.0, 12.0, len(UNITS))
+    return base + gain * PATTERNS[UNITS].T[:, None, :] + 0.7 * random.normal(size=(3, 15, len(UNITS)))
+
+
+def test_positive_rates_have_thresholds_of_their_own_and_the_answer_says_so():
+    layer = rates()
+    found = fs.measures.gates(layer)
+    selective = UNITS > 0  # a unit that is always on has responses of one kind
+    np.testing.assert_array_equal(found.sets[:, selective], PATTERNS[UNITS].T[:, selective] > 0)
+    assert "half-way between its low and its high responses" in repr(found) and "12 of 20 units have two" in repr(found)
+    np.testing.assert_allclose(found.above.of_units, fs.measures.half_way(layer))
+    for unit in range(8, 20):
+        on = PATTERNS[UNITS[unit]][:, None] * np.ones(15) > 0
+        middle = (layer[..., unit][on].mean() + layer[..., unit][~on].mean()) / 2
+        np.testing.assert_allclose(found.above.of_units[unit], middle)
+    assert "on above 0" in repr(fs.measures.gates(layer, above=0.0))
+    assert fs.measures.gates(layer, above=0.0).by_size[3] == 1.0  # what zero says of rates: all are always on
+
+
+def test_rectified_units_keep_zero_even_if_most_are_on():
+    layer = np.random.default_rng(0).uniform(0.5, 1.5, (100, 5))
+    layer[:10, 0] = 0.0  # one activation in fifty
+    found = fs.measures.gates(layer, np.arange(100) % 2)
+    assert np.all(found.above.of_units == 0.0) and "on above 0" in repr(found)
+    layer[2:10, 0] = 0.1  # one in two hundred and fifty
+    assert np.all(fs.measures.gates(layer, np.arange(100) % 2).above.of_units > 0.0)
+
+
+def test_units_that_never_change_are_on_if_they_are_positive():
+    layer = rates()
+    layer[..., 0] = 0.1 + 0.2
+    found = fs.measures.gates(layer)
+    assert found.above.of_units[0] == 0.0 and found.sets[:, 0].all()
+
+
+def test_thresholds_may_be_one_for_all_or_one_a_unit():
+    layer = rates()
+    each = fs.measures.gates(layer, above=fs.measures.half_way(layer))
+    np.testing.assert_array_equal(each.sets, fs.measures.gates(layer).sets)
+    assert "on above 9.5" in repr(fs.measures.gates(layer, above=9.5))
+    with pytest.raises(ArgumentError, match="`above` must be one number, or 20, one a unit"):
+        fs.measures.gates(layer, above=np.ones(3))
+
+
+def test_shares_over_thresholds_are_those_of_an_analysis_at_each():
+    layer = rates()
+    found = fs.measures.gates(layer, above=10.0)
+    scanned = found.by_threshold([5.0, 10.0, 15.0])
+    for at in (5.0, 10.0, 15.0):
+        alone = fs.measures.gates(layer, above=at)
+        np.testing.assert_allclose(scanned["share"].sel(threshold=at), alone.by_size)
+        np.testing.assert_allclose(scanned["contextual"].sel(threshold=at), alone.contextual)
+        np.testing.assert_allclose(scanned["null"].sel(threshold=at), alone.null.mean(axis=0), atol=0.1)
+    assert 10.0 in found.by_threshold()["threshold"]
+    own = fs.measures.gates(layer)
+    np.testing.assert_allclose(own.by_threshold()["share"].sel(threshold=0.5), own.by_size)
+    rows = own.by_threshold(np.stack([own.above.of_units, np.full(20, 10.0)]))
+    np.testing.assert_allclose(rows["share"], np.stack([own.by_size, found.by_size]))
+    with pytest.raises(ArgumentError, match="`thresholds` must be numbers, or rows of 20"):
+        found.by_threshold(np.ones((2, 3)))
+    for one in (found, own):
+        left, right = one.threshold_figure().axes
+        assert len(left.lines) == 2 * 4 + 1 and len(right.lines) == 2 + 1  # found and shuffled, and the one taken
+
+
+def test_names_of_an_xarray_are_kept_in_its_order():
+    layer = xr.DataArray(
+        rates(),
+        dims=("task", "picture", "cell"),
+        coords={"task": ["west", "north", "east"], "cell": [f"c{unit}" for unit in range(20)]},
+    )
+    found = fs.measures.gates(layer, items=layer["picture"])
+    assert found.contexts == ("west", "north", "east") and found.items == tuple(range(15))
+    assert found.units[8] == "c8" and {("north", "east"), ("west", "east")} <= {g.contexts for g in found.groups}
+    assert found.belongs.dims == ("task", "cell") and bool(found.belongs.sel(task="north", cell="c8"))
+    assert not bool(found.belongs.sel(task="west", cell="c8")) and "above" in found.belongs.coords
+    flat = fs.measures.gates(layer.values.reshape(45, 20), np.repeat(["west", "north", "east"], 15))
+    np.testing.assert_allclose(flat.by_size, found.by_size)
+    named = fs.measures.gates(layer.values, contexts=["west", "north", "west"])  # two of them are one context
+    assert named.contexts == ("west", "north") and len(named.by_size) == 3
+
+
+def test_feature_maps_are_means_over_positions_unless_another_view_is_taken():
+    random = np.random.default_rng(5)
+    maps = random.normal(size=(40, 12, 4, 3))
+    contexts = np.repeat(["a", "b"], 20)
+    found = fs.measures.gates(maps, contexts)
+    np.testing.assert_allclose(found.layer.values, maps.mean(axis=(2, 3)))
+    np.testing.assert_allclose(fs.measures.channel_means(maps), maps.mean(axis=(2, 3)))
+    np.testing.assert_allclose(fs.measures.channel_maxima(maps), maps.max(axis=(2, 3)))
+    flat, marks = fs.measures.positions_as_samples(maps, contexts)
+    np.testing.assert_allclose(flat[12 * 7 + 3 * 2 + 1], maps[7, :, 2, 1])
+    assert marks.tolist() == np.repeat(contexts, 12).tolist() and fs.measures.gates(flat, marks).on.shape == (480, 12)
+    with pytest.raises(ArgumentError, match="`labels` must be 40"):
+        fs.measures.positions_as_samples(maps, ["a"])
+
+
+@pytest.mark.mostly_full
+@pytest.mark.parametrize("seed", range(20))
+def test_any_rectified_layer_can_be_drawn(seed):
+    random = np.random.default_rng(seed)
+    count, each, units = random.integers(2, 9), random.integers(1, 30), random.integers(2, 80)
+    names = [f"context number {k}" for k in range(count)] if seed % 3 == 0 else list(range(count))
+    drive = random.normal(size=(count, 1, units)) * random.uniform(0.5, 2) + random.normal(size=(count, each, units))
+    layer = np.maximum(drive, 0) * 10.0 ** random.integers(-8, 8)
+    layer[..., 0] += 1.0  # is on
+    items = range(each) if seed % 2 else None
+    found = fs.measures.gates(layer, names, items, shuffles=int(random.choice([1, 2, 50])), above=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = found.figure()
+        figure.canvas.draw()
+        groups = figure.axes[2]
+        labels = [label.get_text() for label in groups.get_yticklabels()]
+        if items is None:
+            assert len(set(labels)) == len(labels)
+    plt.close(figure)

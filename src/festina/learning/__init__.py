@@ -1,5 +1,6 @@
 """How a network learns: flow, descent and sampling, and the one loop that drives them."""
 
+from festina.learning.abstracted import Abstracted, AbstractedArms
 from festina.learning.closure import (
     closed_process,
     compressed,
@@ -19,7 +20,7 @@ from festina.learning.process import Process, State
 from festina.learning.sampled import Posterior
 from festina.learning.samplers import HMC, MALA, NUTS, Sampler
 from festina.learning.sampling import sample
-from festina.learning.stream import Abstracted, abstract, stream_rule
+from festina.learning.stream import abstract, stream_rule
 from festina.learning.trajectory import Diverged, Trajectory
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "MALA",
     "NUTS",
     "Abstracted",
+    "AbstractedArms",
     "Chain",
     "Checkpoint",
     "Diverged",

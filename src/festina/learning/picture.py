@@ -1,10 +1,12 @@
-"""The picture of a trajectory."""
+"""The pictures of a trajectory, and of gates that learn a stream of tasks."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from matplotlib import pyplot as plt
+from matplotlib.colors import ListedColormap
 
 from festina.style import BLACK, BLUE, PALETTE, style
 
@@ -12,9 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from festina.learning.abstracted import Abstracted
     from festina.learning.trajectory import Trajectory
 
 MOST_CURVES = 12  # of one panel
+WINDOWS = 100  # running means in a stream
+ARMS = (*PALETTE[2:], *PALETTE[:2])  # the first colours are those of paths
 SHARED = ("loss", "test_loss", "accuracy", "test_accuracy", "map")
 
 
@@ -76,3 +81,73 @@ def _draw_modes(axis: "Axes", strengths: xr.DataArray, run: "Trajectory") -> Non
     assert whole is not None
     if whole.sizes["mode"] > count:
         axis.set_title(f"{count} strongest of {whole.sizes['mode']} modes")
+
+
+def draw_abstractions(arms: "Mapping[str, Sequence[Abstracted]]", seeds: Sequence[int] = (0,)) -> "Figure":
+    """For every arm its gates over steps and, as a strip of colours, the tasks they infer; then the losses of all.
+
+    Args:
+        arms: by name, one run for each seed; gates are those of the first.
+        seeds: of the runs.
+    """
+    count = len(arms)
+    with style():
+        heights = [2.0, 0.35] * count + [2.0]
+        figure, axes = plt.subplots(
+            2 * count + 1, 1, figsize=(5.6, 0.6 + 0.55 * sum(heights)), height_ratios=heights, sharex=True
+        )
+        for number, (name, runs) in enumerate(arms.items()):
+            _draw_gates(axes[2 * number], axes[2 * number + 1], runs[0])
+            shown = f"{name}, seed {seeds[0]}" if len(seeds) > 1 and name else name
+            axes[2 * number].set_title(shown, loc="left", fontsize=8.5)
+        for (name, runs), color in zip(arms.items(), _colors(count, ARMS), strict=True):
+            _draw_losses(axes[-1], runs, color, name)
+        lowest = min(float(_running(run.loss).min()) for runs in arms.values() for run in runs)
+        highest = max(float(_running(run.loss).max()) for runs in arms.values() for run in runs)
+        axes[-1].set(xlabel="step", ylabel="loss", **({"yscale": "log"} if 0 < 30 * lowest < highest else {}))
+        if count > 1:
+            axes[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        figure.align_ylabels(axes)
+    return figure
+
+
+def _draw_gates(above: "Axes", strip: "Axes", run: "Abstracted") -> None:
+    steps, paths = run.gates.shape
+    colors = _colors(paths)
+    for path in range(paths):
+        above.plot(np.arange(1, steps + 1), run.gates[:, path], color=colors[path], lw=1.0, label=f"path {path + 1}")
+    above.set(ylabel="gates")
+    above.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    strip.imshow(
+        run.tasks[None],
+        aspect="auto",
+        cmap=ListedColormap(list(colors)),
+        vmin=-0.5,
+        vmax=paths - 0.5,
+        extent=(0.5, steps + 0.5, 0, 1),
+    )
+    strip.set_yticks([])
+    strip.set_ylabel("task", rotation=0, ha="right", va="center")
+    strip.spines[:].set_visible(False)
+
+
+def _draw_losses(axis: "Axes", runs: "Sequence[Abstracted]", color: Any, name: str) -> None:
+    """The running mean of the loss, that of the mean over seeds, and behind it single batches or single seeds."""
+    steps = np.arange(1, len(runs[0].loss) + 1)
+    smooth = np.stack([_running(run.loss) for run in runs])
+    behind = smooth.T if len(runs) > 1 else runs[0].loss[:, None]
+    axis.plot(steps, behind, color=color, lw=0.5, alpha=0.35)
+    axis.plot(steps, smooth.mean(axis=0), color=color, lw=1.3, label=name or None)
+
+
+def _running(values: np.ndarray) -> np.ndarray:
+    """The mean over the last hundredth of all steps (fewer at the beginning)."""
+    window = max(1, len(values) // WINDOWS)
+    sums = np.cumsum(np.concatenate([[0.0], values]))
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(ends - window, 0)
+    return (sums[ends] - sums[starts]) / (ends - starts)
+
+
+def _colors(count: int, palette: Sequence[str] = PALETTE) -> Any:
+    return palette[:count] if count <= len(palette) else plt.get_cmap("viridis")(np.linspace(0.0, 0.9, count))

@@ -1,7 +1,8 @@
 """Task abstractions for your own data: a stream of examples in which unannounced tasks follow one another."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from festina.errors import FestinaError, Interrupted, require
+from festina.learning.abstracted import Abstracted, AbstractedArms
+from festina.learning.crossed import Crossed
 from festina.learning.descent import descent_process, no_data
 from festina.learning.joint import JointDescent
 from festina.learning.loop import drive
@@ -18,51 +21,38 @@ from festina.precision import double
 from festina.worlds.losses import CrossEntropy, Loss, SquaredError, mean_loss
 from festina.worlds.world import as_array, check_finite
 
-
-@dataclass(frozen=True, repr=False)
-class Abstracted:
-    """What a network made of a stream: one entry for every step, that is, for every batch.
-
-    Attributes:
-        gates: the gates after each step, with one column for each path.
-        loss: the loss on each batch before it was learned from.
-        network: students and gates at the end; ``network(x)`` answers in the task it believes to be on.
-        batch: examples in a step.
-
-    Example:
-        >>> inputs = np.asarray(fs.draws.normal(jax.random.key(0), (8000, 6)))
-        >>> first = np.arange(8000) // 1000 % 2 == 0  # two tasks in turn, never announced
-        >>> found = fs.abstract(inputs, np.where(first[:, None], inputs[:, :2], inputs[:, 2:4]))
-        >>> found.gates.shape, found.loss.shape, found.network(np.ones(6)).shape
-        ((400, 2), (400,), (2,))
-    """
-
-    gates: Float[np.ndarray, "steps path"]
-    loss: Float[np.ndarray, " steps"]
-    network: PathGated
-    batch: int
-
-    @property
-    def tasks(self) -> Int[np.ndarray, " steps"]:
-        """The inferred task of every step: the path whose gate is most open."""
-        return np.argmax(self.gates, axis=-1)
-
-    @property
-    def switches(self) -> Int[np.ndarray, " switches"]:
-        """The steps in which the inferred task became another."""
-        return np.flatnonzero(np.diff(self.tasks)) + 1
-
-    def __repr__(self) -> str:
-        steps, paths = self.gates.shape
-        used = np.bincount(self.tasks, minlength=paths) / steps
-        shares = ", ".join(f"{share:.0%}" for share in used)
-        return (
-            f"{steps} steps of {self.batch} examples, {paths} paths in use {shares} of the time, "
-            f"{len(self.switches)} switches inferred, loss {self.loss[: steps // 10 + 1].mean():.3g} at first and "
-            f"{self.loss[-steps // 10 :].mean():.3g} at last"
-        )
+TIMESCALES = ("weight_timescale", "gate_timescale")
+BOUNDS = ("nonnegativity", "normalization", "column_cost", "square_cost")
 
 
+@overload
+def abstract(
+    inputs: Any,
+    targets: Any,
+    *,
+    paths: int = 2,
+    batch: int = 20,
+    rule: JointDescent | None = None,
+    arms: None = None,
+    loss: Loss | None = None,
+    scale: float = 1.0,
+    seed: int = 0,
+    seeds: None = None,
+) -> Abstracted: ...
+@overload
+def abstract(
+    inputs: Any,
+    targets: Any,
+    *,
+    paths: int = 2,
+    batch: int = 20,
+    arms: Mapping[str, JointDescent],
+    loss: Loss | None = None,
+    scale: float = 1.0,
+    seed: int = 0,
+    seeds: int | None = None,
+) -> AbstractedArms: ...
+@overload
 def abstract(
     inputs: Any,
     targets: Any,
@@ -73,7 +63,21 @@ def abstract(
     loss: Loss | None = None,
     scale: float = 1.0,
     seed: int = 0,
-) -> Abstracted:
+    seeds: int,
+) -> AbstractedArms: ...
+def abstract(
+    inputs: Any,
+    targets: Any,
+    *,
+    paths: int = 2,
+    batch: int = 20,
+    rule: JointDescent | None = None,
+    arms: Mapping[str, Any] | None = None,
+    loss: Loss | None = None,
+    scale: float = 1.0,
+    seed: int = 0,
+    seeds: int | None = None,
+) -> Abstracted | AbstractedArms:
     """Learn a stream of examples with gates that find out by themselves which task is on.
 
     The network y = Σ_p c^p W^p x goes through the stream once, in order; nothing tells it where one task gives way to
@@ -85,44 +89,65 @@ def abstract(
         paths: as many as there may be tasks.
         batch: successive examples that are learned from in one step; what is left over at the end is not used.
         rule: timescales, in steps, and bounds of the gates; unless given, the `stream_rule` of the data.
+        arms: several rules by name, such as a flexible one and its forgetful control. All learn from the same stream
+            and the same initial weights, in one compiled batch.
         loss: `SquaredError()` or `CrossEntropy()`; unless given, cross-entropy for labels and squared error otherwise.
         scale: s.d. of initial weights times √inputs, in units in which inputs and targets have a mean square of 1.
         seed: of the initial weights.
+        seeds: how many initial weights to learn from, with the seeds ``seed``, ``seed`` + 1, …; all in the same batch.
 
     Returns:
-        `Abstracted`: the gates after every step, which task each step is taken for, the network at the end.
+        Gates, inferred tasks and losses of every step, as an `Abstracted`; with ``arms`` or ``seeds`` an
+        `AbstractedArms`, which holds one for each arm and seed (the only arm of ``seeds`` alone is called "rule").
 
     Example:
-        >>> inputs = np.asarray(fs.draws.normal(jax.random.key(0), (8000, 6)))
-        >>> first = np.arange(8000) // 1000 % 2 == 0  # two tasks in turn, never announced
-        >>> found = fs.abstract(inputs, np.where(first[:, None], inputs[:, :2], inputs[:, 2:4]))
-        >>> [int(np.median(block)) for block in found.tasks.reshape(8, 50)[-4:]]  # the last blocks of 50 steps
-        [0, 1, 0, 1]
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> random = np.random.default_rng(0)
+        >>> task = np.repeat(np.arange(8) % 2, 600)  # what the network is not told
+        >>> inputs = random.normal(size=(4800, 12))
+        >>> targets = np.where(task[:, None] == 0, inputs[:, :3], inputs[:, 3:6])
+        >>> rule = fs.learning.stream_rule(inputs, targets)
+        >>> arms = fs.abstract(inputs, targets, batch=10, arms={"flexible": rule, "forgetful": rule.forgetful(50.0)})
+        >>> bool(arms["flexible"].loss[-240:].mean() < 0.3 * arms["forgetful"].loss[-240:].mean())
+        True
+        >>> fs.measures.switching(arms["flexible"].tasks, task[::10], after=240).detected
+        1.0
     """
     features, wanted, suited = _checked(inputs, targets, paths, batch)
     require(scale > 0, "scale", "be positive", scale)
+    require(seeds is None or (isinstance(seeds, int) and seeds >= 1), "seeds", "be a whole number from 1 on", seeds)
+    require(arms is None or rule is None, "rule", "be left out if there are arms, each with its own", rule)
     power, answer = _powers(features, wanted)
-    rule = rule or stream_rule(features, wanted)
-    steps = len(features) // batch
+    rules = {"rule": rule or stream_rule(features, wanted)} if arms is None else dict(arms)
+    steps, count = len(features) // batch, seeds or 1
     with double():
         stream = tuple(jnp.asarray(x[: steps * batch]).reshape(steps, batch, -1) for x in (features, wanted))
-        given = {
-            "stream": stream,
-            "rule": jax.tree.map(lambda leaf: jnp.asarray(leaf, float), rule),
-            "scale": jnp.asarray(scale * np.sqrt(answer / power), float),
-            "seed": jnp.asarray(seed),
-        }
-        build = _Stream(paths, steps, loss or suited)
-        outcome = drive(build, jax.tree.map(lambda leaf: leaf[None], given), label="stream")
+        given = Crossed(
+            {"seed": seed + jnp.arange(count)},
+            {"rule": _side_by_side(rules)},
+            {"stream": stream, "scale": jnp.asarray(scale * np.sqrt(answer / power), float)},
+            (count, len(rules)),
+        )
+        outcome = drive(_Stream(paths, steps, loss or suited), given, label="stream")
     if outcome.failures:
-        raise FestinaError(f"{outcome.failures[0]}; give a `rule` with longer timescales")
+        first = outcome.failures[0]
+        arm = "" if arms is None else f"arm {list(rules)[first.run % len(rules)]!r}: "
+        raise FestinaError(f"{arm}{first}; give a `rule` with longer timescales")
     if outcome.interrupted:
         raise Interrupted(f"interrupted after {outcome.records - 1} of {steps} steps")
-    network = jax.tree.map(lambda leaf: np.asarray(leaf[0]), outcome.state.parameters)
-    return Abstracted(outcome.observed["gates"][0, 1:], outcome.observed["loss"][0, :-1], network, batch)
+
+    def run_of(number: int) -> Abstracted:
+        network = jax.tree.map(lambda leaf: np.asarray(leaf[number]), outcome.state.parameters)
+        return Abstracted(outcome.observed["gates"][number, 1:], outcome.observed["loss"][number, :-1], network, batch)
+
+    if arms is None and seeds is None:
+        return run_of(0)
+    runs = {name: tuple(run_of(which * len(rules) + arm) for which in range(count)) for arm, name in enumerate(rules)}
+    return AbstractedArms(runs, tuple(range(seed, seed + count)))
 
 
-def stream_rule(inputs: Float[np.ndarray, "n i"], targets: Float[np.ndarray, "n o"]) -> JointDescent:
+def stream_rule(inputs: Any, targets: Any) -> JointDescent:
     """Timescales and bounds that do not depend on the units of the data.
 
     With the mean squares X = ⟨|x|²⟩ and Y = ⟨|y*|²⟩ (1 for labels): τ_w = 2X steps, τ_c = 5Y/2 steps, and ½Y and ¼Y
@@ -130,16 +155,36 @@ def stream_rule(inputs: Float[np.ndarray, "n i"], targets: Float[np.ndarray, "n 
     choose one.
 
     Args:
-        inputs: one example a row.
-        targets: one example a row.
+        inputs: as in `abstract`.
+        targets: as in `abstract`.
 
     Example:
-        >>> rule = fs.learning.stream_rule(np.full((10, 4), 0.5), np.eye(10, 2) + np.eye(10, 2, k=-2))
+        >>> import numpy as np
+        >>> rule = stream_rule(np.ones((4, 3)), [0, 1, 1, 0])
         >>> rule.weight_timescale, rule.gate_timescale
-        (2.0, 1.0)
+        (6.0, 2.5)
     """
-    power, answer = _powers(inputs, targets)
+    power, answer = _powers(*_checked(inputs, targets, 1, 1)[:2])
     return JointDescent(2.0 * power, 2.5 * answer, Regularizer(0.5 * answer, 0.25 * answer))
+
+
+def _side_by_side(rules: Mapping[str, Any]) -> JointDescent:
+    """Rules as one, with a leading axis of arms; a cost that only some of them have is 0 in the others."""
+    require(len(rules) >= 1, "arms", "name at least one rule", rules)
+    for name, rule in rules.items():
+        require(isinstance(rule, JointDescent), f"arms[{name!r}]", "be a JointDescent", rule)
+    bounds = [rule.regularizer for rule in rules.values()]
+    orders = {bound.order for bound in bounds}
+    require(len(orders) == 1, "arms", "bound gates by a norm of one and the same order", sorted(orders))
+
+    def stacked(values: list[Any]) -> Any:
+        if all(value is None for value in values):
+            return None
+        return jnp.stack([jnp.asarray(0.0 if value is None else value, float) for value in values])
+
+    together = {name: stacked([getattr(bound, name) for bound in bounds]) for name in BOUNDS}
+    slow, fast = (stacked([getattr(rule, name) for rule in rules.values()]) for name in TIMESCALES)
+    return JointDescent(slow, fast, Regularizer(**together, order=orders.pop()))
 
 
 def _powers(inputs: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
@@ -164,8 +209,8 @@ class _Stream:
         key = jax.random.key(given["seed"])
         start = PathGated.init(key, self.paths, targets.shape[-1], inputs.shape[-1], scale)
 
-        def batch_at(step: Int[Array, ""], stream: Any) -> Any:
-            return jax.tree.map(lambda leaf: leaf[jnp.minimum(step, self.steps - 1)], stream)
+        def batch_at(step: Int[Array, ""], memory: None) -> Any:  # no memory: all runs share one stream
+            return jax.tree.map(lambda leaf: leaf[jnp.minimum(step, self.steps - 1)], (inputs, targets))
 
         def loss(network: PathGated, batch: Any) -> Float[Array, ""]:
             return mean_loss(self.loss, network(batch[0]), batch[1])
@@ -175,11 +220,9 @@ class _Stream:
 
         def observe(state: State) -> Observed:
             network = state.parameters
-            return {"gates": network.gate_vector, "loss": loss(network, batch_at(state.step, state.memory))}
+            return {"gates": network.gate_vector, "loss": loss(network, batch_at(state.step, None))}
 
-        return descent_process(
-            rate, start, key, 1.0, self.steps, 1, observe, batch_at, draw=no_data, memory=given["stream"]
-        )
+        return descent_process(rate, start, key, 1.0, self.steps, 1, observe, batch_at, draw=no_data)
 
 
 def _checked(inputs: Any, targets: Any, paths: int, batch: int) -> tuple[np.ndarray, np.ndarray, Loss]:

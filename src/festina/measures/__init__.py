@@ -36,6 +36,7 @@ from festina.measures.kernels import (
     representational_similarity,
     target_alignment,
 )
+from festina.measures.layers import channel_maxima, channel_means, positions_as_samples
 from festina.measures.specialization import (
     at_block_ends,
     gate_separation,
@@ -61,6 +62,7 @@ from festina.measures.stages import (
     zero_crossings,
 )
 from festina.measures.switching import Switching, matched_labels, switching
+from festina.measures.thresholds import half_way
 
 __all__ = [
     "Coding",
@@ -73,6 +75,8 @@ __all__ = [
     "at_fall",
     "behaviour",
     "between_classes",
+    "channel_maxima",
+    "channel_means",
     "class_kernel_distance",
     "class_means",
     "class_variance",
@@ -97,6 +101,7 @@ __all__ = [
     "gates",
     "grouping_cosine",
     "growth_rate",
+    "half_way",
     "joint_turn",
     "kernel_distance",
     "kernel_inner",
@@ -111,6 +116,7 @@ __all__ = [
     "overshoot",
     "persistence",
     "planar_paths",
+    "positions_as_samples",
     "preference",
     "ratio_change",
     "recovery_times",

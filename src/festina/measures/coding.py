@@ -24,7 +24,9 @@ from jaxtyping import Bool, Float, Int
 from scipy.spatial import KDTree
 
 from festina.errors import require
-from festina.measures.arrays import as_numpy, as_real
+from festina.measures.arrays import as_real
+from festina.measures.layers import read_layer
+from festina.measures.thresholds import low_and_high
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -128,7 +130,7 @@ class Coding:
 
 def coding(
     activations: Any,
-    labels: Any,
+    labels: Any = None,
     readout: Any = None,
     *,
     prior_kernel: Any = None,
@@ -139,14 +141,33 @@ def coding(
     """The coding scheme of a hidden layer.
 
     Args:
-        activations: (samples, neurons); NumPy, PyTorch, JAX or lists.
-        labels: the class of each sample, by any name.
+        activations: (samples, neurons), or (contexts, items, neurons), or (samples, channels, height, width), in which
+            a channel is a neuron and its activity the mean over positions (`channel_maxima` and `positions_as_samples`
+            are other ways); NumPy, xarray, PyTorch, JAX or lists.
+        labels: the class of each sample, by any name. For (contexts, items, neurons) each context is a class of its own
+            unless labels are given, one a context or one for each context and item; an xarray of labels goes by the
+            names of its dimensions.
         readout: weights from the layer to the output, (outputs, neurons).
         prior_kernel: H Hᵀ/N of the layer before training, (samples, samples). Inputs of one class are alike in real
-            data, and so are their activations without any learning: give it there.
+            data, and so are their activations without any learning: give it there. Samples of (contexts, items,
+            neurons) are the items of the first context, then those of the second, ….
         resamples: of neurons, for the confidence.
         shuffles: of labels, for the null of the strength.
         seed: of all of these.
+
+    Returns:
+        The name of the scheme, how many resamples agree with it, the numbers that decided and the codes; its
+        ``figure()`` draws them.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> random = np.random.default_rng(0)
+        >>> on = np.array([[1, 0], [0, 1]])[random.integers(0, 2, 100)]  # neurons are on for one of two classes
+        >>> layer = on[:, np.repeat([0, 1], 30)].T + 0.1 * random.normal(size=(60, 100))
+        >>> found = fs.measures.coding(layer, np.repeat(["left", "right"], 30))
+        >>> found.scheme, sorted(code.name for code in found.codes)
+        ('redundant', ['{left}', '{right}'])
     """
     layer, names, members, weights = _checked(activations, labels, readout)
     prior = None if prior_kernel is None else _prior(prior_kernel, members)
@@ -177,13 +198,12 @@ def coding(
 
 def _checked(activations: Any, labels: Any, readout: Any) -> tuple[Any, Any, Any, Any]:
     """Activations, names of classes, membership (samples, classes), readouts (neurons, outputs)."""
-    layer = as_real("activations", activations)
-    require(layer.ndim == 2, "activations", "be (samples, neurons)", f"of shape {layer.shape}")
+    read = read_layer(activations)
+    layer = read.values
     require(layer.shape[1] >= FEWEST, "activations", f"hold at least {FEWEST} neurons", layer.shape[1])
     require(float(np.ptp(layer, axis=0).max()) > 0, "activations", "differ between samples", "constant")
-    marks = as_numpy("labels", labels)
-    require(marks.shape == layer.shape[:1], "labels", f"be {len(layer)}, one a sample", f"of shape {marks.shape}")
-    names, number = np.unique(marks, return_inverse=True)
+    marks = read.classes("labels", labels)
+    names = np.asarray(marks.names)
     require(len(names) >= 2, "labels", "name at least 2 classes", names.tolist())
     require(len(layer) > len(names), "labels", "leave some class with several samples", f"{len(names)} classes")
     weights = None
@@ -192,7 +212,7 @@ def _checked(activations: Any, labels: Any, readout: Any) -> tuple[Any, Any, Any
         fits = given.ndim == 2 and given.shape[1] == layer.shape[1]
         require(fits, "readout", f"be (outputs, {layer.shape[1]} neurons)", f"of shape {given.shape}")
         weights = given.T
-    return layer, names, np.eye(len(names))[number], weights
+    return layer, names, np.eye(len(names))[marks.numbers], weights
 
 
 def _prior(kernel: Any, members: np.ndarray) -> tuple[float, float]:
@@ -280,7 +300,7 @@ def _kurtosis(points: np.ndarray) -> tuple[float, float]:
 
 def _codes(scheme: str, means: np.ndarray, contributions: np.ndarray, names: np.ndarray) -> tuple[Code, ...]:
     finders: dict[str, Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
-        "redundant": lambda means, _: (np.arange(len(means)), means > _otsu(means)),
+        "redundant": lambda means, _: (np.arange(len(means)), means > _half_way(means)),
         "sparse": _outliers,
     }
     if scheme not in finders:
@@ -306,11 +326,7 @@ def _outliers(means: np.ndarray, contributions: np.ndarray) -> tuple[np.ndarray,
     return np.flatnonzero(logs > middle + 4.0 * spread), means > 0.5 * means.max(axis=1, keepdims=True)
 
 
-def _otsu(values: np.ndarray) -> float:
-    """The threshold that splits values into two groups of the least variance within."""
-    rising = np.sort(values.ravel())
-    below = np.arange(1, len(rising))
-    sums = np.cumsum(rising)[:-1]
-    low, high = sums / below, (rising.sum() - sums) / (len(rising) - below)
-    best = int(np.argmax(below * (len(rising) - below) * (high - low) ** 2))
-    return float((rising[best] + rising[best + 1]) / 2)
+def _half_way(values: np.ndarray) -> float:
+    """Half-way between the two groups of the least variance within, of all values together."""
+    low, high = low_and_high(values.reshape(-1, 1))
+    return float(low[0] + high[0]) / 2

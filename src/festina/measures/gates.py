@@ -2,8 +2,10 @@
 
 The activations of a hidden layer are all that is needed, from whatever library trained it. A unit is *on* in a sample
 where its activation lies above a threshold, and belongs to a context if it is on in most of the context's samples.
-Units that belong to the same contexts (and, where they tell items apart, to the same items) form a group: a pathway of
-an effective gated linear network, y ≈ Σ_p g_p W_p x, which is then fitted to see how much of the function it holds.
+Units that belong to the same contexts (and, if items are asked for and they tell them apart, to the same items) form a
+group: a pathway of an effective gated linear network, y ≈ Σ_p g_p W_p x, which is then fitted to see how much of the
+function it holds. Which shapes of activations there may be, `festina.measures.layers` says; which threshold is taken,
+`festina.measures.thresholds`.
 
 Source: D. Jarvis, R. Klein, B. Rosman, A. M. Saxe, "Make haste slowly: a theory of emergent structured mixed
 selectivity in feature learning ReLU networks" (2025), for mixed selectivity as the gates of pathways.
@@ -14,44 +16,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+import xarray as xr
+from jaxtyping import Bool, Float
 
 from festina.errors import require
-from festina.measures.activity import MOST, active_sets, set_sizes, strength_by_size, whole_context_share
-from festina.measures.arrays import as_numpy, as_real
+from festina.measures.activity import MOST, active_sets, strength_by_size, whole_context_share
+from festina.measures.arrays import as_real
 from festina.measures.effective import EffectiveNetwork, effective_network
+from festina.measures.groups import Group, Samples, grouped
+from festina.measures.layers import Layer, read_layer
+from festina.measures.thresholds import Threshold, by_threshold, threshold, thresholds_around, thresholds_given
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-@dataclass(frozen=True)
-class Group:
-    """Units with the same gates.
-
-    Attributes:
-        contexts: in which they are on.
-        items: for which they are on, or None if they are on for all items alike.
-        units: their numbers.
-        share: of the layer's strength.
-    """
-
-    contexts: tuple[Any, ...]
-    items: tuple[Any, ...] | None
-    units: Int[np.ndarray, " members"]
-    share: float
-
-    @property
-    def name(self) -> str:
-        """Such as ``{a b}`` or, where items matter, ``{a b | 1 2}``; names with blanks are quoted."""
-        of_items = "" if self.items is None else " | " + " ".join(map(_plain, self.items))
-        return "{" + " ".join(map(_plain, self.contexts)) + of_items + "}"
-
-
-def _plain(name: Any) -> str:
-    """A name that can stand beside others: quoted, if it holds what separates them."""
-    text = str(name)
-    return repr(text) if not text or any(sign in text for sign in " |{}'\"") else text
+LONGEST = 40  # letters of a group's name in a line of several
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,11 +44,15 @@ class Gates:
         contextual: share of strength in units that treat all samples of each context alike.
         contextual_null: the same, shuffled.
         contexts: names of the contexts.
-        items: names of the items, if they were given.
+        items: names of the items, if they were asked for.
+        units: names of the units.
         strength: of each unit.
         sets: whether each unit belongs to each context.
         on: whether each unit is on in each sample.
+        above: the threshold of each unit, and in words how it was chosen.
         samples: context and item of each sample.
+        layer: what was analysed, as (samples, units).
+        most: a unit belongs to a context if it is on in more than this share of its samples.
     """
 
     groups: tuple[Group, ...]
@@ -79,10 +62,14 @@ class Gates:
     contextual_null: Float[np.ndarray, " shuffles"]
     contexts: tuple[Any, ...]
     items: tuple[Any, ...] | None
+    units: tuple[Any, ...]
     strength: Float[np.ndarray, " units"]
     sets: Bool[np.ndarray, "contexts units"]
     on: Bool[np.ndarray, "n units"]
-    samples: "Samples"
+    above: Threshold
+    samples: Samples
+    layer: Layer
+    most: float
 
     @property
     def mixed(self) -> float:
@@ -93,6 +80,41 @@ class Gates:
     def chances(self) -> Float[np.ndarray, " sizes"]:
         """How often a shuffle puts at least as much strength on a number of contexts as was found (one-sided)."""
         return (1 + np.sum(self.null >= self.by_size[None] - 1e-12, axis=0)) / (1 + len(self.null))
+
+    @property
+    def belongs(self) -> xr.DataArray:
+        """Whether each unit belongs to each context, by name; ``strength`` and ``above`` are coordinates of units."""
+        context, unit = self.layer.grid_dimensions[0], self.layer.unit_dimension
+        units = {unit: list(self.units), "strength": (unit, self.strength), "above": (unit, self.above.of_units)}
+        return xr.DataArray(self.sets, dims=(context, unit), coords={context: list(self.contexts), **units})
+
+    def by_threshold(self, thresholds: Any = None, *, shuffles: int = 20, seed: int = 0) -> xr.Dataset:
+        """How the answer depends on the threshold above which a unit is on.
+
+        Args:
+            thresholds: numbers, each one threshold for all units, or rows of numbers, one a unit. Unless given: from
+                the lowest activation to high ones (the 95th percentile) if all units have one threshold, and otherwise
+                from the low (0) to the high (1) responses of each unit.
+            shuffles: how many shuffles make the null at each threshold.
+            seed: of the shuffles.
+
+        Returns:
+            ``share`` (threshold, contexts) of the strength in units that belong to 0, 1, … contexts, ``contextual``
+            (threshold), and the means of both over shuffles, ``null`` and ``contextual_null``.
+
+        Example:
+            >>> import numpy as np
+            >>> import festina as fs
+            >>> layer = np.array([[3.0, 1.0], [3.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+            >>> found = fs.measures.gates(layer, ["a", "a", "b", "b"])
+            >>> found.by_threshold([0.0, 2.0])["share"].sel(contexts=2).round(2).values
+            array([0.32, 0.  ])
+        """
+        require(shuffles >= 1, "shuffles", "be at least 1", shuffles)
+        values = self.layer.values
+        around = thresholds is None
+        tried = thresholds_around(self.above, values) if around else thresholds_given(thresholds, values.shape[1])
+        return by_threshold(values, self.samples.numbers, self.strength, tried, self.most, shuffles, seed)
 
     @cached_property
     def group_gates(self) -> dict[str, Float[np.ndarray, " n"]]:
@@ -119,11 +141,19 @@ class Gates:
 
         return draw(self, None if inputs is None or targets is None else self.effective(inputs, targets, cover=1.0))
 
+    def threshold_figure(self, thresholds: Any = None) -> "Figure":
+        """Shares over thresholds (`by_threshold`), those of shuffled units dashed."""
+        from festina.measures.gates_figure import draw_thresholds
+
+        return draw_thresholds(self, self.by_threshold(thresholds))
+
     def __repr__(self) -> str:
         silent = int(np.sum(self.strength == 0))
         lines = [
             f"gates of {len(self.strength)} units ({silent} silent) in {len(self.contexts)} contexts: "
             f"{len(self.groups)} groups, {self.mixed:.1%} of the strength mixed (several contexts, not all)",
+            f"  a unit is on {self.above.words}, and in a context if on in more than {self.most:.0%} of its samples",
+            *(f"  ({reason})" for reason in self.above.reasons),
             "  contexts   share   shuffled (95 %)      chance",
         ]
         low, high = np.percentile(self.null, [2.5, 97.5], axis=0)
@@ -134,24 +164,9 @@ class Gates:
         lines.append(
             f"  purely contextual: {self.contextual:.1%} of the strength (shuffled {self.contextual_null.mean():.1%})"
         )
-        shown = ", ".join(f"{group.name} {group.share:.1%}" for group in self.groups[:6])
+        shown = ", ".join(f"{_short(group.name)} {group.share:.1%}" for group in self.groups[:6])
         lines.append(f"  strongest groups: {shown}")
         return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Context and item of every sample, by name."""
-
-    contexts: np.ndarray
-    items: np.ndarray | None
-
-    def gate(self, group: Group) -> Float[np.ndarray, " n"]:
-        """1 on the samples of a group's contexts and items."""
-        on = np.isin(self.contexts, group.contexts)
-        if group.items is not None and self.items is not None:
-            on = on & np.isin(self.items, group.items)
-        return on.astype(float)
 
 
 def gates(
@@ -160,7 +175,7 @@ def gates(
     items: Any = None,
     *,
     readout: Any = None,
-    above: float = 0.0,
+    above: Any = None,
     most: float = MOST,
     shuffles: int = 200,
     seed: int = 0,
@@ -172,66 +187,70 @@ def gates(
     on, and breaks when.
 
     Args:
-        activations: of a hidden layer, (samples, units), or (contexts, items, units), which needs no labels; NumPy,
-            PyTorch, JAX or lists.
-        contexts: the context of each sample, by any name.
-        items: the item (object, stimulus) of each sample, by any name; without, groups are told apart by contexts only.
+        activations: of a hidden layer, (samples, units), or (contexts, items, units), which needs no labels, or
+            (samples, channels, height, width), of which the mean over positions is taken (`channel_maxima` and
+            `positions_as_samples` are other ways); NumPy, xarray, PyTorch, JAX or lists. Names that an xarray has for
+            its contexts, items and units are kept.
+        contexts: the context of each sample, by any name; the names of the contexts for (contexts, items, units).
+        items: the item (object, stimulus) of each sample, by any name, or the names of the items of (contexts, items,
+            units). Groups are told apart by contexts only unless items are given.
         readout: weights from the layer to the output, (outputs, units).
-        above: a unit is on where its activation is larger; 0 for rectified units.
+        above: a unit is on where its activation is larger: one number for all units, or one for each. Unless given, 0,
+            as for rectified units; but if hardly any activation is at or below 0, `half_way` between the low and the
+            high responses of each unit. What was taken is in ``found.above`` and in what it prints.
         most: a unit belongs to a context if it is on in more than this share of its samples.
         shuffles: how many shuffles make the null.
         seed: of the shuffles.
+
+    Returns:
+        Groups of units with the same gates, shares of strength and their null; ``found.figure()`` draws them, and
+        ``found.by_threshold()`` says how they depend on the threshold.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> layer = np.array([[1.0, 0.0, 2.0], [2.0, 0.0, 1.0], [0.0, 3.0, 1.0], [0.0, 1.0, 2.0]])
+        >>> found = fs.measures.gates(layer, ["red", "red", "blue", "blue"])
+        >>> for group in found.groups:
+        ...     print(group.name, group.units, round(group.share, 2))
+        {blue} [1] 0.37
+        {blue red} [2] 0.37
+        {red} [0] 0.26
     """
-    values, contexts, items = _samples(activations, contexts, items)
+    layer = read_layer(activations)
+    values = layer.values
+    of_contexts, of_items = layer.contexts("contexts", contexts), layer.items("items", items)
     require(shuffles >= 1, "shuffles", "be at least 1", shuffles)
-    names, labels = np.unique(contexts, return_inverse=True)
-    require(len(names) >= 2, "contexts", "name at least 2 contexts", names.tolist())
-    on = values > above
+    names, labels = of_contexts.names, of_contexts.numbers
+    require(len(names) >= 2, "contexts", "name at least 2 contexts", list(names))
+    limit = threshold(above, values)
+    on = values > limit.of_units
     strength = np.sqrt(np.mean(values**2, axis=0)) * _readout_norms(readout, values.shape[1])
     require(bool(np.any(strength > 0)), "activations", "hold a unit that is not silent", "all of them silent")
     sets = active_sets(on, labels, most)
     null, contextual_null = _null(on, labels, strength, most, shuffles, seed)
-    samples = Samples(contexts, items)
+    samples = Samples(of_contexts.of_samples, None if of_items is None else of_items.of_samples, labels)
     return Gates(
-        groups=_groups(on, sets, strength, samples, names, most),
+        groups=grouped(on, sets, strength, samples, of_contexts, most),
         by_size=strength_by_size(sets, strength),
         null=null,
         contextual=float(whole_context_share(on, labels, strength)),
         contextual_null=contextual_null,
-        contexts=tuple(names.tolist()),
-        items=None if items is None else tuple(np.unique(items).tolist()),
+        contexts=names,
+        items=None if of_items is None else of_items.names,
+        units=layer.units,
         strength=strength,
         sets=sets,
         on=on,
+        above=limit,
         samples=samples,
+        layer=layer,
+        most=most,
     )
 
 
-def _samples(activations: Any, contexts: Any, items: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Activations as (samples, units) in float64, with the labels of the samples."""
-    values = as_real("activations", activations)
-    if values.ndim == 3:
-        require(contexts is None and items is None, "contexts", "be left out for (contexts, items, units)", "given")
-        count, kinds, units = values.shape
-        grid = np.meshgrid(np.arange(count), np.arange(kinds), indexing="ij")
-        contexts, items = grid[0].ravel(), grid[1].ravel()
-        values = values.reshape(count * kinds, units)
-    fits = values.ndim == 2 and min(values.shape) >= 1
-    require(fits, "activations", "be (samples, units) or (contexts, items, units)", f"of shape {values.shape}")
-    require(contexts is not None, "contexts", "name the context of each sample", None)
-    return (
-        values,
-        _labels("contexts", contexts, len(values)),
-        None if items is None else _labels("items", items, len(values)),
-    )
-
-
-def _labels(name: str, labels: Any, count: int) -> np.ndarray:
-    array = as_numpy(name, labels)
-    require(array.shape == (count,), name, f"have one label for each of the {count} samples", f"of shape {array.shape}")
-    missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
-    require(not missing, name, "name every sample", "NaN for some of them")
-    return array
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 2]} …"
 
 
 def _readout_norms(readout: Any, units: int) -> Any:
@@ -254,32 +273,3 @@ def _null(
         shares.append(strength_by_size(active_sets(shuffled, labels, most), strength))
         contextual.append(float(whole_context_share(shuffled, labels, strength)))
     return np.stack(shares), np.array(contextual)
-
-
-def _groups(
-    on: np.ndarray, sets: np.ndarray, strength: np.ndarray, samples: Samples, names: np.ndarray, most: float
-) -> tuple[Group, ...]:
-    """Units by their contexts and, where they are not on for all of them alike, by the items they are on for."""
-    found: dict[tuple[Any, Any], list[int]] = {}
-    belongs = set_sizes(sets)
-    for unit in np.flatnonzero(strength > 0):
-        if belongs[unit]:
-            own = tuple(names[sets[:, unit]].tolist())
-            found.setdefault((own, _items_of(on[:, unit], samples, own, most)), []).append(int(unit))
-    total = strength.sum()
-    groups = [
-        Group(own, of_items, np.array(units), float(strength[units].sum() / total))
-        for (own, of_items), units in found.items()
-    ]
-    require(len(groups) > 0, "activations", "hold a unit that is on in most of some context's samples", "none")
-    return tuple(sorted(groups, key=lambda group: -group.share))
-
-
-def _items_of(on: np.ndarray, samples: Samples, contexts: tuple[Any, ...], most: float) -> tuple[Any, ...] | None:
-    """The items a unit is on for within its contexts; None if for all."""
-    if samples.items is None:
-        return None
-    here = np.isin(samples.contexts, contexts)
-    kinds = np.unique(samples.items[here])
-    chosen = [kind for kind in kinds.tolist() if np.mean(on[here & (samples.items == kind)]) > most]
-    return None if len(chosen) in (0, len(kinds)) else tuple(chosen)

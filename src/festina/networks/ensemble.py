@@ -1,6 +1,6 @@
 """Several networks of one kind, one for each seed, as one: their weights have a leading axis of seeds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import equinox as eqx
@@ -67,6 +67,10 @@ class Ensemble(eqx.Module):
 
     def __len__(self) -> int:
         return self.seeds
+
+    def __iter__(self) -> Iterator[Any]:
+        """The networks one after the other."""
+        return (self[number] for number in range(self.seeds))
 
     def __getitem__(self, number: int) -> Any:
         """One network."""
