@@ -55,6 +55,19 @@ def test_what_follows_counts(clock):
         assert course(clock, 50.0) == [("work", 245)]
 
 
+def test_each_batch_of_a_run_knows_how_much_follows_it(monkeypatch):
+    from festina.lab import batch
+    from festina.learning import outlook
+
+    follows, drive = [], batch.drive
+    monkeypatch.setattr(
+        batch, "drive", lambda *work, **more: follows.append(outlook._afterwards.get()) or drive(*work, **more)
+    )
+    fs.run("linear/chain", budget="quick", depth=(1, 2, 4), records=10)
+    assert follows == [2.0, 1.0, 0.0]
+    assert outlook._afterwards.get() == 0.0
+
+
 def test_who_does_not_ask_hears_nothing(clock, recwarn):
     work = Outlook("work", Counted(0, 10), 10)
     clock.now += 100.0

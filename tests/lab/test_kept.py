@@ -46,6 +46,8 @@ def test_what_is_loaded_can_be_saved_and_keeps_where_it_comes_from(saved, tmp_pa
     again = fs.load(fs.load(saved).save(tmp_path / "again"))
     assert_same(again, quick(NAME))
     assert again.data.attrs["created"] == quick(NAME).data.attrs["created"]
+    cards = [read_sealed(folder / "result.json") for folder in (quick(NAME).path, tmp_path / "again")]
+    assert cards[0] == cards[1]
     again.save(tmp_path / "again")  # a result may be replaced
     assert [path.name for path in tmp_path.iterdir()] == ["again"]
 

@@ -154,7 +154,7 @@ def _draw_losses(axis: Any, effective: "EffectiveNetwork") -> None:
     axis.plot(counts, effective.losses, "o-", color=BLUE, ms=3, label="gated linear")
     axis.axhline(effective.loss_linear, color=VERMILLION, ls="--", lw=1, label="linear")
     axis.axhline(effective.loss_zero, color=GREY, ls=":", lw=1, label="no network")
-    top = 1.4 * max(effective.loss_zero, effective.loss_linear, float(effective.losses.max()))
+    top = 1.75 * max(effective.loss_zero, effective.loss_linear, float(effective.losses.max()))
     axis.set(xlabel="pathways, by strength", ylabel="loss", title="Effective network", ylim=(0, top or None))
     axis.xaxis.get_major_locator().set_params(integer=True)
     axis.legend(loc="upper right")
