@@ -21,6 +21,11 @@ def split_r_hat(draws: Float[Any, "chains draws *quantities"]) -> Float[np.ndarr
     """√(V/W) with W the mean variance within half chains and V = (n−1)/n W + variance between their means.
 
     1 if all half chains agree; 1.01 is a usual bound. A quantity that never moves has 1.
+
+    Example:
+        >>> draws = np.random.default_rng(0).normal(size=(4, 1000))
+        >>> bool(split_r_hat(draws) < 1.01), bool(split_r_hat(draws + np.arange(4.0)[:, None]) > 1.5)
+        (True, True)
     """
     halves = _halves(draws)
     count = halves.shape[1]
@@ -38,6 +43,12 @@ def effective_sample_size(draws: Float[Any, "chains draws *quantities"]) -> Floa
     ρ_{2t} + ρ_{2t+1} are positive and fall for a reversible chain: the sum ends where they stop being positive, and a
     later one counts no more than an earlier one. Negative correlations may make more of the draws than there are, up to
     a factor log₁₀ of their number. A quantity that never moves has no sample size, and gives NaN.
+
+    Example:
+        >>> draws = np.random.default_rng(0).normal(size=(4, 1000))
+        >>> slow = np.repeat(draws, 10, axis=1)  # every draw ten times: nothing is gained
+        >>> bool(abs(effective_sample_size(slow) / effective_sample_size(draws) - 1.0) < 0.2)
+        True
     """
     halves = _halves(draws)
     chains, count = halves.shape[:2]

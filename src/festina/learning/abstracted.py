@@ -76,6 +76,15 @@ class AbstractedArms:
     Attributes:
         runs: by the name of the arm, one run for each seed.
         seeds: of the initial weights, which all arms have in common.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> inputs = np.random.default_rng(0).normal(size=(400, 6))
+        >>> rule = fs.learning.stream_rule(inputs, inputs[:, :2])
+        >>> arms = fs.abstract(inputs, inputs[:, :2], arms={"fast": rule, "slow": rule.forgetful(50.0)}, seeds=2)
+        >>> list(arms), arms.sel("slow", seed=1).gates.shape
+        (['fast', 'slow'], (20, 2))
     """
 
     runs: dict[str, tuple[Abstracted, ...]]

@@ -77,6 +77,15 @@ class Posterior:
         origin: of the draws: network and prior, examples, temperature, method.
         seconds: that it took.
         interrupted: whether it ended before its end.
+
+    Example:
+        >>> import jax
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> line = fs.networks.DeepLinear((np.zeros((1, 1)),))
+        >>> posterior = fs.sample(line, ([[1.0], [2.0]], [[1.0], [2.0]]), temperature=1e-4, draws=200, warm_up=200)
+        >>> posterior.mean.values.round(1).tolist()
+        [[1.0], [2.0]]
     """
 
     data: xr.Dataset

@@ -90,6 +90,15 @@ class Coding:
         means: M_ci, neuron by class.
         readout: a_i, neuron by output, if it was given.
         classes: names of the classes.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> random = np.random.default_rng(0)
+        >>> labels = np.repeat([0, 1, 2], 20)
+        >>> activity = (random.random((3, 90)) < 0.5)[labels] + 0.05 * random.normal(size=(60, 90))
+        >>> fs.measures.coding(activity, labels).scheme
+        'redundant'
     """
 
     scheme: str

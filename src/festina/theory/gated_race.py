@@ -59,7 +59,7 @@ class Contestant:
 
 @dataclass(frozen=True, repr=False)
 class GatedRace:
-    """The outcome of a race, made by `gated_race` (which has an example): who takes part, the winner, and how it went.
+    """The outcome of a race, made by `gated_race`: who takes part, the winner, and how it went.
 
     ``print`` it for a table.
 
@@ -67,6 +67,14 @@ class GatedRace:
         contestants: the candidates, in their order; ``race[name]`` is one of them.
         settled: whether shares and loss had come to rest when it ended.
         curves: the `loss` (time) and each pathway's `energy` (time, candidate) ⟨|h_p|²⟩.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> world = fs.worlds.Dataset(np.eye(2), [[2.0], [1.0]])
+        >>> race = fs.theory.gated_race({"both": [1.0, 1.0], "second": [0.0, 1.0]}, world, until=20.0)
+        >>> [contestant.name for contestant in race.contestants], list(race.curves["energy"].dims)
+        (['both', 'second'], ['time', 'candidate'])
     """
 
     contestants: tuple[Contestant, ...]

@@ -35,6 +35,11 @@ class Dask:
     Attributes:
         scheduler: the address of a scheduler, as ``tcp://node7:8786``.
         workers: how many to start here; only without a scheduler.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.lab.Dask(scheduler="tcp://node7:8786")  # for `fs.sweep(..., executor=...)`
+        Dask(scheduler='tcp://node7:8786', workers=None)
     """
 
     scheduler: str | None = None

@@ -29,7 +29,16 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class InProcess:
-    """All tiles one after the other, here."""
+    """All tiles one after the other, here.
+
+    Example:
+        >>> import tempfile
+        >>> import festina as fs
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     swept = fs.sweep("model/chain", {"initial": [0.01, 0.1]}, store=folder, executor=fs.lab.InProcess())
+        ...     swept["product"].sizes["initial"]
+        2
+    """
 
     def finish(self, folder: Path, plan: Plan, tell: Tell) -> None:
         done = runs_done(folder, plan)
@@ -49,6 +58,11 @@ class Processes:
     The first tile is computed here if XLA has one thread, as in the processes; with several, last bits would differ.
     Only if what is left would take longer than it takes to start processes are they started, and only for experiments
     festina knows by name, since the processes have to find them.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.lab.Processes(4)  # for `fs.sweep(..., executor=...)`
+        Processes(count=4)
     """
 
     count: int | None = None

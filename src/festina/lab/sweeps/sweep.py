@@ -88,6 +88,17 @@ def resume(folder: str | Path, *, executor: Executor | None = None, experiment: 
         folder: of the sweep, as its attribute ``store`` names it.
         executor: who computes; see `sweep`.
         experiment: that is swept, if festina does not know it by name.
+
+    Returns:
+        The data, as of `sweep`; what is done already is only read.
+
+    Example:
+        >>> import tempfile
+        >>> import festina as fs
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     swept = fs.sweep("model/chain", {"initial": [0.01, 0.1]}, store=folder, executor=fs.lab.InProcess())
+        ...     bool(fs.lab.resume(swept.attrs["store"])["done"].all())
+        True
     """
     folder = Path(folder)
     plan = stored_plan(folder, experiment)

@@ -84,6 +84,14 @@ def open_sweep(folder: str | Path, experiment: str | Experiment | None = None) -
 
     Returns:
         The data, with its verdicts and its figure.
+
+    Example:
+        >>> import tempfile
+        >>> import festina as fs
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     swept = fs.sweep("model/chain", {"initial": [0.01, 0.1]}, store=folder, executor=fs.lab.InProcess())
+        ...     fs.lab.open_sweep(swept.attrs["store"])["product"].sizes["initial"]
+        2
     """
     folder = Path(folder)
     plan = stored_plan(folder, experiment)
