@@ -1,0 +1,47 @@
+"""Runs examples in docstrings as users do: JAX's own precision, types not checked at run time, a warning is a failure.
+
+python run_examples.py NAME ... prints what went wrong, by name, as JSON.
+"""
+
+import doctest
+import importlib
+import io
+import json
+import os
+import sys
+import tempfile
+import warnings
+
+import jax
+import numpy as np
+
+import festina as fs
+
+
+def found(module: str) -> list[doctest.DocTest]:
+    """The examples of a module, one `DocTest` for each object."""
+    names = {"fs": fs, "np": np, "jax": jax}
+    return doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(module), module, extraglobs=names)
+
+
+def ran(example: doctest.DocTest) -> str:
+    """What an example says where it should not; nothing if it runs as written."""
+    runner, said = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS), io.StringIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        outcome = runner.run(example, out=said.write)
+    return said.getvalue() if outcome.failed else ""
+
+
+def main(names: list[str]) -> None:
+    modules = sorted({name.partition(" ")[0] for name in names})  # given as "module object"
+    wanted = {name.partition(" ")[2] for name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        said = {test.name: ran(test) for module in modules for test in found(module) if test.name in wanted}
+        os.chdir("/")
+    print(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
