@@ -40,8 +40,8 @@ def test_of_several_zeros_the_first_or_the_nearest_to_a_place_is_taken():
 
 
 def test_what_is_above_its_end_before_half_is_learned_does_not_overshoot():
-    values = xr.DataArray([[0.9, 0.6, 0.5, 0.4], [0.1, 0.2, 0.3, 0.4]], dims=("run", "time"))
-    learned = xr.DataArray([0.0, 0.9, 1.6, 1.8], dims="time")
+    values = xr.DataArray([[0.9, 0.8, 0.6, 0.4], [0.1, 0.2, 0.3, 0.4]], dims=("run", "time"))
+    learned = xr.DataArray([0.0, 0.8, 0.9, 1.8], dims="time")
     np.testing.assert_allclose(overshoot(values, learned), [0.2, 0.0])
 
 
