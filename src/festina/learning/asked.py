@@ -48,6 +48,16 @@ class Learners:
         return self.seeds or 1
 
     @property
+    def fixed(self) -> Any:
+        """Arrays that are no weights, such as a choice of inputs: data to the compiled program."""
+        return eqx.filter(self.static, eqx.is_array)
+
+    @property
+    def functions(self) -> Any:
+        """What is no array at all, such as activation functions: a part of the compiled program."""
+        return eqx.filter(self.static, eqx.is_array, inverse=True)
+
+    @property
     def keys(self) -> Array:
         """One for each run."""
         return jnp.stack([jax.random.key(self.first + number) for number in range(self.count)])

@@ -29,10 +29,14 @@ class Watch:
 
     observe: Observe
     sight: Sight
-    static: Any  # what of the network is no weight: activation functions, sizes
+    static: Any  # what of the network is no array: activation functions, sizes
+
+    def network(self, inputs: dict[str, Any], parameters: Any) -> Any:
+        """The network with some weights; its other arrays, such as a choice of inputs, are data."""
+        return eqx.combine(parameters, inputs["fixed"], self.static)
 
     def __call__(self, inputs: dict[str, Any], parameters: Any, stage: Array) -> Observed:
-        network = eqx.combine(parameters, self.static)
+        network = self.network(inputs, parameters)
         key, test = inputs.get("key", jax.random.key(0)), inputs["test"]
         seen = self.observe(network, self.sight.whole(inputs["world"].at(stage), network, key))
         if test is None:
@@ -55,7 +59,7 @@ class FlowOf:
         world, timescale = inputs["world"], inputs["timescale"]
 
         def loss(parameters: Any, stage: Array) -> Array:
-            network = eqx.combine(parameters, self.watch.static)
+            network = self.watch.network(inputs, parameters)
             return self.watch.sight(world.at(stage), network, jax.random.key(0)).loss(network)
 
         def rate(parameters: Any, stage: Array) -> Any:
@@ -83,8 +87,8 @@ class DescentOf:
         world, step_size, key = inputs["world"], inputs["step_size"], inputs["key"]
 
         def slope(parameters: Any, key: Array, stage: Array) -> Any:
-            data = self.watch.sight(world.at(stage), eqx.combine(parameters, self.watch.static), key)
-            return jax.grad(lambda params: data.loss(eqx.combine(params, self.watch.static)))(parameters)
+            data = self.watch.sight(world.at(stage), self.watch.network(inputs, parameters), key)
+            return jax.grad(lambda params: data.loss(self.watch.network(inputs, params)))(parameters)
 
         def observe(state: State) -> Observed:
             # as the steps do, a switch that is a whole number of steps away up to rounding has happened
@@ -116,13 +120,13 @@ class Between:
         with double():
             grids = jnp.stack([jnp.asarray(self.times[before]), jnp.asarray(flat)], axis=1)
             networks = jax.tree.map(lambda leaf: jnp.asarray(leaf[before]), self.snapshots)
-            shared = {name: self.inputs[name] for name in ("world", "timescale", "test")}
+            shared = {name: self.inputs[name] for name in ("world", "timescale", "test", "fixed")}
             inputs = Crossed({"network": networks, "times": grids}, {}, shared, (len(flat), 1))
             outcome = drive(self.build, inputs, label="dense")
         weights = jax.tree.map(
             lambda leaf: np.reshape(leaf, (*wanted.shape, *leaf.shape[1:])), outcome.state.parameters
         )
-        return eqx.combine(weights, self.build.watch.static)
+        return self.build.watch.network(self.inputs, weights)
 
 
 def _snapshot(network: Any) -> Observed:

@@ -94,7 +94,9 @@ def flow(
         _check("flow", many, world, sight)
         shared = _shared(many, world, timescale, test) | {"times": jnp.asarray(grid)}
         inputs = Crossed({"network": to_precision(many.weights, "float64")}, {}, shared, (many.count, 1))
-        build = FlowOf(Watch(observe, sight, many.static), tolerance or Tolerance(), solver or diffrax.Dopri8(), dense)
+        build = FlowOf(
+            Watch(observe, sight, many.functions), tolerance or Tolerance(), solver or diffrax.Dopri8(), dense
+        )
         outcome = drive(build, inputs, label="flow", checkpoint=_checkpoint(checkpoint, build, inputs))
     at = Between(build, alone(inputs, 0), split_snapshots(outcome, many.weights), grid) if dense else None
     return trajectory_of(outcome, many, f"flow, {type(build.solver).__name__}", world, at=at)
@@ -174,7 +176,7 @@ def descent(
         shared |= {"step_size": jnp.asarray(float(size))}
         own = {"network": to_precision(many.weights, precision), "key": many.keys}
         inputs = Crossed(own, {}, shared, (many.count, 1))
-        build = DescentOf(Watch(observe, sight, many.static), optimiser, count, per_record)
+        build = DescentOf(Watch(observe, sight, many.functions), optimiser, count, per_record)
         outcome = drive(build, inputs, label="descent", checkpoint=_checkpoint(checkpoint, build, inputs))
     method = f"descent, dt = {size:g}" if optimiser is None else "descent by an optimiser"
     return trajectory_of(outcome, many, method, world, unit="τ" if optimiser is None else "steps")
@@ -195,6 +197,7 @@ def _shared(
     _check_timescale(timescale, jax.tree.map(lambda leaf: leaf[0], many.weights))
     stages = as_curriculum(world.condensed if whole and isinstance(world, GatedDataset) else world)
     shared = {
+        "fixed": many.fixed,
         "world": eqx.tree_at(lambda world: world.stages, stages, to_precision(stages.stages, precision)),
         "timescale": jax.tree.map(lambda leaf: jnp.asarray(leaf, float), timescale),
         "test": to_precision(
