@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 @pytest.mark.full
 def test_the_examples_run_as_written_one_after_the_other(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     (tmp_path / "example.py").write_text("\n".join(blocks), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE

@@ -327,3 +327,19 @@ def test_words_and_json() -> None:
     assert as_json({"a": float("nan"), "b": (np.float64("-inf"), np.int64(3)), "c": Path("x")}) == {
         "a": None, "b": ["-Infinity", 3], "c": "x",
     }  # fmt: skip
+
+
+def test_an_interrupt_while_a_figure_is_drawn_is_no_fault_of_the_figure(monkeypatch):
+    """linear/chain integrates a flow in its figure, which Ctrl-C ends with an error of its own."""
+    from festina.errors import Interrupted
+    from festina.lab.pictures import draw
+    from shared import quick
+
+    result = quick("linear/chain")
+
+    def figure(self, result):
+        raise Interrupted("interrupted at t = 3")
+
+    monkeypatch.setattr(type(result.experiment), "figure", figure)
+    with pytest.raises(KeyboardInterrupt):
+        draw(result)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from festina._lazy import plt
-from festina.errors import FestinaWarning
+from festina.errors import FestinaWarning, Interrupted
 from festina.files import write_atomically, write_json
 from festina.lab.identity import drawing_code
 from festina.lab.store import hashes
@@ -25,7 +25,10 @@ FIGURE_CARD = "figure.json"  # the hashes of the figure's files, and of the code
 def draw(result: Result) -> dict[str, bytes]:
     """The figure of a result, drawn once, as the bytes of each format."""
     with style():
-        figure = result.figure()
+        try:
+            figure = result.figure()
+        except Interrupted:  # of a flow that the figure shows: Ctrl-C, and no fault of the figure's
+            raise KeyboardInterrupt from None
         try:
             return {name: encoded(figure, name) for name in FORMATS}
         finally:
