@@ -16,6 +16,7 @@ from festina.networks.ensemble import Ensemble
 from festina.precision import to_numpy
 from festina.worlds.curriculum import Curriculum
 from festina.worlds.data import Judged, Samples
+from festina.worlds.from_data import from_data
 from festina.worlds.gated import GatedDataset, GatedSamples, Patterns
 from festina.worlds.losses import CrossEntropy, Loss, SquaredError
 from festina.worlds.statistics import Population, Statistics, Wishart
@@ -227,7 +228,7 @@ def _check_answer(network: Any, given: Any, wanted: Any) -> None:
     )
 
 
-def as_test(test: Any, world: Any, key: Array, from_data: Callable[..., Any]) -> Any:
+def as_test(test: Any, world: Any, key: Array) -> Any:
     """A test set that is given, or so many fresh examples, drawn once; None if none is asked for."""
     if test is None:
         return None
@@ -245,6 +246,12 @@ def observe_loss(network: Any, data: Any) -> dict[str, Float[Array, "..."]]:
     """What is recorded unless something else is asked for: loss, accuracy if there is one, a linear network's map."""
     observed = {"loss": data.loss(network)} | accuracy_of(network, data)
     return observed | {"map": network.map} if hasattr(network, "map") else observed
+
+
+def tested_on(data: Any, network: Any) -> dict[str, Float[Array, ""]]:
+    """How a network does on a test set: `test_loss`, and `test_accuracy` if there is one."""
+    found = {"loss": data.loss(network)} | accuracy_of(network, data)
+    return {f"test_{name}": value for name, value in found.items()}
 
 
 def accuracy_of(network: Any, data: Any) -> dict[str, Float[Array, ""]]:

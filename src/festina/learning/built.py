@@ -11,7 +11,7 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from festina.learning.asked import Observe, Sight, accuracy_of
+from festina.learning.asked import Observe, Sight, tested_on
 from festina.learning.crossed import Crossed
 from festina.learning.descent import descent_process, scaled_by, stages_by_time
 from festina.learning.flow import Tolerance, flow_process
@@ -39,11 +39,7 @@ class Watch:
         network = self.network(inputs, parameters)
         key, test = inputs.get("key", jax.random.key(0)), inputs["test"]
         seen = self.observe(network, self.sight.whole(inputs["world"].at(stage), network, key))
-        if test is None:
-            return seen
-        unseen = self.sight.whole(test, network, key)
-        tested = {"loss": unseen.loss(network)} | accuracy_of(network, unseen)
-        return seen | {f"test_{name}": value for name, value in tested.items()}
+        return seen if test is None else seen | tested_on(self.sight.whole(test, network, key), network)
 
 
 @dataclass(frozen=True)

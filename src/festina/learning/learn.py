@@ -200,9 +200,7 @@ def _shared(
         "fixed": many.fixed,
         "world": eqx.tree_at(lambda world: world.stages, stages, to_precision(stages.stages, precision)),
         "timescale": jax.tree.map(lambda leaf: jnp.asarray(leaf, float), timescale),
-        "test": to_precision(
-            as_test(test, world, jax.random.fold_in(jax.random.key(many.first), 2), from_data), precision
-        ),
+        "test": to_precision(as_test(test, world, jax.random.fold_in(jax.random.key(many.first), 2)), precision),
     }
     return jax.tree.map(jnp.asarray, shared)
 

@@ -38,7 +38,7 @@ def draw_trajectory(run: "Trajectory") -> "Figure":
             if isinstance(panel, str):
                 _draw_pair(axis, run, panel)
             else:
-                _draw_modes(axis, panel, run)
+                _draw_modes(axis, panel)
             axis.set_xlabel(f"time ({run.data['time'].attrs['units']})")
     return figure
 
@@ -71,16 +71,14 @@ def _draw(axis: "Axes", values: xr.DataArray, colors: Any, label: str | None = N
         axis.plot(curve["time"], curve, color=color, label=label if number == 0 else None, **look)
 
 
-def _draw_modes(axis: "Axes", strengths: xr.DataArray, run: "Trajectory") -> None:
+def _draw_modes(axis: "Axes", strengths: xr.DataArray) -> None:
     """The strength of each mode of the world, strongest first."""
     count = min(strengths.sizes["mode"], MOST_CURVES)
     shades = plt.get_cmap("viridis")(np.linspace(0.0, 0.85, count))
     _draw(axis, strengths.isel(mode=slice(0, count)), shades)
     axis.set(ylabel="mode strength $u_k^\\top W v_k$")
-    whole = run.strengths
-    assert whole is not None
-    if whole.sizes["mode"] > count:
-        axis.set_title(f"{count} strongest of {whole.sizes['mode']} modes")
+    if strengths.sizes["mode"] > count:
+        axis.set_title(f"{count} strongest of {strengths.sizes['mode']} modes")
 
 
 def draw_abstractions(arms: "Mapping[str, Sequence[Abstracted]]", seeds: Sequence[int] = (0,)) -> "Figure":

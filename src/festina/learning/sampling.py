@@ -16,7 +16,6 @@ from festina.errors import ArgumentError, FestinaError, Interrupted, require
 from festina.learning.asked import (
     Observe,
     Sight,
-    accuracy_of,
     as_test,
     check_fit,
     check_sight,
@@ -25,6 +24,7 @@ from festina.learning.asked import (
     learners,
     observe_loss,
     suited_loss,
+    tested_on,
 )
 from festina.learning.checkpoint import mark_of
 from festina.learning.crossed import Crossed, alone
@@ -116,10 +116,7 @@ class _Chain:
         seen, unseen = self.observe(network, inputs["seen"]), inputs["unseen"]
         taken = {ENERGY, ANSWER} & set(seen)
         require(not taken, "observe", f"leave {ENERGY} and {ANSWER} to what is recorded anyway", sorted(seen))
-        if unseen is None:
-            return seen
-        tested = {"loss": unseen.loss(network)} | accuracy_of(network, unseen)
-        return seen | {f"test_{name}": value for name, value in tested.items()}
+        return seen if unseen is None else seen | tested_on(unseen, network)
 
     def _course(self, state: State, energy: Any) -> Observed:
         """Of the chain itself, under the names that others read."""
@@ -289,7 +286,7 @@ def _shown(world: Any, test: Any, seed: int) -> Shown:
     if isinstance(world, GatedDataset):
         require(test is None, "test", "be left out for a gated world", test)
         return Shown(None, None)
-    found = as_test(test, world, drawing.fold_in(jax.random.key(seed), 2), from_data)
+    found = as_test(test, world, drawing.fold_in(jax.random.key(seed), 2))
     if found is not None:
         _count(found)
     return Shown(to_numpy(world.samples), None if found is None else to_numpy(found.samples))
