@@ -17,6 +17,7 @@ from festina.learning.learn import descent, flow
 from festina.learning.loop import Checkpoint, Recording, drive
 from festina.learning.posterior import Chain, annealed, constant, posterior_process
 from festina.learning.process import Process, State
+from festina.learning.runge_kutta import DORMAND_PRINCE, TSITOURAS, RungeKutta
 from festina.learning.sampled import Posterior
 from festina.learning.samplers import HMC, MALA, NUTS, Sampler
 from festina.learning.sampling import sample
@@ -24,9 +25,11 @@ from festina.learning.stream import abstract, stream_rule
 from festina.learning.trajectory import Diverged, Trajectory
 
 __all__ = [
+    "DORMAND_PRINCE",
     "HMC",
     "MALA",
     "NUTS",
+    "TSITOURAS",
     "Abstracted",
     "AbstractedArms",
     "Chain",
@@ -37,6 +40,7 @@ __all__ = [
     "Posterior",
     "Process",
     "Recording",
+    "RungeKutta",
     "Sampler",
     "State",
     "Tolerance",

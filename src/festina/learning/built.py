@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -18,6 +17,7 @@ from festina.learning.flow import Tolerance, flow_process
 from festina.learning.loop import Recording, drive
 from festina.learning.optimised import optimised_process
 from festina.learning.process import Observed, Process, State
+from festina.learning.runge_kutta import RungeKutta
 from festina.precision import double
 
 SNAPSHOT = "snapshot:"
@@ -48,7 +48,7 @@ class FlowOf:
 
     watch: Watch
     tolerance: Tolerance
-    solver: diffrax.AbstractERK
+    solver: RungeKutta
     dense: bool = False
 
     def __call__(self, inputs: dict[str, Any]) -> Process:

@@ -1,15 +1,15 @@
 """Gradient flow: τ dθ/dt = −∂L/∂θ, integrated adaptively and stopped exactly at every recording and switch."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import diffrax
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from festina.learning.process import Observed, Process, State
+from festina.learning.runge_kutta import DORMAND_PRINCE, RungeKutta
 
 Rate = Callable[[Any, Int[Array, ""]], Any]
 
@@ -43,13 +43,12 @@ def flow_process(
     observe: Callable[[State], Observed],
     switches: Float[Array, " switches"] | None = None,
     tolerance: Tolerance | None = None,
-    solver: diffrax.AbstractERK | None = None,
+    solver: RungeKutta = DORMAND_PRINCE,
 ) -> Process:
     """The flow dθ/dt = rate(θ, stage), where the stage counts the switches that have passed.
 
-    diffrax's explicit Runge-Kutta step does the work. The step-size rule is the usual one for an error
-    estimate e of order p, h ← h · clip(0.9 e^{−1/p}); it is kept here, and not in diffrax's driver, so that the
-    step size survives from one recording to the next and steps end exactly on recordings and switches.
+    The step-size rule is the usual one for an error estimate e of order p, h ← h · clip(0.9 e^{−1/p}). The step size
+    survives from one recording to the next, and steps end exactly on recordings and switches.
 
     Args:
         rate: dθ/dt, given θ and the stage.
@@ -58,7 +57,7 @@ def flow_process(
         observe: what is recorded of a state.
         switches: when the stage becomes another, rising; none unless given.
         tolerance: of the integration.
-        solver: an explicit Runge-Kutta method of diffrax, `Dopri8` unless given.
+        solver: an explicit Runge-Kutta method.
 
     Returns:
         A `Process`, to be run by `drive`.
@@ -72,10 +71,7 @@ def flow_process(
         [0.367879, 0.735759]
     """
     tolerance = Tolerance() if tolerance is None else tolerance
-    solver = diffrax.Dopri8() if solver is None else solver
-    solver = replace(solver, scan_kind="lax")  # a loop over stages that can be differentiated forwards
     switches = jnp.zeros((0,)) if switches is None else jnp.asarray(switches)
-    term = diffrax.ODETerm(lambda time, params, stage: rate(params, stage))
     first_step = jax.lax.stop_gradient(times[-1] - times[0]) * 1e-4
 
     def advance(state: State, index: Int[Array, ""]) -> State:
@@ -88,7 +84,7 @@ def flow_process(
             return (current.time < target) & moves & (current.step < most) & on_course
 
         def attempt(current: State) -> State:
-            return _attempt(solver, term, tolerance, switches, target, current)
+            return _attempt(solver, rate, tolerance, switches, target, current)
 
         return jax.lax.while_loop(unfinished, attempt, state)
 
@@ -96,8 +92,8 @@ def flow_process(
 
 
 def _attempt(
-    solver: diffrax.AbstractERK,
-    term: diffrax.ODETerm,
+    solver: RungeKutta,
+    rate: Rate,
     tolerance: Tolerance,
     switches: Float[Array, " switches"],
     target: Float[Array, ""],
@@ -109,12 +105,10 @@ def _attempt(
     limit = jnp.minimum(target, ahead[stage])
     reaches = state.time + state.memory >= limit
     end = jnp.where(reaches, limit, state.time + state.memory)
-    start = solver.init(term, state.time, end, state.parameters, stage)
-    proposal, error, _, _, _ = solver.step(term, state.time, end, state.parameters, stage, start, made_jump=False)
+    proposal, error = solver.step(lambda params: rate(params, stage), state.parameters, end - state.time)
     size = _scaled_norm(error, state.parameters, proposal, tolerance)
     accepted = size <= 1.0
-    order = solver.order(term) or 1
-    factor = jnp.clip(SAFETY * jnp.maximum(size, 1e-30) ** (-1.0 / order), SMALLEST_FACTOR, LARGEST_FACTOR)
+    factor = jnp.clip(SAFETY * jnp.maximum(size, 1e-30) ** (-1.0 / solver.order), SMALLEST_FACTOR, LARGEST_FACTOR)
     factor = jnp.where(jnp.isfinite(size), factor, SMALLEST_FACTOR)
     next_size = (end - state.time) * factor
     # A step cut short by a recording says nothing against the longer step that was planned.

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any, Literal
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -27,6 +26,7 @@ from festina.learning.checkpoint import mark_of
 from festina.learning.crossed import Crossed, alone
 from festina.learning.flow import Tolerance
 from festina.learning.loop import Checkpoint, drive
+from festina.learning.runge_kutta import DORMAND_PRINCE, RungeKutta
 from festina.learning.schedule import RECORDS, STEP_SIZE, count_steps, recording_times, spread_recordings
 from festina.learning.trajectory import Trajectory, trajectory_of
 from festina.precision import double, to_precision
@@ -50,7 +50,7 @@ def flow(
     observe: Observe = observe_loss,
     dense: bool = False,
     tolerance: Tolerance | None = None,
-    solver: diffrax.AbstractERK | None = None,
+    solver: Any = DORMAND_PRINCE,
     checkpoint: str | Path | None = None,
 ) -> Trajectory:
     """Gradient flow of a network in a world, τ dθ/dt = −∂L/∂θ, in float64.
@@ -70,7 +70,7 @@ def flow(
         observe: ``observe(network, data)`` gives what to record, by name.
         dense: keep the weights at the recordings, so that ``run(t)`` gives the network at any time.
         tolerance: of the integration (default: relative 1e-10, absolute 1e-12).
-        solver: an explicit Runge-Kutta method of diffrax (default: Dopri8).
+        solver: an explicit Runge-Kutta method, a `RungeKutta` or one of diffrax (default: of order 8).
         checkpoint: a file to keep the state in; a run that finds its own state there goes on from it.
 
     Returns:
@@ -94,12 +94,10 @@ def flow(
         _check("flow", many, world, sight)
         shared = _shared(many, world, timescale, test) | {"times": jnp.asarray(grid)}
         inputs = Crossed({"network": to_precision(many.weights, "float64")}, {}, shared, (many.count, 1))
-        build = FlowOf(
-            Watch(observe, sight, many.functions), tolerance or Tolerance(), solver or diffrax.Dopri8(), dense
-        )
+        build = FlowOf(Watch(observe, sight, many.functions), tolerance or Tolerance(), RungeKutta.of(solver), dense)
         outcome = drive(build, inputs, label="flow", checkpoint=_checkpoint(checkpoint, build, inputs))
     at = Between(build, alone(inputs, 0), split_snapshots(outcome, many.weights), grid) if dense else None
-    return trajectory_of(outcome, many, f"flow, {type(build.solver).__name__}", world, at=at)
+    return trajectory_of(outcome, many, f"flow, {build.solver.name}", world, at=at)
 
 
 def descent(

@@ -158,8 +158,6 @@ class LinearStack(Model):
         return Begin(left, strengths, right, network)
 
     def process(self, start: Begin) -> Process:
-        from diffrax import Tsit5
-
         target, network, durations = start.target, start.network, jnp.zeros(self.depth - 1)
         inverse = (start.right[:, : self.outputs] / start.strengths[None]) @ start.left.T
         if self.initial == "pretrained":
@@ -176,7 +174,9 @@ class LinearStack(Model):
         later = jnp.exp(jnp.linspace(log(FIRST), jnp.log(self.until), self.records))
         times, tolerance = jnp.concatenate([jnp.zeros(1), later]), fs.learning.Tolerance(relative=1e-9, absolute=1e-11)
         # Durations go with the weights, so that layers are pretrained once.
-        flow = fs.learning.flow_process(rate, (network, durations), times, observe, None, tolerance, Tsit5())
+        flow = fs.learning.flow_process(
+            rate, (network, durations), times, observe, None, tolerance, fs.learning.TSITOURAS
+        )
         return replace(flow, conclude=lambda state: {"pretraining": state.parameters[1]})
 
     def solution(self, start: Begin) -> Solution | None:
@@ -239,7 +239,6 @@ def pretrain_layer(
     stops this flow, and its clock, as soon as the error is at the level; the integrator's control of errors finds
     that moment. The clock stands at `LONGEST` if it never comes.
     """
-    from diffrax import Tsit5
 
     def slope(encoder: Float[Array, "hidden seen"]) -> Float[Array, "hidden seen"]:
         missing = (activity - encoder.T @ (encoder @ activity)) @ activity.T
@@ -250,7 +249,7 @@ def pretrain_layer(
         return goes_on * slope(state[0]), goes_on
 
     start, times = (encoder, jnp.zeros(())), jnp.asarray([0.0, LONGEST])
-    flow = fs.learning.flow_process(rate, start, times, lambda state: {}, solver=Tsit5())
+    flow = fs.learning.flow_process(rate, start, times, lambda state: {}, solver=fs.learning.TSITOURAS)
     encoder, duration = flow.advance(flow.initial, jnp.asarray(1)).parameters
     # One step of Newton's method: the moment depends on level and weights, and so has a derivative.
     error, falling = jax.jvp(lambda weights: reconstruction(weights, activity), (encoder,), (slope(encoder),))

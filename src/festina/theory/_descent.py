@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import diffrax
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -23,6 +22,8 @@ def gradient_flow(
     absolute: float,
 ) -> Any:
     """What ``observe`` says of θ at rising times from 0 on, the local error below absolute + relative·|θ|."""
+    import diffrax  # takes a while, and few ask for it
+
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(lambda t, state, _: jax.tree.map(lambda slope: -slope / timescale, jax.grad(loss)(state))),
         diffrax.Dopri8(),

@@ -1,0 +1,51 @@
+"""Runge-Kutta methods: their tables, their order, and what they are made from."""
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import festina as fs
+from festina.learning import DORMAND_PRINCE, TSITOURAS, RungeKutta
+
+
+@pytest.mark.parametrize(
+    ("method", "solver"), [(DORMAND_PRINCE, diffrax.Dopri8()), (TSITOURAS, diffrax.Tsit5())], ids=["8", "5"]
+)
+def test_tables_are_those_of_another_library(method, solver):
+    assert RungeKutta.of(solver) == method
+    assert RungeKutta.of(method) is method
+
+
+@pytest.mark.parametrize("method", [DORMAND_PRINCE, TSITOURAS], ids=["8", "5"])
+def test_a_step_has_the_error_of_its_order(method):
+    """dθ/dt = θ(1 − θ): where steps are halved, errors fall at least as 2^order, and estimates as they should."""
+
+    def errors(size):
+        after, estimate = method.step(lambda state: {"x": state["x"] * (1 - state["x"])}, {"x": jnp.asarray(0.2)}, size)
+        return abs(float(after["x"]) - 1 / (1 + 4 * np.exp(-size))), abs(float(estimate["x"]))
+
+    (wrong, estimate), (half_wrong, half_estimate) = errors(1.0), errors(0.5)
+    assert wrong / half_wrong > 2**method.order
+    assert estimate / half_estimate == pytest.approx(2**method.order, rel=0.5)
+    assert wrong < estimate < 1e4 * wrong
+
+
+def test_a_step_can_be_differentiated_both_ways():
+    after = lambda size: DORMAND_PRINCE.step(lambda x: -x, jnp.asarray(2.0), size)[0]  # noqa: E731
+    assert float(jax.jacfwd(after)(0.3)) == pytest.approx(-2 * np.exp(-0.3), rel=1e-8)
+    assert float(jax.grad(after)(0.3)) == pytest.approx(-2 * np.exp(-0.3), rel=1e-8)
+
+
+def test_a_flow_takes_methods_of_another_library():
+    network = fs.networks.DeepLinear.init(jax.random.key(0), (4, 5, 7))
+    world = fs.worlds.tree(branching=(2, 2), features=7)
+    run = fs.flow(network, world, until=3.0, solver=diffrax.Bosh3(), tolerance=fs.learning.Tolerance(1e-7, 1e-9))
+    np.testing.assert_allclose(run["loss"], fs.flow(network, world, until=3.0)["loss"], rtol=1e-5)
+    assert "Bosh3" in repr(run)
+
+
+def test_what_is_no_such_method_is_refused():
+    with pytest.raises(fs.errors.ArgumentError, match=r"`solver` must be a `fs\.learning\.RungeKutta` or an explicit"):
+        RungeKutta.of("Tsit5")
