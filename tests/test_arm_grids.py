@@ -33,6 +33,7 @@ class Twice(Experiment):
     base = {"records": 100, "until": 1.0}
 
 
+@pytest.mark.full
 def test_arms_that_are_left_out_are_not_run_and_hold_nothing():
     result = fs.run(Shallow(), store=None)
     assert len(result.arms) == 5

@@ -239,6 +239,7 @@ def test_a_reader_that_leaves_early_is_no_error(environment: dict[str, str]) -> 
 @pytest.mark.parametrize(
     "asked", ["cpu,nonsense", *(pytest.param(it, marks=pytest.mark.full) for it in ("tpu", "cuda"))]
 )
+@pytest.mark.full
 def test_a_platform_that_is_not_there_is_told_before_the_work(festina: Any, tmp_path: Path, asked: str) -> None:
     there = r"JAX_PLATFORMS must name platforms that are there \(.*cpu.*\), but is "
     done = festina("run", NAME, *SMALL, "--out", tmp_path / "none", JAX_PLATFORMS=asked)

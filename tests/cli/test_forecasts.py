@@ -55,6 +55,7 @@ def test_what_follows_counts(clock):
         assert course(clock, 50.0) == [("work", 245)]
 
 
+@pytest.mark.full
 def test_each_batch_of_a_run_knows_how_much_follows_it(monkeypatch):
     from festina.lab import batch
     from festina.learning import outlook

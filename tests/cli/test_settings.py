@@ -103,6 +103,7 @@ def test_fields_may_be_spelled_with_hyphens(tmp_path):
         asked_by(tmp_path / "s.toml", registry.find(NAME))
 
 
+@pytest.mark.full
 def test_export_is_a_look_unless_asked_for_more(capsys):
     assert main(["export", "--help"]) == 0
     assert "[default quick]" in capsys.readouterr().out

@@ -19,6 +19,7 @@ def said(capsys, *words):
     return code, captured.out, captured.err
 
 
+@pytest.mark.full
 def test_a_dry_run_tells_what_it_would_take_and_stores_nothing(tmp_path, capsys):
     code, out, _ = said(capsys, "sweep", *WORDS, "--dry-run", "--out", tmp_path / "none", "--processes", 3)
     assert code == 0 and not (tmp_path / "none").exists()
@@ -81,6 +82,7 @@ def test_a_half_done_sweep_has_its_share_told(tmp_path, capsys):
     assert "2 of 6 runs done (33%)" in said(capsys, "sweep", "status", folder)[1]
 
 
+@pytest.mark.full
 def test_one_unusable_sweep_does_not_keep_the_others_waiting(tmp_path, capsys):
     said(capsys, "sweep", "slurm", *WORDS, "--out", tmp_path)
     said(capsys, "sweep", "slurm", *WORDS, "--tile", "3", "--out", tmp_path)

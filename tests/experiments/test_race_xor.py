@@ -26,6 +26,7 @@ def test_quick_claims_hold_except_that_the_fastest_gating_wins(result):
     assert all(outcome == "reproduced" for outcome in outcomes.values()), result
 
 
+@pytest.mark.full
 def test_fields_that_all_arms_set_are_not_free(result):
     assert not {"inputs", "separation"} & set(type(result.config).model_fields)
     assert {"initial", "scale", "gating", "width"} <= set(type(result.config).model_fields)

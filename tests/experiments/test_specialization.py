@@ -15,6 +15,7 @@ def result():
     return quick("abstraction/specialization")
 
 
+@pytest.mark.full
 def test_quick_claims_hold(result):
     assert all(verdict.outcome == "reproduced" for verdict in result.verdicts), result
 
@@ -63,6 +64,7 @@ def test_too_few_recordings_are_said():
     assert notes["gates-open"] == "needs several recordings in each block"
 
 
+@pytest.mark.full
 def test_the_figure_draws_without_a_warning(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -102,6 +102,7 @@ def test_twice_as_verbose_tells_details(tmp_path, capsys):
     assert "festina: debug: model/chain: settings are " in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_python_is_silent_and_can_listen():
     program = "import festina as fs; fs.models.Chain(records=10).run()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -66,6 +66,7 @@ def test_only_the_tiles_that_hold_it_are_read(swept, reads):
     assert reads == [("level", 0)]
 
 
+@pytest.mark.full
 def test_what_was_read_once_is_kept(swept, reads):
     data = open_sweep(swept.attrs["store"], Toy())
     data["total"].load()

@@ -329,6 +329,7 @@ def test_words_and_json() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.full
 def test_an_interrupt_while_a_figure_is_drawn_is_no_fault_of_the_figure(monkeypatch):
     """linear/chain integrates a flow in its figure, which Ctrl-C ends with an error of its own."""
     from festina.errors import Interrupted

@@ -253,6 +253,7 @@ def test_runs_that_end_at_different_times_keep_their_clocks(tmp_path):
         np.testing.assert_allclose(data["level"].isel(unit=0, seed=0, units=1), np.exp(-data["clock"][1, 0]), atol=1e-7)
 
 
+@pytest.mark.full
 def test_runs_that_share_their_times_have_one_clock(tmp_path):
     data = fs.sweep(Timed(), "speed=1,2,3", store=tmp_path, tile=2, until=3.0)
     alone = fs.run(Timed(), until=3.0)

@@ -30,6 +30,7 @@ def test_without_a_store_it_is_that_of_the_command_line(tmp_path, monkeypatch):
     assert data.attrs["store"].startswith("runs/toy/decay/sweep-")
 
 
+@pytest.mark.full
 def test_it_is_a_data_set_and_what_is_made_of_it_a_plain_one(swept, tmp_path):
     assert isinstance(swept, xr.Dataset) and type(swept.load()) is Swept
     for made in (
@@ -46,6 +47,7 @@ def test_it_is_a_data_set_and_what_is_made_of_it_a_plain_one(swept, tmp_path):
     assert xr.concat([swept.isel(seed=[0]), swept.isel(seed=[1])], "seed").sizes["seed"] == 2
 
 
+@pytest.mark.full
 def test_every_point_is_judged_as_the_run_that_it_is(swept):
     verdicts = swept.verdicts
     assert [verdict.claim for verdict in verdicts] == [claim.id for claim in Toy.claims] and len(verdicts) == 3

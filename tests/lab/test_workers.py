@@ -160,6 +160,7 @@ def test_a_shard_computes_its_tiles_and_no_others(tmp_path):
         Shard(8, 8)
 
 
+@pytest.mark.full
 def test_a_worker_that_fails_says_why(tmp_path):
     folder, plan = begun(tmp_path)
     card = folder / "sweep.json"

@@ -32,6 +32,7 @@ def test_descent_is_the_plain_loop(network, teacher):
     assert run.steps == 100
 
 
+@pytest.mark.full
 def test_stochastic_descent_is_the_plain_loop_on_the_same_batches(network, teacher):
     run = fs.descent(network, teacher, until=0.5, step_size=0.01, statistics=Sampled(8), seed=5)
     plain = jax.tree.map(jnp.asarray, network)

@@ -67,6 +67,7 @@ def test_frozen_numbers(world):
 FROZEN_LOSS = [2.160220023514041, 1.5643714158901352, 1.0057480454876384]
 
 
+@pytest.mark.full
 def test_a_switch_is_met_exactly():
     """One flow over a curriculum is the flow in the first world followed by the flow in the second."""
     first, second = Teacher(np.diag([1.0, 2.0])), Teacher(np.diag([-1.0, 0.5]))
@@ -79,6 +80,7 @@ def test_a_switch_is_met_exactly():
 
 @settings(max_examples=8)
 @given(seed=st.integers(0, 2**31), scale=st.floats(0.01, 1.5), depth=st.sampled_from([2, 3]))
+@pytest.mark.full
 def test_flow_conserves_balance_and_never_raises_the_loss(world, seed, scale, depth):
     sizes = (4, *(5,) * (depth - 1), 3)
     network = DeepLinear.init(jax.random.key(seed), sizes, scale)

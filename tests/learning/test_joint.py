@@ -259,6 +259,7 @@ def test_steps_side_by_side_are_those_of_one_network_after_the_other(shared):
         jax.tree.map(partial(np.testing.assert_allclose, atol=1e-13), of_arm(arm, found), take(*own))
 
 
+@pytest.mark.full
 def test_arms_of_a_seed_share_its_data_and_one_product():
     """Random numbers are hashes of 64 bits, of which there are as many for five arms as for one; S E is one product."""
 

@@ -148,8 +148,8 @@ KERNELS = {
 }
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.full
 def test_a_step_does_no_more_work_than_it_did(name):
     make, known = KERNELS[name]
     now = Work.of(*make())

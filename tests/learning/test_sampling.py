@@ -121,6 +121,7 @@ def test_the_loss_is_summed_over_examples():
     assert "accuracy" in once.data
 
 
+@pytest.mark.full
 def test_a_bayesian_network_keeps_its_own_energy_and_prior():
     network = Bayesian.init(jax.random.key(0), (2, 5, 2), readout_variance=np.asarray(0.25))
     world = Dataset.labelled(INPUTS, np.arange(9) % 2)  # its energy is squared error nevertheless
@@ -143,6 +144,7 @@ def test_a_linear_network_is_sampled_by_its_moments():
     np.testing.assert_array_equal(posterior["map"], posterior.weights["weights.0"])
 
 
+@pytest.mark.full
 def test_a_gated_network_is_sampled_too():
     graph = fs.networks.Graph.of("x -> h -> y", "x -> g -> y", widths={"x": 2, "h": 2, "g": 2, "y": 2})
     world = fs.worlds.GatedDataset({"x": INPUTS}, {"y": TARGETS}, gates={"g": (INPUTS[:, 0] > 0) * 1.0})
@@ -192,6 +194,7 @@ def test_blackjax_finds_the_same():
         np.testing.assert_array_less(np.abs(one.mean(axis=(0, 1)) - other.mean(axis=(0, 1))), 4 * error)
 
 
+@pytest.mark.full
 def test_chains_are_the_same_alone_and_in_a_batch():
     several, alone, other = few_labelled(), few_labelled(chains=1), few_labelled(chains=1, seed=1)
     np.testing.assert_allclose(several["loss"][0], alone["loss"][0], rtol=1e-9)
@@ -219,6 +222,7 @@ class interrupted_after:
 
 
 @pytest.mark.parametrize(("chunks", "told"), [(3, "while warming up"), (14, "after 7 draws; they are in")])
+@pytest.mark.full
 def test_chains_go_on_where_they_were_stopped(chunks, told, tmp_path, monkeypatch):
     """While they warm up and after: to the last bit."""
 
@@ -257,6 +261,7 @@ def test_chains_start_from_networks_that_are_given(start):
         np.testing.assert_allclose(found, expected.layers[0].weight, atol=1e-6)
 
 
+@pytest.mark.full
 def test_tests_have_losses_and_answers_of_their_own():
     posterior, inputs = few_along_a_line(), np.linspace(-2, 2, 9)[:4, None]
     assert posterior["answer"].shape == (2, 12, 4, 2) and posterior["test_loss"].shape == (2, 12)
@@ -268,6 +273,7 @@ def test_tests_have_losses_and_answers_of_their_own():
     assert tree["predictions_constant_data"]["inputs"].shape == (4, 1)
 
 
+@pytest.mark.full
 def test_what_does_not_fit_is_not_kept_but_averaged(monkeypatch):
     whole = few()
     monkeypatch.setattr("festina.learning.sampling.MOST_KEPT", 1000)

@@ -110,6 +110,7 @@ def test_a_stream_that_diverges_says_what_to_do(stream):
         fs.abstract(inputs, targets, batch=10, rule=JointDescent(1e-3, 1e-3, Regularizer(0.5, 0.25)))
 
 
+@pytest.mark.full
 def test_arms_and_seeds_are_the_runs_they_would_be_alone_in_one_batch(stream, monkeypatch):
     inputs, targets = stream[0][:600], stream[1][:600]
     rule = stream_rule(inputs, targets)

@@ -136,6 +136,7 @@ def test_seeds_are_runs_alone():
         np.testing.assert_allclose(run.sel(seed=2 + number)["loss"], single["loss"], rtol=1e-12)
 
 
+@pytest.mark.full
 def test_an_ensemble_flows_as_its_members_do():
     several = DeepLinear.init(jax.random.key(0), (4, 3, 2), 0.3, seeds=3)
     run = fs.flow(several, WORLD, until=2.0)
@@ -157,6 +158,7 @@ class Chosen(eqx.Module):
         return self.layer(x[self.chosen])
 
 
+@pytest.mark.full
 def test_arrays_of_whole_numbers_are_no_weights():
     layer = eqx.nn.Linear(2, 2, key=jax.random.key(0))
     network, plain = Chosen(layer, np.array([0, 3])), Dataset(INPUTS[:, [0, 3]], WORLD.targets)
@@ -206,6 +208,7 @@ print(len(counted), run["loss"].values.tolist())
 """
 
 
+@pytest.mark.full
 def test_an_optimiser_goes_on_with_its_memory_in_another_process(tmp_path):
     def ran(folder, most):
         folder.mkdir(exist_ok=True)
@@ -325,6 +328,7 @@ def test_tables_have_named_targets():
         fs.worlds.from_data(table, targets="age")
 
 
+@pytest.mark.full
 def test_correlations_are_a_world_with_white_inputs():
     cross = RANDOM.normal(size=(2, 4))
     network = DeepLinear.init(jax.random.key(0), (4, 3, 2), 0.3)

@@ -95,6 +95,7 @@ def test_numbers_that_decide(layers):
     )
 
 
+@pytest.mark.full
 def test_the_figure_draws_without_a_warning(layers):
     for scheme, (activity, readout, _) in layers.items():
         found = fs.measures.coding(activity, WORLD.labels, readout, resamples=2, shuffles=2)

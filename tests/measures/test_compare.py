@@ -39,6 +39,7 @@ def test_errors_are_absolute_and_relative():
     assert off.plot().axes[0].get_title() == "map: off by 1.0e+00 (20 %)"
 
 
+@pytest.mark.full
 def test_theory_says_whether_it_is_exact(runs, solutions):
     one = fs.compare(runs.sel(seed=1), solutions[1])
     said = f"approximate, because weights are not decoupled (by {solutions[1].doubt:.2g})"

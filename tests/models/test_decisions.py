@@ -41,6 +41,7 @@ def test_networks_follow_theory(gating, advantage):
     np.testing.assert_allclose(result["strength"].isel(run=0, time=0), expected, rtol=1e-12)
 
 
+@pytest.mark.full
 def test_the_race_is_that_of_five_numbers():
     """The linear pathway u², and (p, q)r of either other: worked out by hand and integrated by another solver."""
 

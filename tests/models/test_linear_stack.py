@@ -50,12 +50,12 @@ def test_networks_follow_an_independent_integration(fields):
     np.testing.assert_allclose(result["loss"][0], expected, atol=1e-7)
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize(
     "fields",
     [{"initial": "aligned", "gain": 0.8} | SMALL, {"gain": 1.1} | SMALL, {"depth": 2} | SQUARE],
     ids=["aligned", "orthogonal", "square"],
 )
+@pytest.mark.full
 def test_simulation_follows_theory(fields):
     result = LinearStack(**{"depth": 5} | fields).run(seeds=2)
     names = ("loss",) if fields.get("gain") == 1.1 else ("loss", "determinant")

@@ -38,6 +38,7 @@ def test_the_start_is_orthogonal_times_the_gain():
     np.testing.assert_allclose(begin, Routing.of(3, 2).untrained_error(maps), rtol=1e-9)
 
 
+@pytest.mark.full
 def test_descent_is_that_of_a_gated_network():
     """The same steps taken by automatic differentiation of the graph, from the same weights."""
     model = brief(gain=1.0, until=0.1)

@@ -76,8 +76,8 @@ def test_theory_of_every_structure(structure):
     assert np.all(np.abs(changed(owned, depth=1).theory()(time)["illusion"]) < 0.02)
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize("fields", [{"weights": "decoupled"}, {"depth": 1}, {"weights": "decoupled", "depth": 1}])
+@pytest.mark.full
 def test_decoupled_weights_and_one_layer_follow_theory(fields):
     result = changed(SMALL, **fields).run()
     assert result.errors("learned", "loss").max() < 1e-8

@@ -60,8 +60,8 @@ def test_an_animal_is_that_of_the_literal_equations(fields):
         np.testing.assert_allclose(seen[name][1:7], values, rtol=0, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize("fields", RULES.values(), ids=RULES)
+@pytest.mark.full
 def test_theory_starts_where_animals_start_and_is_the_same_alone_and_in_a_cohort(fields):
     model = TutorExecutor(**BRIEF, **fields)
     result = model.run(seeds=2)

@@ -33,6 +33,7 @@ def test_simulation_follows_theory(fields):
     assert result.errors(*RECORDED).max() < 1e-8
 
 
+@pytest.mark.full
 def test_two_weights_follow_an_independent_integration():
     model = fs.models.TwoLayer(
         inputs=1, outputs=1, initial="aligned", strongest=1.7, imbalance=-0.6, scale=0.02, **BRIEF

@@ -61,8 +61,8 @@ def test_theory_of_many_is_the_theory_of_each():
     assert models[0].theory()(times.reshape(5, 1))["strength"].shape == (5, 1, 3)
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize(("field", "step"), [("together", 1e-5), ("spread", 1e-5), ("weakest", 1e-5)])
+@pytest.mark.full
 def test_derivatives_are_those_of_theory(field, step):
     model = Views(depth=2, weakest=0.8, **SHORT)
     exact = model.derivative("strength", field, seed=1)

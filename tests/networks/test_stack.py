@@ -45,6 +45,7 @@ def test_singular_values_of_gaussian_layers_have_the_mean_square_of_the_gain():
         assert size == pytest.approx(0.49, rel=0.05)
 
 
+@pytest.mark.full
 def test_aligned_layers_hand_each_mode_on():
     rng = np.random.default_rng(3)
     left, right = (np.linalg.qr(rng.normal(size=(size, size)))[0] for size in (2, 3))

@@ -115,6 +115,7 @@ def test_an_experiment_without_theory_says_nothing(client):
     assert bare.content == b""
 
 
+@pytest.mark.full
 def test_downloads(client, finished):
     name, _, result = finished
     files = {kind: client.get(f"/api/runs/{name}/{kind}") for kind in ("figure.png", "figure.svg", "data.csv")}

@@ -26,6 +26,7 @@ def embedded(page: str) -> dict:
     return json.loads(found[1])
 
 
+@pytest.mark.full
 def test_holds_the_numbers_of_the_run(result):
     run = embedded(page_of(result))
     assert run == json.loads(json.dumps(content_of(result)))

@@ -128,6 +128,7 @@ def test_a_client_that_comes_back_in_time_keeps_the_run(client, jobs, monkeypatc
     client.delete(path)
 
 
+@pytest.mark.full
 def test_maps_are_cancelled_too(client, jobs):
     axes = {
         "x": {"field": "initial", "from": 0.01, "to": 0.1, "scale": "log", "count": 33},

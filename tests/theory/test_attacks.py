@@ -75,6 +75,7 @@ def check(attack: Attack, seed: int) -> None:
 @pytest.mark.parametrize("attack", [it for it in ATTACKS if it.solution in QUICK], ids=lambda it: it.solution)
 @settings(max_examples=5)
 @given(seed=SEEDS)
+@pytest.mark.mostly_full(8)
 def test_solutions_that_cost_little_withstand_a_few_attacks(attack, seed):
     check(attack, seed)
 

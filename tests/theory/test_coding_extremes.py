@@ -80,8 +80,8 @@ def test_a_sigmoid_is_summed_finely_where_it_is_steep():
     assert site.variance == pytest.approx(exact, rel=1e-12)
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize("size", [1e-9, 1e-3])
+@pytest.mark.full
 def test_small_targets_are_learned_in_proportion(size):
     ratio = [C.redundant((10,), one * ONE, 0.3, 0.1).mean[0, 0] / one for one in (size, 1e-6)]
     assert ratio[0] == pytest.approx(ratio[1], rel=1e-4)
