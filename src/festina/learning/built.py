@@ -1,6 +1,6 @@
 """The processes of the verbs: how one run of a network in a world is built from what is asked for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import equinox as eqx
@@ -93,12 +93,13 @@ class DescentOf:
         stages = stages_by_time(world.switches, step_size)
         counts = (self.records, self.steps_per_record, observe, stages)
         if self.optimiser is not None:
-            return optimised_process(slope, self.optimiser, inputs["network"], key, *counts)
+            process = optimised_process(slope, self.optimiser, inputs["network"], key, *counts)
+            return replace(process, thorough=True)
 
         def rate(parameters: Any, key: Array, stage: Array) -> Any:
             return scaled_by(inputs["timescale"], slope(parameters, key, stage))
 
-        return descent_process(rate, inputs["network"], key, step_size, *counts)
+        return replace(descent_process(rate, inputs["network"], key, step_size, *counts), thorough=True)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ of it happens here, on the host, between two chunks. A chunk is a `lax.scan` ove
 
 import warnings
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from festina.compiling import brief_jit, quick_jit
+from festina.compiling import brief_jit, quick_jit, thorough_jit
 from festina.errors import FestinaWarning, StoreError
 from festina.interrupts import held
 from festina.learning import checkpoint as checkpoints
@@ -29,6 +29,7 @@ from festina.learning.progress import Progress
 from festina.precision import bytes_of, double, to_numpy
 
 CHUNKS = 100
+LONG = 2e8  # steps times bytes of parameters, a second or so: from there on a program may be compiled thoroughly
 
 
 @dataclass
@@ -100,16 +101,20 @@ class Checkpoint:
 @jax.tree_util.register_static
 @dataclass(frozen=True)
 class _Ahead:
-    """What a process is known to have ahead of it: whether there is something to conclude, and its steps."""
+    """What a process is known to have ahead of it: whether there is something to conclude, its steps, and whether these
+    are worth compiling thoroughly.
+    """
 
     concludes: bool
     steps: int | None
+    thorough: bool
 
 
 @dataclass
 class _Journey:
     """The loop's own state: it only ever changes between chunks, so an interrupt finds it whole."""
 
+    chunk: quick_jit
     state: Any
     observed: dict[str, np.ndarray]
     records: int
@@ -161,7 +166,7 @@ def drive(
         state, first, times, _ = _start(build, inputs)
         times = np.asarray(times)
         runs, records = times.shape
-        journey = _Journey(state, _allocate(first, records), 1)
+        journey = _Journey(_thorough_chunk if ahead.thorough else _chunk, state, _allocate(first, records), 1)
         mark = "" if checkpoint is None else checkpoints.fingerprint(checkpoint.mark, inputs, times, first)
         resumed = 0 if checkpoint is None else _resume(checkpoint.path, mark, journey)
         length, heard = chunk_length(records - 1), listen is not None
@@ -227,7 +232,7 @@ def _look_ahead(build: Build, inputs: Any, label: str) -> _Ahead:
     check_memory(f"The recordings of {owner}", bytes_of(first) * records)
     check_memory(f"The weights of {owner}", bytes_of(state))
     check_steps(label, ahead.steps)
-    return ahead
+    return replace(ahead, thorough=ahead.thorough and (ahead.steps or 0) * bytes_of(state.parameters) >= LONG)
 
 
 def _place(journey: _Journey, times: np.ndarray) -> Recorded:
@@ -240,7 +245,7 @@ def _place(journey: _Journey, times: np.ndarray) -> Recorded:
 def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int, until: np.ndarray) -> None:
     """One chunk, up to the times ``until``, taken over into the journey only when all of it is there."""
     first = np.asarray(journey.records)
-    state, observed = _chunk(build, inputs, journey.state, first, count)
+    state, observed = journey.chunk(build, inputs, journey.state, first, count)
     for name, values in observed.items():
         journey.observed[name][:, journey.records : journey.records + count] = np.asarray(values)
     astray = np.flatnonzero(~_sound(state, until))
@@ -272,7 +277,7 @@ def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, _
     def one(inputs: Any) -> tuple[State, dict[str, Array], Array, _Ahead]:
         process = build(inputs)
         initial = jax.tree.map(jnp.asarray, process.initial)
-        ahead = _Ahead(bool(process.conclude(initial)), process.steps)
+        ahead = _Ahead(bool(process.conclude(initial)), process.steps, process.thorough)
         return initial, process.observe(initial), process.times, ahead
 
     return every_run(one, inputs)
@@ -286,6 +291,9 @@ def _chunk(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarra
     only the state has to be carried, and kept in checkpoints.
     """
     return _watched(build, inputs, state, first, count, lambda process, state, index: process.observe(state))
+
+
+_thorough_chunk = thorough_jit(_chunk.function, static_argnums=(0, 4))
 
 
 @partial(quick_jit, static_argnums=(0, 4))
