@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from festina.compiling import quick_jit
 from festina.errors import ArgumentError, UnknownName
@@ -20,6 +20,8 @@ from festina.lab.sweeps.swept import Swept
 from festina.model import Model
 from festina.precision import double, is_traced, to_numpy
 from festina.theory.solution import Solution
+
+Values = dict[str, Any]
 
 
 def theory_of_seed(model: Model, seed: int) -> Solution:
@@ -66,20 +68,35 @@ def derivative_of(model: Model, variable: str, field: str, seed: int) -> xr.Data
         raise UnknownName(f"continuous field of model/{model.name}", field, model.fields_of_kind("continuous"))
     fields = {name: float(getattr(model, name)) for name in model.fields_of_kind("continuous")}
     with double():
-        inputs = {name: jnp.asarray(value) for name, value in fields.items()} | {"seed": jnp.asarray(seed)}
-        times, values = to_numpy(_slope(Builder.of(model), variable, field, inputs))
+        times, values = to_numpy(_slope_along(Builder.of(model), variable, fields, field, jnp.asarray(seed)))
     kind = model.variables[variable]
     coordinates = {name: values for name, values in model.coordinates().items() if name in kind.dims}
     found = xr.DataArray(values, dims=("time", *kind.dims), coords={"time": times} | coordinates)
     return found.assign_attrs(long_name=f"∂({kind.label})/∂({field})")
 
 
-@partial(quick_jit, static_argnums=(0, 1, 2))
-def _slope(builder: Builder, variable: str, field: str, inputs: dict[str, Any]) -> tuple[Array, Array]:
-    """Times, and the derivative of a variable at all of them, by one forward pass beside the simulation."""
+def _slope_along(
+    builder: Builder, variable: str, fields: dict[str, float], field: str, seed: Array
+) -> tuple[Array, Array]:
+    """Times, and the derivative of a variable by one field; the direction is data, so that one program serves all.
 
-    def curve(value: Float[Array, ""]) -> tuple[Array, Array]:
-        process = builder(inputs | {field: value})
+    Where another field has an infinite slope, of which nothing is wanted, the one field has to be taken alone.
+    """
+    unit = {name: jnp.asarray(float(name == field)) for name in fields}
+    point = {name: jnp.asarray(value) for name, value in fields.items()}
+    times, slopes = _slope(builder, variable, point, unit, {"seed": seed})
+    if bool(jnp.all(jnp.isfinite(slopes))):
+        return times, slopes
+    others = {name: value for name, value in point.items() if name != field} | {"seed": seed}
+    return _slope(builder, variable, {field: point[field]}, {field: unit[field]}, others)
+
+
+@partial(quick_jit, static_argnums=(0, 1))
+def _slope(builder: Builder, variable: str, point: Values, direction: Values, others: Values) -> tuple[Array, Array]:
+    """Times, and the slope of a variable at all of them along a direction: one forward pass beside the simulation."""
+
+    def curve(point: Values) -> tuple[Array, Array]:
+        process = builder(others | point)
 
         def to_next(state: Any, index: Any) -> tuple[Any, Array]:
             state = process.advance(state, index)
@@ -89,5 +106,5 @@ def _slope(builder: Builder, variable: str, field: str, inputs: dict[str, Any]) 
         later = jax.lax.scan(to_next, start, jnp.arange(1, process.times.shape[0]))[1]
         return process.times, jnp.concatenate([process.observe(start)[variable][None], later])
 
-    (times, _), (_, slopes) = jax.jvp(curve, (inputs[field],), (jnp.ones_like(inputs[field]),))
+    (times, _), (_, slopes) = jax.jvp(curve, (point,), (direction,))
     return times, slopes

@@ -93,5 +93,5 @@ def _slope_findings(model: Model) -> Iterator[str]:
         sides = (here - below) / step, (above - here) / step
         size = float(np.max(np.abs(sides)))
         slack = SLOPES_AGREE * size + 1e-8
-        if np.any(slope < np.minimum(*sides) - slack) or np.any(slope > np.maximum(*sides) + slack):
+        if not (np.all(slope >= np.minimum(*sides) - slack) and np.all(slope <= np.maximum(*sides) + slack)):
             yield f"∂{variable}/∂{field} is not that of a finite difference (largest difference {size:.2g})"
