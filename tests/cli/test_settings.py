@@ -38,6 +38,7 @@ def test_keys_are_equal_to_the_last_bit_of_every_number(tmp_path):
     assert tomllib.loads(path.read_text())["strength"] == 0.1 + 0.2
 
 
+@pytest.mark.full
 def test_a_run_from_a_file_is_answered_by_the_run_that_wrote_it(tmp_path, capsys):
     path, store = str(tmp_path / "chain.toml"), str(tmp_path / "runs")
     assert main(["run", NAME, *SMALL, "--strength", "2", "--save-settings", path, "--out", store]) == 0
@@ -50,6 +51,7 @@ def test_a_run_from_a_file_is_answered_by_the_run_that_wrote_it(tmp_path, capsys
     assert other["config"]["strength"] == 4 and other["config"]["depth"] == [1, 2] and not other["from_store"]
 
 
+@pytest.mark.full
 def test_flags_win_over_options_of_the_file_and_axes_over_its_fields(tmp_path, capsys):
     path, store = str(tmp_path / "chain.toml"), str(tmp_path / "runs")
     write_settings(path, Question.of(registry.find(NAME), "quick", 1, 3, records=20, depth=2))

@@ -93,6 +93,7 @@ def test_every_stop_has_a_row_and_a_reason_for_what_did_not_hold(tmp_path: Path,
     assert "fs.networks.DeepLinear.init(jax.random.key(0)" in page
 
 
+@pytest.mark.full
 def test_the_second_time_the_store_answers(tmp_path: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     visit(monkeypatch, Stop(Sound.name, "It falls.", {"units": 3}))
     first, again, fresh = (

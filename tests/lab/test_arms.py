@@ -101,6 +101,7 @@ def grid():
         return fs.run(Grid(), seeds=3)
 
 
+@pytest.mark.full
 def test_arms_are_dimensions_after_run_and_time(grid):
     assert grid["total"].dims == ("run", "time", "group", "speed")
     assert grid["level"].dims == ("run", "time", "group", "speed", "unit")
@@ -156,6 +157,7 @@ def test_arms_may_be_of_different_models():
     np.testing.assert_allclose(result["total"].sel(what="slow"), result["total"].sel(what="decay"))
 
 
+@pytest.mark.full
 def test_panels_are_flat_and_can_be_cut_out():
     result = fs.run(TwoPanels(), seeds=2)
     assert result["total"].dims == ("run", "time", "arm") and result["total"].sizes["arm"] == 6
@@ -167,6 +169,7 @@ def test_panels_are_flat_and_can_be_cut_out():
     np.testing.assert_allclose(slow / speeds["total"].sel(speed=1.0, units=2).isel(time=0), np.exp(-2.0), rtol=1e-8)
 
 
+@pytest.mark.full
 def test_an_arm_that_fails_is_named_and_does_not_cost_the_others():
     result = fs.run(Grid(), seeds=2, speed=(-50.0, 1.0))
     assert result.failures and all("speed -50.0" in failure for failure in result.failures)

@@ -132,8 +132,8 @@ ROUNDS = [
 ]
 
 
-@pytest.mark.mostly_full
 @every_harm
+@pytest.mark.full
 def test_asked_again_a_damaged_sweep_is_mended_to_the_last_bit(sound, folder, harm):
     for places in ROUNDS:
         for place in places:

@@ -93,6 +93,7 @@ def test_every_point_is_the_run_it_would_be_alone(tmp_path):
     assert data["done"].all() and not data["failed"].any()
 
 
+@pytest.mark.full
 def test_a_hundred_points_compile_once(tmp_path, monkeypatch):
     """One program for a 100-point sweep over a continuous field, cut into several tiles."""
     traced, original = [], Units.process
@@ -124,6 +125,7 @@ def test_bad_questions_are_refused_before_anything_runs(tmp_path, question, mess
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.full
 def test_failed_runs_are_kept_and_the_others_go_on(tmp_path):
     data = fs.sweep(Toy(), {"speed": [-1.0, 1.0, -2.0]}, store=tmp_path, explode=True)
     assert data["failed"].values.tolist() == [[True, False, True]]

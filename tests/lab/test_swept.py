@@ -76,6 +76,7 @@ def test_arms_are_judged_as_in_a_run(tmp_path):
         assert alone == {it.claim: str(it.outcome.sel(initial=initial).item()) for it in data.verdicts}
 
 
+@pytest.mark.full
 def test_what_failed_or_is_not_done_is_not_judged_as_if_it_were(tmp_path):
     failed = fs.sweep(Toy(), {"speed": [-1.0, 1.0]}, store=tmp_path, explode=True, executor=InProcess())
     assert failed.verdicts["false"].outcome.values.tolist() == ["undecided", "not reproduced"]
@@ -132,6 +133,7 @@ def test_runs_with_fewer_recordings_end_where_they_end_and_failed_ones_nowhere(s
     assert np.isnan(lines(failed.plot("total").axes[0])[0][0])
 
 
+@pytest.mark.full
 def test_what_is_no_number_stands_side_by_side(tmp_path):
     data = fs.sweep("linear/chain", {"depth": [1, 3, "inf"]}, store=tmp_path, budget="quick", records=20)
     (axis,) = data.plot("product").axes

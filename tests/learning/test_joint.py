@@ -113,8 +113,8 @@ def test_sampled_batches_are_those_of_a_plain_loop():
         np.testing.assert_allclose(observed["gates"][0, -1, arm], plain.gate_vector, atol=1e-12)
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize("closed", ["whole", "rows"])
+@pytest.mark.full
 def test_the_closure_is_the_population_dynamics(closed):
     full = simulated(partial(process, statistics=Population()), seeds=3)
     small = simulated(partial(process, closed=closed), seeds=3)

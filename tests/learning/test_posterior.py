@@ -71,6 +71,7 @@ def test_a_chain_is_compiled_once():
     ],
     ids=str,
 )
+@pytest.mark.full
 def test_the_posterior_of_a_regression(sampler):
     """Mean and covariance, within four standard errors at the effective sample size of the chains."""
     covariance = np.linalg.inv(DESIGN.T @ DESIGN / TEMPERATURE + np.eye(5))

@@ -99,6 +99,7 @@ def test_the_posterior_of_a_regression(method, temperature, draws):
     assert posterior.troubles == [] and float(posterior.r_hats.to_array().max()) < 1.05
 
 
+@pytest.mark.full
 def test_a_flat_likelihood_gives_the_prior():
     network, prior = linear(weight=np.array([[0.1, 1.0], [2.0, 3.0]]), bias=0.5)
     flat = lambda answers, targets: 0.0 * jnp.sum(answers)  # noqa: E731
@@ -109,6 +110,7 @@ def test_a_flat_likelihood_gives_the_prior():
     assert np.all(posterior["energy"] == 0.0) and np.all(posterior.statistics["acceptance_rate"] > 1 - 1e-9)
 
 
+@pytest.mark.full
 def test_the_loss_is_summed_over_examples():
     """Two copies of the data at twice the temperature are the same posterior, whatever the loss; and so they draw."""
     labels, once, exactly = np.arange(9) % 2, few_labelled(), HMC(force_precision="float64")

@@ -101,6 +101,7 @@ def test_labels_are_judged_by_cross_entropy_unless_told_otherwise():
     )
 
 
+@pytest.mark.full
 def test_a_linear_network_learns_from_another_loss_sample_by_sample():
     network, world = DeepLinear.init(jax.random.key(0), (4, 3), 0.1), Dataset.labelled(INPUTS, LABELS)
     run = fs.flow(network, world, until=200.0)
@@ -120,6 +121,7 @@ def test_a_student_learns_from_a_stream_of_a_teacher():
     assert np.std(spread) == pytest.approx(0.5, rel=0.05)
 
 
+@pytest.mark.full
 def test_the_same_examples_are_observed_at_every_recording():
     """Weights that do not move have a loss that does not move, though every step sees fresh examples."""
     run = fs.descent(make, Taught(make(jax.random.key(5)), inputs=4), steps=4, step_size=1e-300, batch=3)

@@ -23,6 +23,7 @@ def test_the_strongest_slots_pass(bottleneck, learned):
     np.testing.assert_allclose(result["learned"].isel(time=-1), [learned, learned], atol=1e-6)
 
 
+@pytest.mark.full
 def test_the_course_is_the_flow_written_out():
     model = Bottleneck(bottleneck=2, scale=0.1, **SHORT)
     result = model.run(first_seed=3)

@@ -56,8 +56,8 @@ def test_new_tasks_are_made_of_two_teachers(composed):
         np.testing.assert_allclose(maps[3 + task], made, atol=1e-15)
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize("fields", [{"data": "population"}, {"data": "closure"}, {"composed": "subtasks"}], ids=str)
+@pytest.mark.full
 def test_without_noise_gates_of_paths_follow_their_limit(fields):
     """Through old tasks, new ones, and old ones again."""
     result = Composition(**SMALL | {"data": "closure"} | fields).run(seeds=2)

@@ -13,6 +13,7 @@ from festina.models.margin import Margin, race_of
 SHORT: dict[str, Any] = {"records": 50, "step_size": 0.05, "until": 25.0, "width": 100}
 
 
+@pytest.mark.full
 def test_theory_with_nothing_fitted_is_near_the_simulation():
     """At a narrow margin and a small start; chance is left, since 100 units are not the mean over all."""
     result = Margin(**SHORT).run(seeds=2)

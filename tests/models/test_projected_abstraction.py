@@ -41,8 +41,8 @@ def test_a_description_is_exact_from_a_start_in_its_span_and_from_no_other(field
             assert apart(run(begin=start, described=other, **fields), whole) > 1e-3, start
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize("convention", ["sum", "mean"])
+@pytest.mark.full
 def test_the_plane_is_the_reduced_model_in_units_of_the_full_one(convention):
     """Euler steps of eqs 15 and 16, with constants and a factor of the bounds as `reduced_scales` gives them."""
     model = models.ProjectedAbstraction(**SMALL, described="plane", convention=convention)

@@ -61,8 +61,8 @@ def test_an_independent_integration(features_of):
             np.testing.assert_allclose(seen["illusion"], np.einsum("rfi,fi->r", shells, mapping), atol=1e-8)
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.full
 def test_theory_of_every_structure(structure):
     """Broad levels are ahead of fine ones, all is learned in the end, and illusions come and go, if there is depth."""
     deep = fs.models.Semantic(structure=structure)

@@ -20,13 +20,13 @@ SMALL = {
 }
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize(
     "fields",
     [{"data": "population"}, {"data": "closure"}, {"tasks": 3, "outputs": 2}, {"rank": 2, "similarity": 0.3}],
     ids=str,
 )
 @pytest.mark.parametrize("recorded", ["courses", "totals"])
+@pytest.mark.full
 def test_without_noise_networks_follow_their_limit(fields, recorded):
     model = models.TaskAbstraction(**SMALL | {"data": "closure", "recorded": recorded} | fields, scale=0.5)
     result = model.run(seeds=2)
@@ -113,6 +113,7 @@ def test_what_cannot_be_is_refused(fields, message):
         models.TaskAbstraction.checked("model/task-abstraction", SMALL | fields)
 
 
+@pytest.mark.full
 def test_without_a_limit_there_is_no_theory():
     """The limit is known for ‖c‖₁ alone."""
     assert models.TaskAbstraction(**SMALL, order=2).run().theory is None

@@ -80,8 +80,8 @@ def test_the_limit_is_where_learning_ends(initial):
         np.testing.assert_allclose(many[name][1, 1], value, rtol=1e-10)
 
 
-@pytest.mark.mostly_full
 @pytest.mark.parametrize(("of", "by"), [("loss", "imbalance"), ("distance", "scale"), ("learned", "strongest")])
+@pytest.mark.full
 def test_derivatives_are_those_of_the_theory(of, by):
     settings = {"inputs": 3, "outputs": 2, "imbalance": 0.8, **BRIEF}
     model, step = fs.models.TwoLayer(**settings), 1e-4

@@ -76,6 +76,7 @@ def test_command_needs_a_format_and_good_fields(capsys):
 
 
 @needs_browser
+@pytest.mark.full
 def test_opens_from_a_disk(result, tmp_path):
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
     path = write_page(result, tmp_path / "chain.html")

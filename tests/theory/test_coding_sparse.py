@@ -33,6 +33,7 @@ def test_one_outlier_a_class_in_the_cold(cold):
     np.testing.assert_allclose(cold.mean, TOY.targets - 0.03 * cold.residual, atol=1e-9)
 
 
+@pytest.mark.full
 def test_no_direction_exceeds_the_bound(cold):
     angles = np.linspace(0, 2 * np.pi, 5000)
     basis = cold.bulk.task.basis

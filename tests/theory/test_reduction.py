@@ -48,6 +48,7 @@ def domains(count=3, seed=0):
     return graph, fs.worlds.GatedDataset(inputs, targets, gates), bases
 
 
+@pytest.mark.full
 def test_exclusive_or_has_the_published_strengths_and_closed_form():
     """Each pathway is a contest of its own: S = √2/4, D = ½, π = (s/d)/(1 − (1 − s/(dπ₀))e^{−2st}), L = ½(1 − √2π)²."""
     graph, world = xor_world()

@@ -81,6 +81,7 @@ def test_input_variance_and_timescale():
     assert worst(found, integrated(*weights, SWITCHES, TIMES, variance=0.4, timescale=1.7)) < 1e-9
 
 
+@pytest.mark.full
 def test_one_task_is_the_balanced_solution():
     first, second, correlations = problem((4, 3, 3), 0.5, tasks=1)
     found, reference = sequence(first, second, correlations, [])(TIMES), balanced(first, second, correlations[0])(TIMES)
