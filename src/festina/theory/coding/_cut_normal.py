@@ -26,12 +26,14 @@ def hazard(place: Real) -> Real:
 
 def cut_moments(place: Real) -> tuple[Real, Real]:
     """⟨y⟩ and Var y."""
-    near, far = np.maximum(place, FAR), np.minimum(place, FAR)
+    near = np.maximum(place, FAR)
     risk = hazard(near)
-    zeroth, first, second = (_series(-far, power) for power in range(3))
+    mean, variance = near + risk, 1.0 - risk * (near + risk)
     beyond = place < FAR
-    mean = np.where(beyond, first / zeroth, near + risk)
-    return mean, np.where(beyond, second / zeroth - (first / zeroth) ** 2, 1.0 - risk * (near + risk))
+    if not np.any(beyond):  # as nearly always
+        return mean, variance
+    zeroth, first, second = (_series(-np.minimum(place, FAR), power) for power in range(3))
+    return np.where(beyond, first / zeroth, mean), np.where(beyond, second / zeroth - (first / zeroth) ** 2, variance)
 
 
 def _series(distance: Real, power: int) -> Real:
