@@ -96,7 +96,7 @@ def not_reproduced() -> str:
         claims = [claim for claim in experiment.claims if claim.reason]
         if claims:
             measured = known.get(experiment.name, {})
-            parts += [f"### {experiment.name}\n", *(_entry(claim, measured.get(claim.id)) for claim in claims)]
+            parts += [f"## {experiment.name}\n", *(_entry(claim, measured.get(claim.id)) for claim in claims)]
     return "\n".join(parts)
 
 

@@ -63,7 +63,7 @@ def flow(
         until: when to stop; 200 equal recordings are made. Give either this or ``times``.
         times: when to record, rising from the start of the run.
         loss: L, one of `fs.worlds.losses` or a function of answers and targets; unless given, cross-entropy if targets
-            are labels, and squared error ½⟨|y − f|²⟩ otherwise.
+            are labels, and squared error ``½⟨|y − f|²⟩`` otherwise.
         test: a data set of its own, or how many fresh examples to draw for one; `test_loss` is then recorded.
         seeds: how many networks to integrate in one batch, from ``network(jax.random.key(k))`` or an `Ensemble`.
         timescale: τ, one number or a tree with the network's structure.
@@ -132,7 +132,7 @@ def descent(
         optimiser: of optax, such as ``optax.adam(1e-3)``; the unit of time is then one step, and the size of steps and
             their timescales are the optimiser's own.
         loss: L, one of `fs.worlds.losses` or a function of answers and targets; unless given, cross-entropy if targets
-            are labels, and squared error ½⟨|y − f|²⟩ otherwise.
+            are labels, and squared error ``½⟨|y − f|²⟩`` otherwise.
         batch: fresh examples in every step; short for ``statistics=Sampled(batch)``.
         statistics: what is seen in one step: `Population()` (default), `Sampled(batch)` or `Wishart(batch)`.
         test: a data set of its own, or how many fresh examples to draw for one; `test_loss` is then recorded.

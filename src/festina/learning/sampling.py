@@ -175,7 +175,7 @@ def sample(
         warm_up: draws before, in which the size of steps is adapted.
         method: `HMC()` (default), `NUTS()` or `MALA()` of `festina.learning`, or another `Sampler`.
         loss: L, one of `fs.worlds.losses` or a function of answers and targets; unless given, cross-entropy if targets
-            are labels, and squared error ½⟨|y − f|²⟩ otherwise.
+            are labels, and squared error ``½⟨|y − f|²⟩`` otherwise.
         observe: ``observe(network, data)``, with the whole world's data, gives what to record of every draw.
         test: a data set of its own; `test_loss` is then recorded, and answers are those to its inputs.
         seed: of all random numbers.

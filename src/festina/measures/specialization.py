@@ -362,7 +362,7 @@ def preference(
         groups: teachers of which each mean is made, as ((0, 1), (1, 2), (2, 0)).
 
     Returns:
-        One number for each set of students: above zero if they are more like teachers, below if more like means.
+        One number for each set of students, above zero if they are more like teachers and below if more like means.
 
     Example:
         >>> import numpy as np

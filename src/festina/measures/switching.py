@@ -12,7 +12,7 @@ from festina.errors import require
 class Switching(NamedTuple):
     """Agreement of inferred tasks with true ones, as `switching` finds it.
 
-    Attributes:
+    Args:
         accuracy: share of all steps in which the inferred task is the true one.
         detected: share of switches that are answered by a change to the right task within the time allowed.
         delay: median number of steps from a detected switch to its answer.
