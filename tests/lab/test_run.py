@@ -215,3 +215,17 @@ def test_an_experiment_is_known_by_its_name_itself_or_its_class():
 def test_infinite_values_are_refused():
     with pytest.raises(ArgumentError, match="`speed` must be a finite number"):
         fs.run(Toy(), speed=float("inf"))
+
+
+def test_theory_begins_with_what_the_simulation_has_drawn(monkeypatch):
+    model = fs.models.TwoLayer(records=20)
+    apart = model.theory(seed=1)  # draws again
+
+    def again(batch):
+        raise AssertionError("drawn twice")
+
+    monkeypatch.setattr("festina.lab.labelled.starts_of", again)
+    result = model.run(seeds=2)
+    assert result.theory is not None
+    for name, values in apart(result.data["time"].values).items():
+        np.testing.assert_allclose(result.theory[name].isel(run=1), values, rtol=1e-12, atol=1e-12)

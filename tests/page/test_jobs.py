@@ -131,7 +131,7 @@ def test_finished_jobs_are_forgotten_in_time(monkeypatch):
 def test_a_cancelled_run_stops_at_its_next_chunk(monkeypatch):
     chunks = []
 
-    def simulate(experiment, runs, *, label, checkpoint, listen):
+    def simulate(experiment, runs, *, listen, **others):
         for records in range(1, 5):
             chunks.append(records)
             listen(records, {})

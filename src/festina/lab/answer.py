@@ -87,10 +87,11 @@ def recorded(
     label: str,
     checkpoint: Checkpoint | None = None,
     tell: Tell | None = None,
+    hand_back: bool = False,
 ) -> tuple[Simulated, xr.Dataset]:
     """Simulate runs of one structure and label what was recorded; an interrupted simulation has no data yet."""
     listen = None if tell is None else lambda records, observed: tell(Recorded(records, observed))
-    simulated = simulate(experiment, runs, label=label, checkpoint=checkpoint, listen=listen)
+    simulated = simulate(experiment, runs, label=label, checkpoint=checkpoint, listen=listen, hand_back=hand_back)
     return simulated, xr.Dataset() if simulated.interrupted else dataset(experiment, runs, simulated)
 
 
@@ -98,7 +99,9 @@ def _computed(question: Question, folder: Path | None, tell: Tell | None) -> Res
     experiment, runs = question.experiment, question.runs
     checkpoint = None if folder is None else Checkpoint(folder / "checkpoint.npz", mark=folder.name)
     _tell_of_beginning(question)
-    simulated, data = recorded(experiment, runs, label=experiment.name, checkpoint=checkpoint, tell=tell)
+    simulated, data = recorded(
+        experiment, runs, label=experiment.name, checkpoint=checkpoint, tell=tell, hand_back=True
+    )
     if simulated.interrupted:
         kept = f"; kept in {checkpoint.path}, ask again to go on" if checkpoint else ""
         done = simulated.records / simulated.times.shape[2]
@@ -108,7 +111,7 @@ def _computed(question: Question, folder: Path | None, tell: Tell | None) -> Res
     data.attrs = _flat(card)
     if tell is not None:
         tell(Whole(data, simulated.times, simulated.seconds - simulated.warm_seconds))
-    predicted = theory(experiment, runs, simulated.times)
+    predicted = theory(experiment, runs, simulated.times, simulated.drawn)
     JOURNAL.debug(
         "%s: theory says %s", experiment.name, "nothing" if predicted is None else ", ".join(map(str, predicted))
     )

@@ -38,10 +38,17 @@ class Run:
 
 @dataclass(frozen=True)
 class Builder:
-    """Builds the process of one arm. Two builders of one structure are equal, and so share one compilation."""
+    """Builds the process of one arm. Two builders of one structure are equal, and so share one compilation.
+
+    Attributes:
+        kind: of the model.
+        structure: its structural fields, as JSON.
+        hands_back: whether the start of a run is handed back, for its theory.
+    """
 
     kind: type[Model]
     structure: str
+    hands_back: bool = False
 
     @classmethod
     def of(cls, model: Model) -> "Builder":
@@ -54,7 +61,9 @@ class Builder:
 
     def __call__(self, inputs: dict[str, Any]) -> Process:
         model = self.model(inputs)
-        return model.process(model.start(jax.random.key(inputs["seed"])))
+        start = model.start(jax.random.key(inputs["seed"]))
+        process = model.process(start)
+        return replace(process, drawn=start) if self.hands_back else process
 
 
 def _structure(config: ExperimentConfig) -> str:
@@ -139,6 +148,7 @@ class Simulated:
         seconds: that it took.
         warm_seconds: that it would take with everything compiled.
         steps: of all runs and arms together.
+        drawn: the starts of every batch that has a theory (runs × arms leading), None for the others.
     """
 
     times: np.ndarray
@@ -149,6 +159,7 @@ class Simulated:
     seconds: float = 0.0
     warm_seconds: float = 0.0
     steps: int = 0
+    drawn: list[Any] = field(default_factory=list)
 
     @property
     def interrupted(self) -> bool:
@@ -162,8 +173,12 @@ def simulate(
     label: str,
     checkpoint: Checkpoint | None = None,
     listen: Listen | None = None,
+    hand_back: bool = False,
 ) -> Simulated:
-    """Drive all arms of all runs, batch by batch; ``listen`` hears of every chunk, as in `drive`, of all arms."""
+    """Drive all arms of all runs, batch by batch; ``listen`` hears of every chunk, as in `drive`, of all arms.
+
+    With ``hand_back`` the starts come back, too, so that theory need not draw them again.
+    """
     check_platforms()
     with double():
         work = batches(experiment, runs)
@@ -172,7 +187,8 @@ def simulate(
             kept = checkpoint and _own_checkpoint(checkpoint, number, len(work))
             heard = listen and _heard(listen, work, outcomes)
             with followed_by(sum(len(later.arms) for later in work[number + 1 :]) / len(batch.arms)):
-                outcomes.append(drive(batch.builder, batch.inputs, label=label, checkpoint=kept, listen=heard))
+                build = replace(batch.builder, hands_back=hand_back and batch.builder.kind.has_theory())
+                outcomes.append(drive(build, batch.inputs, label=label, checkpoint=kept, listen=heard))
             _tell(label, number, work, outcomes[-1])
             if outcomes[-1].interrupted:
                 break
@@ -223,6 +239,7 @@ def _joined(experiment: Experiment, runs: Sequence[Run], work: list[Batch], outc
         sum(outcome.seconds for outcome in outcomes),
         sum(outcome.warm_seconds for outcome in outcomes),
         sum(outcome.steps for outcome in outcomes),
+        [outcome.drawn for outcome in outcomes],
     )
 
 

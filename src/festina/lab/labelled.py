@@ -47,8 +47,13 @@ def on_own_clocks(experiment: Experiment, data: xr.Dataset, times: np.ndarray) -
     return data.drop_vars("clock", errors="ignore").assign_coords(time=numbers, clock=clock)
 
 
-def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr.Dataset | None:
-    """What theory says of each arm of each run, at the times of its recordings (runs × arms × recordings)."""
+def theory(
+    experiment: Experiment, runs: Sequence[Run], times: np.ndarray, drawn: Sequence[Any] = ()
+) -> xr.Dataset | None:
+    """What theory says of each arm of each run, at the times of its recordings (runs × arms × recordings).
+
+    It begins with what the simulation has ``drawn``, batch by batch, or draws the same again.
+    """
     if not experiment.has_theory():
         return None
     outlook = Outlook(f"the theory of {experiment.name}", Counted(0, len(runs)), len(runs))
@@ -56,7 +61,7 @@ def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr
         work = batches(experiment, runs)
         answers: dict[tuple[int, int], Mapping[str, np.ndarray]] = {}
         for done, batch in enumerate(work, 1):
-            for place, found in _answers(batch, times):
+            for place, found in _answers(batch, times, drawn[done - 1] if drawn else None):
                 answers[place] = found
                 outlook.tick(lambda: Counted(len(answers), len(runs) * times.shape[1]), len(work) - done)
     names = [name for name in experiment.variables if any(name in answer for answer in answers.values())]
@@ -68,14 +73,14 @@ def theory(experiment: Experiment, runs: Sequence[Run], times: np.ndarray) -> xr
     return _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, times)))
 
 
-def _answers(batch: Batch, times: np.ndarray) -> Iterator[tuple[tuple[int, int], dict[str, np.ndarray]]]:
+def _answers(batch: Batch, times: np.ndarray, drawn: Any) -> Iterator[tuple[tuple[int, int], dict[str, np.ndarray]]]:
     """What theory says of the runs and arms of a batch: ((run, arm), variables)."""
     places = [(run, arm) for run in range(len(batch.models)) for arm in batch.arms]
     models = [batch.models[run][batch.arms.index(arm)] for run, arm in places]
     grids = np.stack([times[place] for place in places])
     if not models[0].has_theory():
         return
-    drawn = to_numpy(starts_of(batch))
+    drawn = to_numpy(starts_of(batch)) if drawn is None else drawn
     starts = [jax.tree.map(lambda leaf, at=at: leaf[at], drawn) for at in batch.order.ravel()]
     for place, answer in zip(places, type(models[0]).solutions(models, starts, grids), strict=True):
         if answer is not None:

@@ -45,6 +45,7 @@ class Recording:
         seconds: that it took.
         resumed_from: how many recordings a checkpoint held.
         concluded: what was recorded of the last state only.
+        drawn: what the processes hand back of what they begin with.
         warm_seconds: what the same would take with everything compiled, from all chunks but the first.
 
     Example:
@@ -64,6 +65,7 @@ class Recording:
     seconds: float
     resumed_from: int = 0
     concluded: dict[str, np.ndarray] = field(default_factory=dict)
+    drawn: Any = None
     warm_seconds: float = 0.0  # what the same would take with everything compiled, from all chunks but the first
 
     @property
@@ -163,7 +165,7 @@ def drive(
     began = monotonic()
     with double():
         ahead = _look_ahead(build, inputs, label)
-        state, first, times, _ = _start(build, inputs)
+        state, first, times, _, drawn = _start(build, inputs)
         times = np.asarray(times)
         runs, records = times.shape
         journey = _Journey(_thorough_chunk if ahead.thorough else _chunk, state, _allocate(first, records), 1)
@@ -220,13 +222,14 @@ def drive(
         seconds,
         resumed,
         concluded,
+        to_numpy(drawn),
         clock.seconds_for(records - 1, seconds),
     )
 
 
 def _look_ahead(build: Build, inputs: Any, label: str) -> _Ahead:
     """What a batch of runs has ahead of it, before anything is compiled; refused if there is no room for it."""
-    state, first, times, ahead = _start.shapes(build, inputs)
+    state, first, times, ahead, _ = _start.shapes(build, inputs)
     runs, records = times.shape
     owner = "a run" if runs == 1 else f"{runs} runs"
     check_memory(f"The recordings of {owner}", bytes_of(first) * records)
@@ -271,14 +274,14 @@ def _arrived(time: Any, until: Any) -> Any:
 
 
 @partial(brief_jit, static_argnums=0)
-def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, _Ahead]:
-    """The first state, what is observed of it, when recordings are made, and what is known to be ahead."""
+def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, _Ahead, Any]:
+    """The first state, what is observed of it, when recordings are made, what is known to be ahead, what was drawn."""
 
-    def one(inputs: Any) -> tuple[State, dict[str, Array], Array, _Ahead]:
+    def one(inputs: Any) -> tuple[State, dict[str, Array], Array, _Ahead, Any]:
         process = build(inputs)
         initial = jax.tree.map(jnp.asarray, process.initial)
         ahead = _Ahead(bool(process.conclude(initial)), process.steps, process.thorough)
-        return initial, process.observe(initial), process.times, ahead
+        return initial, process.observe(initial), process.times, ahead, process.drawn
 
     return every_run(one, inputs)
 

@@ -48,6 +48,7 @@ class Process:
         step: one step of a dynamics that has steps of its own, so that a failure can be dated to the step.
         conclude: what is recorded of the last state only, by name: for what is too large to be kept at every recording.
         steps: how many there are up to the last recording, if that is known beforehand.
+        drawn: what the run begins with beyond its first state, if that is to be handed back, as for its theory.
         thorough: whether a long run is worth compiling as XLA thinks best, instead of quickly; see `festina.compiling`.
 
     Example:
@@ -67,3 +68,4 @@ class Process:
     conclude: Callable[[State], Observed] = lambda state: {}
     steps: int | None = None
     thorough: bool = False
+    drawn: Any = None
