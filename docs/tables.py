@@ -1,7 +1,8 @@
 """Bring the tables of the README and of the documentation up to date: `python docs/tables.py [STORE]`.
 
-They are the tables of experiments and of models, the page of what did not reproduce, the table of numbers that others
-printed, two maps that others printed, and the table of exact solutions against independent integrations.
+They are the tables of experiments and of models, the page of what did not reproduce, the map from every item of every
+source to what answers it, the table of numbers that others printed, two maps that others printed, and the table of
+exact solutions against independent integrations.
 Given a folder of results, the measured values on the page of what did not reproduce are those that it holds or that are
 computed into it, at the quick budget, and so are our maps beside the printed ones, at their own; without one they stay
 as they are.
@@ -10,6 +11,7 @@ as they are.
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from festina.lab.registry import all_experiments, all_models
 
 ROOT = Path(__file__).resolve().parent.parent
 VERDICTS = ROOT / "docs" / "verdicts.json"
+SOURCES = ROOT / "docs" / "sources.toml"
 
 
 def experiments_table() -> str:
@@ -88,6 +91,26 @@ def attacks_table() -> str:
     return "\n".join([*head, *(it.row() for it in ATTACKS)])
 
 
+def sources() -> list[dict[str, Any]]:
+    """Every source with its items: each has what answers it (`by`), what is missing, or both."""
+    return tomllib.loads(SOURCES.read_text(encoding="utf-8"))["source"]
+
+
+def sources_table() -> str:
+    """Every item of every source, and where it is answered."""
+    parts = []
+    for source in sources():
+        parts += [f"## {source['name']}\n", "| item | kind | answered by | missing |", "|---|---|---|---|"]
+        parts += [_item_row(item) for item in source["items"]]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _item_row(item: dict[str, Any]) -> str:
+    by = ", ".join(name if name.startswith("`") else f"`{name}`" for name in item.get("by", ()))
+    return f"| {item['item']} | {item['kind']} | {by or '—'} | {item.get('missing', '')} |"
+
+
 def not_reproduced() -> str:
     """Every claim with a reason why it may not be reproduced, under its experiment, with what was measured."""
     known = json.loads(VERDICTS.read_text(encoding="utf-8")) if VERDICTS.exists() else {}
@@ -130,6 +153,7 @@ TABLES = {
     "printed maps": printed_maps,
     "attacks": attacks_table,
     "not reproduced": not_reproduced,
+    "sources": sources_table,
 }
 
 
@@ -147,7 +171,7 @@ def pages() -> list[Path]:
     """The pages that have tables."""
     names = (
         "README.md",
-        *(f"docs/{name}.md" for name in ("experiments", "models", "not_reproduced", "checked_against")),
+        *(f"docs/{name}.md" for name in ("experiments", "models", "sources", "not_reproduced", "checked_against")),
     )
     return [ROOT / name for name in names]
 
