@@ -86,8 +86,8 @@ class SaddleToSaddle(Model):
     strongest: Strength = continuous(4.0, help="largest singular value of the task; the others fall evenly in log s")
     weakest: Strength = continuous(1.0, help="smallest singular value of the task")
     scale: Start = continuous(1e-4, scale="log", help="standard deviation σ of the initial weights")
-    until: Duration = continuous(14.0, unit="τ", help="when to stop")
-    records: int = structural(280, ge=10, le=10_000, help="recordings after the first, evenly spaced in time")
+    until: Duration = continuous(16.0, unit="τ", help="when to stop")
+    records: int = structural(320, ge=10, le=10_000, help="recordings after the first, evenly spaced in time")
 
     equations = (
         Equation(
