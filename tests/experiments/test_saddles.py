@@ -46,9 +46,7 @@ def test_from_smaller_weights_every_network_comes_near_every_saddle():
 
 def test_what_a_result_does_not_have_is_not_judged(result):
     def judged(**fields):
-        config = result.config.model_copy(update=fields)
-        arms = [replace(arm, model=arm.model.model_copy(update=fields)) for arm in result.arms]
-        other = replace(result, config=config, arms=arms)
+        other = replace(result, config=result.config.model_copy(update=fields))
         return {claim.id: claim.judge(other, "full") for claim in Saddles.claims}
 
     assert judged(scale=0.1)["index"].note == "needs small initial weights, a smaller --scale"

@@ -81,10 +81,10 @@ class Saddles(Experiment):
 
     @claims.paper(SADDLES, claims.below(0.1), reason=SCOPE)
     def near(self, result: Result) -> xr.DataArray:
-        """Dynamics pass near a hierarchy of saddle points: where the map W rests it is nearer than .1 (our threshold)
-        of |S − S_k| to each best map S_k of rank k.
+        """Dynamics pass near a hierarchy of saddle points: where the map W rests, all networks are nearer than .1 (our
+        threshold) of |S − S_k| to each best map S_k of rank k (the farthest).
         """
-        return at_rest(result)["distance"]
+        return at_rest(result)["distance"].max()
 
     @claims.theory(claims.near(1.0, 0.1))
     def nearer(self, result: Result) -> xr.DataArray:
@@ -101,9 +101,9 @@ class Saddles(Experiment):
     @claims.theory(claims.below(0.1), reason=SCOPE)
     def plateaus(self, result: Result) -> xr.DataArray:
         """The loss stands at those of the best maps of rank k, L_k = ½ Σ s_j² over the modes j > k that are not learned
-        yet (relative error where the network rests).
+        yet (largest relative error where networks rest).
         """
-        return abs(at_rest(result)["loss"] / _of_saddles(result, "saddle_losses") - 1)
+        return abs(at_rest(result)["loss"] / _of_saddles(result, "saddle_losses") - 1).max()
 
     @claims.theory(claims.below(0.5))
     def index(self, result: Result) -> xr.DataArray:
@@ -167,7 +167,8 @@ class Saddles(Experiment):
         measured over predicted, mean over the modes.
         """
         times = _half_times(result)
-        require_enough(times.sizes["run"] >= ENOUGH, "too few networks for a spread", result.config, "seeds", ENOUGH)
+        if times.sizes["run"] < ENOUGH:
+            raise claims.Undecided(f"too few networks for a spread: needs --seeds {ENOUGH}")
         return times.std("run", ddof=1) / model_of(result, network="deep").half_time_spread()
 
     @claims.paper(LECTURE.at("Saddle points arise through depth"), claims.below(0.5))
