@@ -41,7 +41,7 @@ def resting(start, hidden, kept, seed=0):
 
 @pytest.mark.full
 def test_it_is_a_model():
-    check_model(SaddleToSaddle, **SMALL | {"until": 6.0, "scale": 0.05})
+    check_model(SaddleToSaddle, inputs=3, outputs=2, hidden=3, records=40, until=6.0, scale=0.05)
 
 
 @pytest.mark.parametrize(("inputs", "outputs", "hidden"), [(5, 4, 6), (3, 4, 3)])

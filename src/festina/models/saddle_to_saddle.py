@@ -14,7 +14,9 @@ from festina.ranges import Duration, Start, Strength
 from festina.sources import LECTURE, SAXE_2013
 
 if TYPE_CHECKING:
-    from festina.models._types import Array, Curves, DeepLinear, Float, Key, Observed, Process, Solution, State
+    from collections.abc import Callable
+
+    from festina.models._types import Array, Curves, DeepLinear, Float, Int, Key, Observed, Process, Solution, State
 
 Width = Annotated[int, Field(ge=1, le=16)]
 CLEARLY = 0.5  # of the weakest mode: beyond it a curvature is clearly negative, and a singular value clearly there
@@ -139,7 +141,7 @@ class SaddleToSaddle(Model):
         """L_k = ½ Σ_{j>k} s_j² for k = 0 … m − 1."""
         return 0.5 * np.cumsum(self.strengths()[::-1] ** 2)[::-1]
 
-    def saddle_indices(self) -> np.ndarray:
+    def saddle_indices(self) -> Int[np.ndarray, " ranks"]:
         """(m − k)(H − k) for k = 0 … m − 1."""
         rank = np.arange(self.modes)
         return (self.modes - rank) * (self.hidden - rank)
@@ -227,7 +229,9 @@ class SaddleToSaddle(Model):
         return {"half_time": half.assign_attrs(long_name=cls.variables["half_time"].label, units="τ")}
 
 
-def slope_and_curvatures(loss: Array, network: DeepLinear) -> tuple[Float[Array, " weights"], Float[Array, " weights"]]:
+def slope_and_curvatures(
+    loss: Callable[[DeepLinear], Float[Array, ""]], network: DeepLinear
+) -> tuple[Float[Array, " weights"], Float[Array, " weights"]]:
     """The gradient of a loss, and the eigenvalues of its Hessian, smallest first."""
     from jax.flatten_util import ravel_pytree
 

@@ -195,6 +195,7 @@ class Saddles(Experiment):
         |S − S_k| (our threshold) from each S_k, in the median.
         """
         require_case(result.config.large >= 1.0, "large weights: --large 1")
+        require_case(result["mode"].size > 1, "two modes at least: one has no way but past its saddle")
         return result["distance"].sel(network="large").min("time").median("run")
 
     def figure(self, result: Result) -> Figure:
@@ -350,6 +351,6 @@ def _draw_half_times(axis: Axes, result: Result) -> None:
     pairs(axis, known, seen, "mode", ms=3.4, mfc="none", mew=0.8)
     reach = 1.15 * float(abs(known).max()) + 1e-3
     axis.plot([-reach, reach], [-reach, reach], **THEORY, zorder=0)
-    axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="Departures from the mean t½")
+    axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="Departures from mean t½")
     axis.set(xlabel="predicted 2sΔt½ / τ", ylabel="measured 2sΔt½ / τ")
     axis.legend(loc="upper left", fontsize=6.5, handletextpad=0.1)
