@@ -18,6 +18,7 @@ from .reduced_abstraction import ReducedAbstraction as ReducedAbstraction
 from .redundant_paths import RedundantPaths as RedundantPaths
 from .reversal import Reversal as Reversal
 from .routing import Routing as Routing
+from .saddle_to_saddle import SaddleToSaddle as SaddleToSaddle
 from .semantic import Semantic as Semantic
 from .similar_tasks import SimilarTasks as SimilarTasks
 from .single_output import SingleOutput as SingleOutput
