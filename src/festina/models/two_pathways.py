@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.config import continuous, structural
+from festina.config import continuous, knows_numbers, structural
 from festina.model import Equation, Model, Preset, Variable
 from festina.ranges import LogDuration, Share
 from festina.sources import LECTURE, SAXE_2022
@@ -21,6 +21,7 @@ Depth = Annotated[int, Field(ge=2, le=8)]
 Paths = Annotated[int, Field(ge=1, le=16)]
 Strength = Annotated[float, Field(ge=1e-9, le=0.999)]
 Factor = Annotated[float, Field(ge=1e-3, le=1e3)]
+Ratio = Annotated[float, Field(ge=1e-2, le=1e2)]
 PATHWAYS = ("first", "rival")
 FIRST = 1e-3  # of the duration: the first recording after the start
 
@@ -75,7 +76,7 @@ class TwoPathways(Model):
     )
     initial: Strength = continuous(1e-3, scale="log", help="strength π₀ of the first pathway at t = 0")
     rival_start: Factor = continuous(1.0, scale="log", help="strength of the rival at t = 0, over that of the first")
-    rival_imbalance: Factor = continuous(
+    rival_imbalance: Ratio = continuous(
         1.0, scale="log", help="first weight of the rival over its others at the same strength; balanced at 1"
     )
     width: int = structural(4, ge=1, le=256, help="hidden units in every layer of a path")
@@ -91,10 +92,18 @@ class TwoPathways(Model):
     presets = (
         Preset("less data", "A gate that is on for half of the samples: twice the time.", {"rival_correlation": 0.5}),
         Preset("deeper", "From a small start a third layer is slow.", {"rival_depth": 3}),
-        Preset("large and deeper", "From a large start a third layer is fast.", {"rival_depth": 3, "initial": 0.4}),
+        Preset("large and deeper", "From a large start it is fast.", {"rival_depth": 3, "initial": 0.4}),
         Preset("shared edge", "Four paths through one edge: twice as fast.", {"path_count": 4}),
         Preset("one target", "Whoever is faster has most of it in the end.", {"path_count": 4, "answers": "same"}),
     )
+
+    @field_validator("rival_start")
+    @classmethod
+    def _leaves_something_to_learn(cls, rival_start: float, info: ValidationInfo) -> float:
+        initial = info.data.get("initial", 0.0)
+        if knows_numbers(info) and rival_start * initial >= 1.0:
+            raise ValueError(f"be below 1/`initial`, {1.0 / initial:g}, for the rival to have something to learn")
+        return rival_start
 
     def coordinates(self) -> dict[str, list[str]]:
         return {"pathway": list(PATHWAYS)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
@@ -23,7 +24,7 @@ SMALL = 1e-2  # strength up to which a start is called small
 HALF = 0.5  # of what there is to learn
 DENSE = 100  # recordings between which curves may be taken for straight lines
 OWN = use(models.TwoPathways, answers="own")
-PANELS = {"data": "data", "depth": "depth", "start": "initial scale", "balance": "imbalance", "sharing": "shared edge"}
+PANELS = {"data": "data", "depth": "depth", "start": "scale", "balance": "balance", "sharing": "sharing"}
 
 
 class Speeds(Experiment):
@@ -56,9 +57,9 @@ class Speeds(Experiment):
             rival=named(
                 less_data={"rival_correlation": lambda config: min(config.rival_correlation)},
                 deeper={"rival_depth": lambda config: max(config.rival_depth)},
-                larger={"rival_start": lambda config: max(config.rival_start)},
+                larger_start={"rival_start": lambda config: max(config.rival_start)},
                 imbalanced={"rival_imbalance": lambda config: max(config.rival_imbalance)},
-                sharing={"path_count": lambda config: max(config.path_count)},
+                shared_edge={"path_count": lambda config: max(config.path_count)},
             ),
         ),
     )
@@ -86,9 +87,7 @@ class Speeds(Experiment):
 
     @claims.paper(LECTURE.at(SAYS.format("larger initialization generally faster")), claims.above(0.0))
     def larger_start(self, result: Result) -> xr.DataArray:
-        """A pathway learns faster from a larger start (steps of −ln half-time from one initial strength to the next)."""
-        most = max(result.config.rival_start) * result.config.initial
-        require_case(most < HALF, "starts below half of what there is to learn")
+        """A pathway learns faster from a larger start (steps of −ln half-time as its initial strength grows)."""
         return -_steps(result, "start", "rival_start")
 
     @claims.paper(LECTURE.at(SAYS.format("imbalanced initialization generally faster")), claims.above(0.0))
@@ -105,7 +104,7 @@ class Speeds(Experiment):
         return -_steps(result, "sharing", "path_count")
 
     @claims.paper(LECTURE.at(SAYS.format("the fastest pathways can dominate the solution")), claims.above(0.5))
-    @at_the_end
+    @partial(at_the_end, panel="contest")
     def dominance(self, result: Result) -> xr.DataArray:
         """Of two pathways to one target the one that is faster alone has most of it in the end, whatever makes it
         faster (its share of both; our threshold).
@@ -153,30 +152,16 @@ class Speeds(Experiment):
 
     def figure(self, result: Result) -> Figure:
         """Rivals that differ in one thing each; half-times and their closed forms; who has the target in the end."""
-        config = result.config
-        small, large, least = min(config.depth_initial), max(config.depth_initial), min(config.shared_depth)
+        starts, layers = result.config.depth_initial, min(result.config.shared_depth)
         with Page(2, 4, height=4.0) as page:
-            rivals: tuple[tuple[str, str, str, str, dict[str, Any]], ...] = (
-                ("data", "rival_correlation", "s = {:g}", "Effective data", {}),
-                ("depth", "rival_depth", "L = {}", f"Depth, from π = {small:g}", {"depth_initial": small}),
-                ("start", "rival_start", "{:g}×", "Initial scale", {}),
-                ("balance", "rival_imbalance", "{:g}:1", "Imbalance", {}),
-                ("sharing", "path_count", "n = {}", f"Shared edge, L = {least}", {"shared_depth": least}),
-                ("depth", "rival_depth", "L = {}", f"Depth, from π = {large:g}", {"depth_initial": large}),
-            )
-            for place, (panel, dim, label, title, where) in enumerate(rivals):
-                looks = graded_looks(sorted(getattr(config, dim)))
-                here: dict[str, Any] = {
-                    "by": dim,
-                    "looks": looks,
-                    "label": label.format,
-                    "pathway": "rival",
-                    "log": True,
-                }
-                curves(page[place], result.part(panel), "learned", **here, **where)
-                page[place].set(title=title, ylabel="strength π of rival", ylim=(-0.03, 1.06), yticks=[0, 0.5, 1])
-                page[place].set_xlim((0.03 if where.get("depth_initial") == large else 0.3), config.until)
-                page[place].legend(loc="best", fontsize=6.5, handlelength=1.6)
+            _draw_rivals(page[0], result, "data", "rival_correlation", "s = {:g}", "Effective data")
+            for place, start, size in ((1, min(starts), "small"), (5, max(starts), "large")):
+                title = f"Depth, {size} start"
+                _draw_rivals(page[place], result, "depth", "rival_depth", "L = {}", title, depth_initial=start)
+            _draw_rivals(page[2], result, "start", "rival_start", "{:g}×", "Initial scale")
+            _draw_rivals(page[3], result, "balance", "rival_imbalance", "{:g}:1", "Imbalance")
+            title = f"Shared edge, L = {layers}"
+            _draw_rivals(page[4], result, "sharing", "path_count", "n = {}", title, shared_depth=layers)
             for place, draw in ((6, _draw_half_times), (7, _draw_contests)):
                 with if_known(page[place]):
                     draw(page[place], result)
@@ -186,6 +171,7 @@ class Speeds(Experiment):
 def _half_times(result: Result, panel: str) -> xr.DataArray:
     """When the pathways of a panel have learned half, and not before all of them have."""
     learned = result.panel(panel)["learned"].isel(run=0)
+    require_case(bool((learned.isel(time=0) < HALF).all()), "starts below half of what there is to learn")
     require_run(learned.sizes["time"] > DENSE, f"recordings are too few for half-times; needs --records {DENSE}")
     found = fs.measures.crossings(learned, HALF)
     if not bool(np.isfinite(found).all()):
@@ -221,29 +207,44 @@ def _shares(result: Result) -> xr.DataArray:
     return final / final.sum("pathway")
 
 
+def _draw_rivals(axis: Axes, result: Result, panel: str, dim: str, label: str, title: str, **where: Any) -> None:
+    """Strengths of rivals that differ in one thing: the reduction as lines, networks as dots."""
+    values, until = sorted(getattr(result.config, dim)), result.config.until
+    here: dict[str, Any] = {"pathway": "rival", dim: values, **where}
+    looks = graded_looks(values)
+    curves(axis, result.part(panel), "learned", by=dim, looks=looks, label=label.format, log=True, **here)
+    axis.set(title=title, ylabel="strength π of the rival", ylim=(-0.03, 1.06), yticks=[0, 0.5, 1])
+    large = where.get("depth_initial", 0.0) > SMALL
+    axis.set_xlim((1e-3 if large else 2e-3) * until, (0.1 if large else 1.0) * until)
+    axis.legend(loc="best", fontsize=6.5, handlelength=1.3)
+
+
 def _draw_half_times(axis: Axes, result: Result) -> None:
-    """Half-times of all rivals with outputs of their own against their closed forms."""
-    both = {panel: [_alone(result, panel), _half_times(result, panel)] for panel in PANELS}
-    ends = np.array([0.6, 1.7]) * [
-        min(map(float, (it[0].min() for it in both.values()))),
-        max(float(it[0].max()) for it in both.values()),
-    ]
-    axis.loglog(ends, ends, **THEORY)
-    for panel, mark in marks_of(both).items():
-        exact, found = (values.sel(pathway="rival") for values in both[panel])
+    """Half-times of all rivals with outputs of their own, against their closed forms."""
+    drawn: list[float] = []
+    for panel, mark in marks_of(PANELS).items():
+        exact, found = (values(result, panel).sel(pathway="rival") for values in (_alone, _half_times))
+        drawn += exact.values.ravel().tolist()
         axis.plot(exact.values.ravel(), found.transpose(*exact.dims).values.ravel(), ls="", label=PANELS[panel], **mark)
+    ends = 0.6 * min(drawn), 1.7 * max(drawn)
+    axis.loglog(ends, ends, zorder=0, **THEORY)
     axis.set(xlabel="half-time in theory / τ", ylabel="half-time / τ", title="All rivals")
-    axis.legend(loc="upper left", fontsize=6, handlelength=1.0, labelspacing=0.2)
+    axis.legend(loc="lower right", fontsize=6, handlelength=0.8, labelspacing=0.2, borderaxespad=0.1)
 
 
 def _draw_contests(axis: Axes, result: Result) -> None:
     """Who has the target in the end, for each thing in which the rival differs."""
-    shares = _shares(result)
-    places = np.arange(shares.sizes["rival"])
-    rival = shares.sel(pathway="rival").values
+    rival = _shares(result).sel(pathway="rival")
+    places = np.arange(rival.size)
     axis.barh(places, rival, color=PALETTE[0], height=0.6, label="rival")
     axis.barh(places, 1.0 - rival, left=rival, color="0.8", height=0.6, label="first")
     axis.axvline(0.5, color="white", lw=0.8, ls=":")
-    axis.set_yticks(places, [str(name).replace("-", " ") for name in shares["rival"].values], fontsize=6.5)
-    axis.set(xlabel="share at the end", title="One target for both", xlim=(0, 1), ylim=(4.6, -1.4), xticks=[0, 0.5, 1])
+    axis.set_yticks(places, [str(name).replace("-", " ") for name in rival["rival"].values], fontsize=6.5)
+    axis.set(
+        xlabel="share at the end",
+        title="One target for both",
+        xlim=(0, 1),
+        ylim=(len(places) - 0.4, -1.4),
+        xticks=[0, 0.5, 1],
+    )
     axis.legend(loc="upper center", ncols=2, fontsize=6.5, handlelength=1.0)
