@@ -47,9 +47,9 @@ class TwoPathways(Model):
 
         τ π̇ = n^(1/L) s L π^(2−2/L) (1 − π).
 
-    For any other start of the same π, Σ_l (∂π/∂w_l)² is larger (means of squares are above those of products), and so
-    π is faster. The first pathway has n = 1, s = 1, and starts balanced. With the same outputs both see the error
-    1 − π_first − π_rival, and race for it.
+    Any other start of the same π is faster, for π grows with n (∂π/∂a)² + (L − 1) (∂π/∂b)², a sum of L terms whose
+    product π alone decides, and which is least where they are equal. The first pathway is such a chain with n = s = 1.
+    With the same outputs both see the error 1 − π_first − π_rival, and race for it.
 
     Example:
         >>> import festina as fs

@@ -61,7 +61,7 @@ class Race(eqx.Module):
 
 def race(
     depths: tuple[float, float],
-    weights: Float[Any, " 3"],
+    weights: Any,
     *,
     paths: float = 1,
     correlation: float = 1.0,
@@ -111,7 +111,7 @@ def _rate(state: Float[Array, " 3"], given: Float[Array, " 5"]) -> Float[Array, 
 
 def time_to_reach(
     depth: int, level: float, initial: Any, *, correlation: Any = 1.0, paths: Any = 1, imbalance: Any = 1.0
-) -> Float[Array, "..."]:
+) -> Float[Any, "..."]:
     """When a rival with outputs of its own reaches a level, in closed form.
 
     From a balanced start, a = √n b, Eq. (1) is a chain of L weights which sharing makes faster by n^(1/L),
