@@ -33,7 +33,7 @@ class Race(eqx.Module):
         >>> slow = fs.theory.speeds.race((2, 3), (0.1, 0.1, 0.2))  # two layers, and three
         >>> slow([0.0, 5.0, 20.0])["strength"].round(3)
         array([[0.01 , 0.004],
-               [0.996, 0.149],
+               [0.996, 0.398],
                [1.   , 1.   ]])
     """
 

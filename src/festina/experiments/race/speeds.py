@@ -216,7 +216,7 @@ def _draw_rivals(axis: Axes, result: Result, panel: str, dim: str, label: str, t
     axis.set(title=title, ylabel="strength π of the rival", ylim=(-0.03, 1.06), yticks=[0, 0.5, 1])
     large = where.get("depth_initial", 0.0) > SMALL
     axis.set_xlim((1e-3 if large else 2e-3) * until, (0.1 if large else 1.0) * until)
-    axis.legend(loc="best", fontsize=6.5, handlelength=1.3, borderaxespad=0.2)
+    axis.legend(loc="best", fontsize=6.5, handlelength=1.2, handletextpad=0.5, borderaxespad=0.0)
 
 
 def _draw_half_times(axis: Axes, result: Result) -> None:
