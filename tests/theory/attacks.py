@@ -105,6 +105,16 @@ ATTACKS = (
         5e-9, "relative", races.at_the_margin,
     ),
     Attack(
+        "`speeds.race`", "the flow of all weights of two to eight paths",
+        "depths of 2 to 4, weights of .05 to .9, up to four paths through an edge, outputs their own or the same",
+        1e-8, "relative", races.two_pathways,
+    ),
+    Attack(
+        "`speeds.time_to_reach`", "the flow of all weights of two to eight paths, up to the time",
+        "depths of 2 to 4, starts of .01 to .2, up to four paths through an edge, imbalances of .1 to 10 at depth 2",
+        1e-9, "relative, of the level", races.speed_of_a_pathway,
+    ),
+    Attack(
         "`margin.xor`", "the flow of all weights of four gated units", "starts of .00001 to 2",
         1e-13, "relative", races.exclusive_or,
     ),

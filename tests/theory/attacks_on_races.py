@@ -106,6 +106,53 @@ def at_the_margin(random: np.random.Generator) -> float:
     return max(errors)
 
 
+def _two_pathways(
+    depths: tuple[int, int], weights: np.ndarray, paths: int, on: float, same: bool, times: np.ndarray
+) -> np.ndarray:
+    """Strengths of a first pathway and of a rival whose paths share an edge, from the flow of every single weight."""
+    depth, rival_depth = depths
+    middle = paths * depth
+    start = np.repeat(weights, [middle, 1, paths * (rival_depth - 1)])
+
+    def parts(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        first, own = flat[:middle].reshape(paths, depth), flat[middle + 1 :].reshape(paths, rival_depth - 1)
+        return first, own, first.prod(axis=1), flat[middle] * own.prod(axis=1)
+
+    def rate(flat: np.ndarray) -> np.ndarray:
+        first, own, one, two = parts(flat)
+        both, apart = 1.0 - one - two, 1.0 - one
+        error = on * both + (1.0 - on) * apart if same else apart
+        rival = on * (both if same else 1.0 - two)
+        slopes = (error * one)[:, None] / first, np.sum(rival * two) / flat[middle], (rival * two)[:, None] / own
+        return np.concatenate([np.ravel(slope) for slope in slopes])
+
+    flat = integrate(rate, start, times, 4 * paths * max(depths) * max(1.0, weights.max() ** 2), 1e-18)
+    return np.stack([[one[0], two[0]] for _, _, one, two in map(parts, flat)])
+
+
+def two_pathways(random: np.random.Generator) -> float:
+    """Two pathways of two to four layers, with outputs of their own or the same; up to four paths share an edge."""
+    depths = int(random.integers(2, 5)), int(random.integers(2, 5))
+    weights, paths, same = between(random, 0.05, 0.9, 3), int(random.integers(1, 5)), sometimes(random)
+    on = 1.0 if sometimes(random) else between(random, 0.1, 1)
+    times = instants(random, between(random, 0.3, 20))
+    exact = fs.theory.speeds.race(depths, weights, paths=paths, correlation=on, same=same)(times)["strength"]
+    return largest(np.asarray(exact) / _two_pathways(depths, weights, paths, on, same, times) - 1)
+
+
+def speed_of_a_pathway(random: np.random.Generator) -> float:
+    """A rival with outputs of its own is at the level when the closed form says so; at depth 2 also if imbalanced."""
+    depth, paths, on = int(random.integers(2, 5)), int(random.integers(1, 5)), between(random, 0.1, 1)
+    initial, level = between(random, 1e-2, 0.2), random.uniform(0.25, 0.75)
+    ratio = between(random, 0.1, 10) if depth == 2 else 1.0
+    own = (initial / (ratio * paths**0.5)) ** (1 / depth)
+    weights = np.array([0.5, ratio * paths**0.5 * own, own])
+    given = {"correlation": on, "paths": paths, "imbalance": ratio}
+    time = float(fs.theory.speeds.time_to_reach(depth, level, initial, **given))
+    found = _two_pathways((2, depth), weights, paths, on, False, np.array([0.0, time]))
+    return abs(found[-1, 1] / level - 1)
+
+
 def exclusive_or(random: np.random.Generator) -> float:
     """One pathway for each example of exclusive-or."""
     initial, times = between(random, 1e-5, 2), instants(random, between(random, 0.3, 30))

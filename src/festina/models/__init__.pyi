@@ -27,6 +27,7 @@ from .task_sequence import TaskSequence as TaskSequence
 from .temperature_ladder import TemperatureLadder as TemperatureLadder
 from .tutor_executor import TutorExecutor as TutorExecutor
 from .two_layer import TwoLayer as TwoLayer
+from .two_pathways import TwoPathways as TwoPathways
 from .views import Views as Views
 from .wide_bayesian import WideBayesian as WideBayesian
 from .wide_descent import WideDescent as WideDescent

@@ -1,6 +1,6 @@
 """What mathematics predicts: exact solutions and reductions, each a function of time or of the data."""
 
-from festina.theory import abstraction, coding, margin, rectified, routing, saddles, stack, views
+from festina.theory import abstraction, coding, margin, rectified, routing, saddles, speeds, stack, views
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
@@ -36,6 +36,7 @@ __all__ = [
     "routing",
     "saddles",
     "sequence",
+    "speeds",
     "stack",
     "stage_index",
     "time_to_reach",
