@@ -6,7 +6,7 @@ import pytest
 
 import festina as fs
 from festina import models
-from festina.errors import ArgumentError
+from festina.errors import ArgumentError, FestinaError
 from festina.lab.batch import Builder, make_batch, starts_of
 
 SMALL = {
@@ -118,3 +118,11 @@ def test_without_a_limit_there_is_no_theory():
     """The limit is known for ‖c‖₁ alone."""
     assert models.TaskAbstraction(**SMALL, order=2).run().theory is None
     assert jax.tree.leaves(models.TaskAbstraction(**SMALL).theory()(0.1))
+
+
+def test_a_derivative_that_is_not_there_is_refused_in_a_sentence():
+    """Four students and teachers in three dimensions have no basis that turns smoothly with them."""
+    fields = {"inputs": 3, "outputs": 1, "data": "closure", "until": 0.1, "records": 2, "scale": 0.5}
+    model = models.TaskAbstraction(**SMALL | fields)
+    with pytest.raises(FestinaError, match=r"∂loss/∂scale of .* cannot be had"):
+        model.derivative("loss", "scale")

@@ -13,7 +13,7 @@ import xarray as xr
 from jaxtyping import Array
 
 from festina.compiling import quick_jit
-from festina.errors import ArgumentError, UnknownName
+from festina.errors import ArgumentError, FestinaError, UnknownName
 from festina.lab.batch import Builder, make_batch, starts_of
 from festina.lab.registry import find
 from festina.lab.sweeps.swept import Swept
@@ -69,6 +69,10 @@ def derivative_of(model: Model, variable: str, field: str, seed: int) -> xr.Data
     fields = {name: float(getattr(model, name)) for name in model.fields_of_kind("continuous")}
     with double():
         times, values = to_numpy(_slope_along(Builder.of(model), variable, fields, field, jnp.asarray(seed)))
+    if not np.isfinite(values).any():
+        raise FestinaError(
+            f"∂{variable}/∂{field} of {model!r} cannot be had: what it begins with has no derivative there"
+        )
     kind = model.variables[variable]
     coordinates = {name: values for name, values in model.coordinates().items() if name in kind.dims}
     found = xr.DataArray(values, dims=("time", *kind.dims), coords={"time": times} | coordinates)

@@ -11,7 +11,7 @@ from festina._lazy import jnp, np, xr
 from festina.config import continuous, structural
 from festina.model import Equation, Preset, Variable
 from festina.models._in_blocks import JOINT_DESCENT
-from festina.models.task_abstraction import TaskAbstraction
+from festina.models.task_abstraction import Begin, TaskAbstraction
 from festina.ranges import Coefficient, Duration, Timescale
 
 if TYPE_CHECKING:
@@ -93,10 +93,20 @@ class Composition(TaskAbstraction):
         return tuple(block % self.tasks + self.tasks * (block >= self.training_blocks) for block in blocks)
 
     def draw_tasks(self, key: Key) -> Tasks:
-        teachers = super().draw_tasks(key)
+        return self._followed_by_pairs(super().draw_tasks(key))
+
+    def _followed_by_pairs(self, teachers: Tasks) -> Tasks:
         pairs = tuple((first, (first + 1) % self.tasks) for first in range(self.tasks))
         made = teachers.averaged if self.composed == "tasks" else teachers.alternating
         return teachers.followed_by(made(pairs))
+
+    def _compressed(self, start: Begin) -> tuple[PathGated | NeuronGated, Tasks]:
+        """Pairs are made of teachers in their new coordinates: a basis of both would have no derivative."""
+        if self.data != "closure" or (self.recorded, self.composed) == ("totals", "subtasks"):
+            return super()._compressed(start)
+        teachers = fs.worlds.Tasks(start.tasks.maps[: self.tasks], start.tasks.loss_share)
+        network, teachers = super()._compressed(start._replace(tasks=teachers))
+        return network, self._followed_by_pairs(teachers)
 
     def draw_network(self, key: Key) -> PathGated | NeuronGated:
         kind = fs.networks.PathGated if self.gated == "paths" else fs.networks.NeuronGated
