@@ -174,7 +174,7 @@ class Saddles(Experiment):
     @claims.paper(LECTURE.at("Saddle points arise through depth"), claims.below(0.5))
     def shallow(self, result: Result) -> xr.DataArray:
         """Saddle points arise through depth: the Hessian of a shallow network has no negative direction at any time
-        (largest number).
+        (largest number; our threshold).
         """
         return result["index"].sel(network="shallow").max("time")
 
