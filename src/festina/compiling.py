@@ -55,14 +55,12 @@ def last_compiled() -> float:
 class quick_jit:
     """`jax.jit` with options that compile quickly, looked up when the function is first called, not on import."""
 
-    brief = False
-
     def __init__(self, function: Callable[..., Any], **settings: Any) -> None:
         self.function, self.settings = function, settings
 
     @property
     def options(self) -> dict[str, Any] | None:
-        return known_options(self.brief)
+        return known_options(False)
 
     @cached_property
     def compiled(self) -> Any:
@@ -79,7 +77,9 @@ class quick_jit:
 class brief_jit(quick_jit):
     """The same for a function that is called once or twice: compiled as quickly as can be, and not optimised."""
 
-    brief = True
+    @property
+    def options(self) -> dict[str, Any] | None:
+        return known_options(True)
 
 
 class thorough_jit(quick_jit):

@@ -92,14 +92,15 @@ class DescentOf:
 
         stages = stages_by_time(world.switches, step_size)
         counts = (self.records, self.steps_per_record, observe, stages)
-        if self.optimiser is not None:
-            process = optimised_process(slope, self.optimiser, inputs["network"], key, *counts)
-            return replace(process, thorough=True)
 
         def rate(parameters: Any, key: Array, stage: Array) -> Any:
             return scaled_by(inputs["timescale"], slope(parameters, key, stage))
 
-        return replace(descent_process(rate, inputs["network"], key, step_size, *counts), thorough=True)
+        if self.optimiser is None:
+            process = descent_process(rate, inputs["network"], key, step_size, *counts)
+        else:
+            process = optimised_process(slope, self.optimiser, inputs["network"], key, *counts)
+        return replace(process, thorough=True)
 
 
 @dataclass(frozen=True)
