@@ -20,6 +20,7 @@ from patience import PATIENCE, wait_for
 
 SENTENCE = re.compile(r"festina: .*interrupted.*")
 REMARK = "festina: stopping at the end of the step at hand; Ctrl-C again ends at once"
+FORECAST = re.compile(r"festina: warning: .* (will|may) take .*")  # what a slow machine may have made it say before
 SERVES, STOPPED = "festina is at http", "festina has stopped"
 RESTS = 1.0  # seconds without any work, after which nobody waits for more of it
 OURS = re.compile(r'File "[^"]*/festina/[^"]*", line \d+, in (?!<module>)')  # from `run` on, there is a function
@@ -36,11 +37,11 @@ class Ending:
     @property
     def kind(self) -> str:
         """What happened, in a word or two; `disorderly` is what must not be."""
-        *before, last = self.err.splitlines() or [""]
-        remarks = [line for line in before if line != REMARK]
-        if self.code == 130 and SENTENCE.fullmatch(last) and not remarks and self.err.endswith("\n"):
+        whole = self.err == "" or self.err.endswith("\n")
+        said = [line for line in self.err.splitlines() if line != REMARK and not FORECAST.fullmatch(line)]
+        if self.code == 130 and whole and len(said) == 1 and SENTENCE.fullmatch(self.err.splitlines()[-1]):
             return "interrupted"
-        if self.code == 0 and self.err.removesuffix("\n") in ("", REMARK):
+        if self.code == 0 and whole and not said:
             return "stopped" if SERVES in self.out and self.out.endswith(f"{STOPPED}\n") else "finished"
         if self.is_pythons:
             return "before festina"

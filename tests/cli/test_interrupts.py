@@ -188,6 +188,22 @@ def test_the_sentence_is_said_though_nobody_reads_the_output_any_more(monkeypatc
     assert said == ["kept in a file"]
 
 
+@pytest.mark.parametrize(
+    ("err", "kind"),
+    [
+        (KEPT, "interrupted"),
+        (f"festina: warning: sweep x will take about 1 h more at this pace; wait\n{KEPT}", "interrupted"),
+        (f"{REMARK}\n{KEPT}", "interrupted"),
+        (f"{KEPT}Exception ignored in atexit callback\n", "disorderly"),
+        (f"{KEPT}{REMARK}\n", "disorderly"),
+        (KEPT.removesuffix("\n"), "disorderly"),
+    ],
+)
+def test_what_is_an_orderly_end(err, kind):
+    """A slow machine may have been warned of before; the sentence is the last word."""
+    assert Ending(130, "", err).kind == kind
+
+
 # The commands themselves, cold.
 
 FIELDS = {"records": 20, "depth": "1", "budget": "quick"}
