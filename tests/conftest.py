@@ -20,6 +20,7 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
+import compiling_often  # noqa: E402
 from made_up_time import Time  # noqa: E402
 from shared import COMPILED  # noqa: E402
 
@@ -60,7 +61,8 @@ MOST_MAPPED = 15_000  # places in memory: Linux gives a process 65,530, each pro
 @pytest.fixture(autouse=True, scope="module")
 def no_more_programs_than_there_is_room_for():
     """A worker forgets what it has compiled before it is too much; what is needed again is read from the cache."""
-    yield
+    with compiling_often.one_context():
+        yield
     if MAPPED.exists() and MAPPED.read_bytes().count(b"\n") > MOST_MAPPED:
         jax.clear_caches()
         gc.collect()
