@@ -1,14 +1,18 @@
-"""What an animal does in a two-choice task with the stimuli left, none and right, from P(right) for each of them."""
+"""What an animal does in a two-choice task with gratings, from P(right) for each stimulus.
+
+Stimuli are on the last axis, from the strongest grating on the left, over none, to the strongest on the right: three of
+them (left, none and right), or any other odd number. Slopes are those of the strongest gratings.
+"""
 
 import numpy as np
 from jaxtyping import Float
 
 
-def bias(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch"]:
+def bias(right: Float[np.ndarray, "*batch stimulus"]) -> Float[np.ndarray, "*batch"]:
     """p0 − ½: the preference for the right choice when there is nothing to see.
 
     Args:
-        right: P(right) for the stimuli left, none and right, on the last axis.
+        right: P(right) for every stimulus, on the last axis.
 
     Example:
         >>> import numpy as np
@@ -16,14 +20,14 @@ def bias(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch"]:
         >>> float(fs.measures.behaviour.bias(np.array([0.25, 0.75, 1.0])))
         0.25
     """
-    return np.asarray(right[..., 1] - 0.5)
+    return np.asarray(right[..., right.shape[-1] // 2] - 0.5)
 
 
-def slopes(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 2"]:
+def slopes(right: Float[np.ndarray, "*batch stimulus"]) -> Float[np.ndarray, "*batch 2"]:
     """(p0 − pL, pR − p0): how much a grating on the left, and one on the right, changes the choice.
 
     Args:
-        right: P(right) for the stimuli left, none and right, on the last axis.
+        right: P(right) for every stimulus, on the last axis.
 
     Example:
         >>> import numpy as np
@@ -31,14 +35,14 @@ def slopes(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 2"
         >>> fs.measures.behaviour.slopes(np.array([0.25, 0.75, 1.0]))
         array([0.5 , 0.25])
     """
-    return np.diff(right, axis=-1)
+    return np.diff(right[..., :: right.shape[-1] // 2], axis=-1)
 
 
-def slope_difference(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch"]:
+def slope_difference(right: Float[np.ndarray, "*batch stimulus"]) -> Float[np.ndarray, "*batch"]:
     """(pR − p0) − (p0 − pL): the right slope of the psychometric curve minus its left one.
 
     Args:
-        right: P(right) for the stimuli left, none and right, on the last axis.
+        right: P(right) for every stimulus, on the last axis.
 
     Example:
         >>> import numpy as np
@@ -49,11 +53,11 @@ def slope_difference(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, 
     return np.asarray(np.diff(slopes(right), axis=-1)[..., 0])
 
 
-def accuracy(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch"]:
-    """(1 − pL + pR)/2: the share of correct choices among trials with a grating, as often left as right.
+def accuracy(right: Float[np.ndarray, "*batch stimulus"]) -> Float[np.ndarray, "*batch"]:
+    """(1 − pL + pR)/2: the share of correct choices among trials with a grating, each shown equally often.
 
     Args:
-        right: P(right) for the stimuli left, none and right, on the last axis.
+        right: P(right) for every stimulus, on the last axis.
 
     Example:
         >>> import numpy as np
@@ -61,10 +65,11 @@ def accuracy(right: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch"
         >>> float(fs.measures.behaviour.accuracy(np.array([0.25, 0.75, 1.0])))
         0.875
     """
-    return np.asarray(0.5 * (1.0 - right[..., 0] + right[..., 2]))
+    none = right.shape[-1] // 2
+    return np.asarray(0.5 * (1.0 - right[..., :none].mean(axis=-1) + right[..., none + 1 :].mean(axis=-1)))
 
 
-def window(course: Float[np.ndarray, "*batch sessions 3"], first: int, last: int) -> Float[np.ndarray, "*batch 3"]:
+def window(course: Float[np.ndarray, "*batch sessions stimulus"], first: int, last: int) -> Float[np.ndarray, "*batch stimulus"]:
     """The mean over the sessions ``first`` to ``last``, both included; entry 0 is the state before the first.
 
     Args:
@@ -73,7 +78,7 @@ def window(course: Float[np.ndarray, "*batch sessions 3"], first: int, last: int
         last: session of the window.
 
     Returns:
-        P(right) for the stimuli left, none and right.
+        P(right) for every stimulus.
 
     Example:
         >>> import numpy as np

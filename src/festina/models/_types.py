@@ -14,6 +14,7 @@ from festina.networks.graph import Graph
 from festina.networks.linear import DeepLinear
 from festina.networks.rectified import Rectified
 from festina.networks.stack import Stack
+from festina.networks.tutor import Rule, Trial
 from festina.networks.tutor import TutorExecutor as Tutor
 from festina.theory.coding.prediction import Prediction, Predictor
 from festina.theory.saddles import MeanField
@@ -63,12 +64,14 @@ __all__ = [
     "Process",
     "Rectified",
     "RoutingWorld",
+    "Rule",
     "Samples",
     "Solution",
     "Stack",
     "State",
     "Statistics",
     "Tasks",
+    "Trial",
     "Tutor",
     "UInt32",
     "View",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from pydantic import Field, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np, xr
@@ -21,14 +24,17 @@ if TYPE_CHECKING:
         MeanField,
         Observed,
         Process,
+        Rule,
         Solution,
         State,
+        Trial,
         Tutor,
         UInt32,
     )
 
 EARLY, LATE = (4, 8), 5  # sessions of the early window, and how many the late one has
 STRIDE = 5  # trials of the expected update at once
+Contrast = Annotated[float, Field(gt=0, le=1)]
 
 
 class Begin(NamedTuple):
@@ -36,6 +42,31 @@ class Begin(NamedTuple):
 
     network: Tutor
     luck: UInt32[Array, " words"]
+
+
+class Session(NamedTuple):
+    """What happened in a session.
+
+    Attributes:
+        right: P(right), by contrast; the mean over all trials, whatever was shown.
+        accuracy: the share of correct choices among trials with a grating.
+        choices: how many trials there were, by contrast and choice.
+        signals: mean teaching signals of those; not a number where there was none.
+    """
+
+    right: Float[Array, " contrast"]
+    accuracy: Float[Array, ""]
+    choices: Float[Array, "contrast choice"]
+    signals: Float[Array, "signal contrast choice"]
+
+
+def _summary(trials: Trial, count: int) -> Session:
+    """A session from its trials, of ``count`` stimuli."""
+    right = trials.right
+    cells = jax.nn.one_hot(2 * trials.stimulus + trials.chose_right, 2 * count, dtype=right.dtype)
+    choices, signals = cells.sum(axis=0), trials.signals.T @ cells
+    accuracy = jnp.sum(trials.correct & trials.grating) / jnp.sum(trials.grating)
+    return Session(right.mean(axis=0), accuracy, choices.reshape(-1, 2), (signals / choices).reshape(3, -1, 2))
 
 
 class TutorExecutor(Model):
@@ -46,6 +77,11 @@ class TutorExecutor(Model):
     of the executor W2 from a partial one (R minus the stimulus part of Q, R minus its constant part), to which a
     crosstalk m adds m times the other part: with m = 1 both layers descend the gradient of (R − Q)²/2. A shallow
     network has one layer, and the delta rule. Time is in sessions; see `festina.networks.tutor`.
+
+    Gratings have contrasts c, and drive their pathway with (c / c_max)^γ. In the published model it only counts whether
+    there is one (γ = 0), so that a psychometric curve has one step on each side; with γ = 1 it is graded. All that
+    happens in a session is recorded by contrast and choice: how many trials, and their mean teaching signals δ_tot
+    (the tutor's), δ_stim and δ_const (the executor's), which are not a number where there was no such trial.
 
     The expected update has a hierarchy of saddles, {} → {const} → {right, const} or {left, const} → all, from each of
     which closed pathways grow at a rate found by linearisation. Theory is the expected update from the animal's own
@@ -67,7 +103,9 @@ class TutorExecutor(Model):
     name = "tutor-executor"
     sources = (LIEBANA_2025,)
     variables = {
-        "right": Variable("P(right), mean of the session", ("stimulus",)),
+        "right": Variable("P(right), mean of the session", ("contrast",)),
+        "choices": Variable("trials of the session", ("contrast", "choice")),
+        "signals": Variable("teaching signals δ, mean of the session", ("signal", "contrast", "choice")),
         "accuracy": Variable("share of correct choices among trials with a grating"),
         "tutor": Variable("tutor weights w1", ("pathway",)),
         "executor": Variable("executor weights W2", ("choice", "pathway")),
@@ -85,6 +123,12 @@ class TutorExecutor(Model):
     tutor_speed: float = continuous(1.0, ge=0, le=10, help="the tutor's learning rate in units of the executor's")
     inverse_temperature: float = continuous(
         9.0, ge=1e-3, le=1e3, help="inverse temperature β of the choice between two values"
+    )
+    contrasts: tuple[Contrast, ...] = structural(
+        (0.25, 0.5), min_length=1, max_length=20, help="contrasts of gratings, rising; each on both sides"
+    )
+    grading: float = continuous(
+        0.0, ge=0, le=10, help="exponent γ of what a grating's contrast does: 0 nothing, 1 in proportion"
     )
     blank: float = continuous(0.1, ge=0.01, le=0.99, help="share of trials with nothing to see")
     initial_spread: float = continuous(0.0, ge=0, le=10, help="s.d. of the constant executor weights at the start")
@@ -109,11 +153,25 @@ class TutorExecutor(Model):
         Preset(
             "shallow", "One layer has no saddles: both stimuli are learned together.", {"layers": 1, "crosstalk": 1.0}
         ),
+        Preset("graded", "Weak gratings are seen less well, and the psychometric curve is graded.", {"grading": 1.0}),
     )
 
-    def coordinates(self) -> dict[str, tuple[str, ...]]:
-        names = fs.networks.tutor
-        return {"stimulus": names.STIMULI, "pathway": names.PATHWAYS, "choice": names.CHOICES}
+    @field_validator("contrasts")
+    @classmethod
+    def _rising(cls, contrasts: tuple[float, ...]) -> tuple[float, ...]:
+        if any(after <= before for before, after in pairwise(contrasts)):
+            raise ValueError("rise")
+        return contrasts
+
+    def coordinates(self) -> dict[str, Any]:
+        world, signals = fs.worlds.gratings, fs.networks.tutor.SIGNALS
+        contrasts = world.signed_contrasts(self.contrasts)
+        return {"contrast": contrasts, "pathway": world.PATHWAYS, "choice": world.CHOICES, "signal": signals}
+
+    @property
+    def seen(self) -> Float[Any, "contrast pathway"]:
+        """What every stimulus switches on."""
+        return fs.worlds.gratings.inputs(self.contrasts, self.grading)
 
     def start(self, key: Key) -> Begin:
         birth, life = jax.random.split(key)
@@ -122,37 +180,37 @@ class TutorExecutor(Model):
 
     def process(self, start: Begin) -> Process:
         rule = fs.networks.tutor.Rule(*map(jnp.asarray, (self.learning_rate, self.crosstalk, self._speed)))
-        life, zero = jax.random.wrap_key_data(jnp.asarray(start.luck)), jnp.zeros(())
+        life, seen = jax.random.wrap_key_data(jnp.asarray(start.luck)), self.seen
         times = jnp.arange(self.sessions + 1).astype(float)
 
         def trial(network: Tutor, number: Array) -> Any:
             luck = jax.random.uniform(jax.random.fold_in(life, number), (2,))
-            return fs.networks.tutor.trial(network, rule, self.blank, self.inverse_temperature, luck)
-
-        def live(carry: Any, number: Array) -> Any:
-            network, (right, correct, gratings) = carry
-            network, seen = trial(network, number)
-            scored = (seen.correct & seen.grating).astype(right.dtype)
-            return (network, (right + seen.right, correct + scored, gratings + seen.grating.astype(right.dtype))), None
+            return fs.networks.tutor.trial(network, rule, self.blank, self.inverse_temperature, luck, seen)
 
         def advance(state: State, index: Array) -> State:
-            numbers = state.step + jnp.arange(self.trials)
-            begin = (state.parameters, (jnp.zeros(3), zero, zero))
-            network, (right, correct, gratings) = jax.lax.scan(live, begin, numbers)[0]
-            memory = (right / self.trials, correct / gratings)
-            return fs.learning.State(times[index], state.step + self.trials, network, memory)
+            network, trials = jax.lax.scan(trial, state.parameters, state.step + jnp.arange(self.trials))
+            return fs.learning.State(times[index], state.step + self.trials, network, _summary(trials, len(seen)))
 
         def step(state: State) -> State:
             network, _ = trial(state.parameters, state.step)
             return fs.learning.State(state.time + 1.0 / self.trials, state.step + 1, network, state.memory)
 
         def observe(state: State) -> Observed:
-            network, (right, accuracy) = state.parameters, state.memory
-            return {"right": right, "accuracy": accuracy, "tutor": network.tutor, "executor": network.executor}
+            network = state.parameters
+            return {**state.memory._asdict(), "tutor": network.tutor, "executor": network.executor}
 
-        right = start.network.right(self.inverse_temperature)
-        initial = fs.learning.State.start(start.network, times[0], (right, 0.5 * (1.0 - right[0] + right[2])))
+        initial = fs.learning.State.start(start.network, times[0], self._before(start.network, rule))
         return fs.learning.Process(initial, advance, observe, times, step)
+
+    def _before(self, network: Tutor, rule: Rule) -> Session:
+        """What is to be expected of a network in its first trial; none has happened yet."""
+        by_choice = jax.vmap(rule.signals, in_axes=(None, None, 0, 0), out_axes=-1)
+        by_stimulus = jax.vmap(by_choice, in_axes=(None, 0, None, 0), out_axes=-2)
+        right, count = network.right(self.inverse_temperature, self.seen), len(self.seen)
+        accuracy = 0.5 * (1.0 - right[: count // 2].mean() + right[count // 2 + 1 :].mean())
+        rewards, sides = jnp.asarray(fs.worlds.gratings.rewards(count)), jnp.array([False, True])
+        signals = jnp.stack(by_stimulus(network, jnp.asarray(self.seen), sides, rewards))
+        return Session(right, accuracy, jnp.zeros((count, 2)), signals)
 
     def solution(self, start: Begin) -> Solution:
         return lambda time: next(type(self).solutions([self], [start], [time]))
@@ -177,7 +235,7 @@ class TutorExecutor(Model):
 
         def measured(name: str, first: int, last: int) -> xr.DataArray:
             what = behaviour.slope_difference if name == "asymmetry" else behaviour.bias
-            core = [["time", "stimulus"]]
+            core = [["time", "contrast"]]
             found = xr.apply_ufunc(
                 lambda right: what(behaviour.window(right, first, last)), course, input_core_dims=core
             )
@@ -193,16 +251,19 @@ class TutorExecutor(Model):
     @property
     def field(self) -> MeanField:
         """The expected update."""
-        own = {"blank": self.blank, "inverse_temperature": self.inverse_temperature}
-        return fs.theory.saddles.mean_field(crosstalk=self.crosstalk, tutor_speed=self._speed, **own)
+        return fs.theory.saddles.mean_field(crosstalk=self.crosstalk, tutor_speed=self._speed, **self._task)
+
+    @property
+    def _task(self) -> dict[str, Any]:
+        return {"blank": self.blank, "inverse_temperature": self.inverse_temperature, "seen": self.seen}
 
     def saddle(self, *opened: str) -> Float[np.ndarray, "choice pathway"]:
         """The rest point with the named pathways open: products of its weights."""
-        return fs.theory.saddles.saddle(opened, blank=self.blank, inverse_temperature=self.inverse_temperature)
+        return fs.theory.saddles.saddle(opened, **self._task)
 
     def saddle_slopes(self, *opened: str) -> Float[np.ndarray, " slopes"]:
         """Where a saddle lies in the plane of left and right slope."""
-        values = fs.networks.tutor.SEEN @ self.saddle(*opened).T
+        values = self.seen @ self.saddle(*opened).T
         right = 1.0 / (1.0 + np.exp(-self.inverse_temperature * (values[:, 1] - values[:, 0])))
         return fs.measures.behaviour.slopes(right)
 

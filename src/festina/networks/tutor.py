@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
-PATHWAYS = ("left", "right", "const")
-CHOICES = ("left", "right")
-STIMULI = ("left", "none", "right")
-SEEN = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
-"""What each of the three stimuli switches on; the contrast of a grating does not matter to the model."""
+from festina.worlds.gratings import inputs
+
+SIGNALS = ("total", "stimulus", "const")
+"""Teaching signals: δ_tot, δ_stim and δ_const."""
+SEEN = inputs()
+"""What the stimuli left, none and right switch on, if the contrast of a grating does not matter."""
 
 
 class TutorExecutor(eqx.Module):
@@ -49,10 +49,10 @@ class TutorExecutor(eqx.Module):
         """The value Q of each choice."""
         return seen @ self.products.T
 
-    def right(self, inverse_temperature: Any) -> Float[Array, " stimulus"]:
-        """P(right) for the stimuli left, none, right; the sums are written out, for XLA is slow at tiny ones."""
+    def right(self, inverse_temperature: Any, seen: Float[Any, "stimulus pathway"] = SEEN) -> Float[Any, " stimulus"]:
+        """P(right) for every stimulus; the sums are written out, for XLA is slow at tiny ones."""
         gap = inverse_temperature * (self.products[1] - self.products[0])
-        return jax.nn.sigmoid(jnp.stack([gap[2] + gap[0], gap[2], gap[2] + gap[1]]))
+        return jax.nn.sigmoid(gap[2] * seen[:, 2] + gap[0] * seen[:, 0] + gap[1] * seen[:, 1])
 
     @classmethod
     def newborn(cls, key: Array, spread: Any, noise: Any) -> "TutorExecutor":
@@ -132,26 +132,39 @@ class Rule(eqx.Module):
     ) -> TutorExecutor:
         """The network after one trial."""
         row = jnp.where(chose_right, network.executor[1], network.executor[0])
-        parts = row * network.tutor * seen
-        stimulus, constant = parts[0] + parts[1], parts[2]
-        for_stimulus = reward - stimulus - self.crosstalk * constant
-        for_constant = reward - constant - self.crosstalk * stimulus
-        errors = jnp.stack([for_stimulus, for_stimulus, for_constant])
-        on_tutor = self.rate * self.tutor_speed * (reward - stimulus - constant) * row * seen
-        on_row = self.rate * errors * network.tutor * seen
+        total, stimulus, constant = self.signals(network, seen, chose_right, reward)
+        on_tutor = self.rate * self.tutor_speed * total * row * seen
+        on_row = self.rate * jnp.stack([stimulus, stimulus, constant]) * network.tutor * seen
         chosen = jnp.stack([~chose_right, chose_right]).astype(on_row.dtype)
         return TutorExecutor(
             jnp.abs(network.tutor + on_tutor), jnp.abs(network.executor + chosen[:, None] * on_row[None, :])
         )
+
+    def signals(
+        self,
+        network: TutorExecutor,
+        seen: Float[Any, " pathway"],
+        chose_right: Bool[Any, ""],
+        reward: Float[Any, ""],
+    ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+        """The teaching signals of a trial: (R − Q, δ[stimulus], δ[const]), for the tutor and both of the executor."""
+        parts = jnp.where(chose_right, network.executor[1], network.executor[0]) * network.tutor * seen
+        stimulus, constant = parts[0] + parts[1], parts[2]
+        for_stimulus = reward - stimulus - self.crosstalk * constant
+        for_constant = reward - constant - self.crosstalk * stimulus
+        return reward - stimulus - constant, for_stimulus, for_constant
 
 
 class Trial(NamedTuple):
     """What happened in a trial.
 
     Attributes:
-        right: P(right) for the stimuli left, none, right, before learning.
+        right: P(right) for every stimulus, before learning.
+        stimulus: which one was shown: its row among the inputs.
+        chose_right: which choice was made.
         correct: whether the rewarded side was chosen.
         grating: whether there was anything to see.
+        signals: the teaching signals δ_tot, δ_stim and δ_const.
 
     Example:
         >>> mouse = fs.networks.TutorExecutor(np.ones(3), np.zeros((2, 3)))
@@ -162,8 +175,11 @@ class Trial(NamedTuple):
     """
 
     right: Float[Array, " stimulus"]  # P(right) for every stimulus, before learning
+    stimulus: Int[Array, ""]
+    chose_right: Bool[Array, ""]
     correct: Bool[Array, ""]
     grating: Bool[Array, ""]  # whether there was anything to see
+    signals: Float[Array, " signal"]
 
 
 def trial(
@@ -172,11 +188,13 @@ def trial(
     blank: Any,
     inverse_temperature: Any,
     uniforms: Float[Any, "2"],
+    seen: Float[Any, "stimulus pathway"] = SEEN,
 ) -> tuple[TutorExecutor, Trial]:
     """One trial: a stimulus, a choice, its reward, and what is learned from it.
 
     Of two uniform numbers the first says what is shown and which side is rewarded (below ½ the left one; close to ½,
     within ``blank``/2, there is no grating, and the rewarded side cannot be seen), the second which choice is made.
+    Gratings of a side are shown equally often, the strongest where the first number is farthest from ½.
 
     Args:
         network: before the trial.
@@ -184,6 +202,7 @@ def trial(
         blank: how often there is no grating.
         inverse_temperature: β.
         uniforms: two numbers between 0 and 1.
+        seen: inputs of all stimuli, from `festina.worlds.gratings.inputs`; gratings of one contrast unless given.
 
     Returns:
         The network after the trial, and the `Trial`.
@@ -195,12 +214,16 @@ def trial(
         >>> bool(seen.correct), np.asarray(after.executor, float).round(3).tolist()
         (True, [[0.1, 0.0, 0.1], [0.0, 0.0, 0.0]])
     """
-    world, chance = uniforms[0], uniforms[1]
-    left, right = world < 0.5 - 0.5 * blank, world >= 0.5 + 0.5 * blank
-    probabilities = network.right(inverse_temperature)
-    probability = jnp.where(left, probabilities[0], jnp.where(right, probabilities[2], probabilities[1]))
-    chose_right = chance < probability
+    world, chance, contrasts = uniforms[0], uniforms[1], len(seen) // 2
+    side = 0.5 - 0.5 * blank
+    left, right = world < side, world >= 0.5 + 0.5 * blank
+    from_end = jnp.where(left, world, 1.0 - world) / side * contrasts  # 0 is the end of the strongest grating
+    place = jnp.clip(jnp.floor(from_end).astype(int), 0, contrasts - 1)
+    stimulus = jnp.where(left, place, jnp.where(right, 2 * contrasts - place, contrasts))
+    probabilities = network.right(inverse_temperature, seen)
+    chose_right = chance < probabilities[stimulus]
     correct = chose_right == (world >= 0.5)
-    seen = jnp.stack([left, right, jnp.ones_like(left)]).astype(probability.dtype)
-    after = rule(network, seen, chose_right, correct.astype(probability.dtype))
-    return after, Trial(probabilities, correct, left | right)
+    shown, reward = jnp.asarray(seen)[stimulus], correct.astype(probabilities.dtype)
+    signals = jnp.stack(rule.signals(network, shown, chose_right, reward))
+    after = rule(network, shown, chose_right, reward)
+    return after, Trial(probabilities, stimulus, chose_right, correct, left | right, signals)

@@ -23,11 +23,10 @@ from jaxtyping import Array, Float
 
 from festina.errors import require
 from festina.precision import precise
+from festina.worlds.gratings import PATHWAYS, inputs, rewards, shares
 
-PATHWAYS = ("left", "right", "const")
-SEEN = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
-REWARD = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
-"""Stimuli (left, none, right) × pathways they switch on, and × expected reward of the choices (left, right)."""
+SEEN = inputs()
+"""What the stimuli left, none and right switch on."""
 
 Weights = tuple[Float[Array, "3"], Float[Array, "2 3"]]
 
@@ -42,6 +41,7 @@ class MeanField(eqx.Module):
         tutor_speed: learning rate of the tutor in units of the executor's.
         blank: share of trials with nothing to see.
         inverse_temperature: β.
+        seen: what each stimulus switches on, from the left over none to the right.
 
     Example:
         >>> import numpy as np
@@ -57,33 +57,48 @@ class MeanField(eqx.Module):
     tutor_speed: Float[Any, "*lanes"]
     blank: Float[Any, "*lanes"]
     inverse_temperature: Float[Any, "*lanes"]
+    seen: Float[Any, "*lanes stimulus 3"]
 
-    def right(self, products: Float[Any, "2 3"]) -> Float[Array, "3"]:
-        """P(right) for the stimuli left, none, right."""
-        values = jnp.asarray(SEEN) @ products.T
+    def right(self, products: Float[Any, "2 3"]) -> Float[Array, " stimulus"]:
+        """P(right) for every stimulus."""
+        values = jnp.asarray(self.seen) @ products.T
         return jax.nn.sigmoid(self.inverse_temperature * (values[:, 1] - values[:, 0]))
 
-    def errors(self, products: Float[Any, "2 3"]) -> tuple[Float[Array, "3 2"], Float[Array, "3 2 3"]]:
+    def choices(self, products: Float[Any, "2 3"]) -> Float[Array, "stimulus 2"]:
+        """π(a|s), the probability of both choices for every stimulus."""
+        right = self.right(products)
+        return jnp.stack([1.0 - right, right], axis=1)
+
+    def signals(self, products: Float[Any, "2 3"]) -> Float[Array, "3 stimulus 2"]:
+        """The expected teaching signals δ_tot, δ_stim and δ_const, by stimulus and choice."""
+        seen = jnp.asarray(self.seen)
+        reward, stimulus = rewards(len(seen)), seen[:, :2] @ products[:, :2].T
+        constant = seen[:, 2:] @ products[:, 2:].T
+        for_stimulus = reward - stimulus - self.crosstalk * constant
+        for_constant = reward - constant - self.crosstalk * stimulus
+        return jnp.stack([reward - stimulus - constant, for_stimulus, for_constant])
+
+    def errors(self, products: Float[Any, "2 3"]) -> tuple[Float[Array, "stimulus 2"], Float[Array, "stimulus 2 3"]]:
         """Errors of tutor (stimulus × choice) and executor (… × pathway), times their probability p(s) π(a|s)."""
-        right, side = self.right(products), 0.5 * (1.0 - self.blank)
-        chances = jnp.stack([side, self.blank, side])[:, None] * jnp.stack([1.0 - right, right], axis=1)
-        constant = jnp.broadcast_to(products[:, 2][None, :], (3, 2))
-        stimulus = jnp.asarray(SEEN[:, :2]) @ products[:, :2].T
-        for_stimulus = REWARD - stimulus - self.crosstalk * constant
-        for_constant = REWARD - constant - self.crosstalk * stimulus
-        executor = jnp.stack([for_stimulus, for_stimulus, for_constant], axis=2)
-        return chances * (REWARD - stimulus - constant), chances[:, :, None] * executor
+        chances = shares(len(self.seen), self.blank)[:, None] * self.choices(products)
+        total, stimulus, constant = chances * self.signals(products)
+        return total, jnp.stack([stimulus, stimulus, constant], axis=2)
 
     def __call__(self, tutor: Float[Any, "3"], executor: Float[Any, "2 3"]) -> Weights:
         """(dw1/dt, dW2/dt), without the bound at zero."""
         for_tutor, for_executor = self.errors(executor * tutor[None, :])
-        drive = for_tutor.T @ jnp.asarray(SEEN)
+        drive = for_tutor.T @ jnp.asarray(self.seen)
         on_tutor = self.tutor_speed * jnp.sum(drive * executor, axis=0)
-        return on_tutor, jnp.sum(for_executor * jnp.asarray(SEEN)[:, None, :], axis=0) * tutor[None, :]
+        return on_tutor, jnp.sum(for_executor * jnp.asarray(self.seen)[:, None, :], axis=0) * tutor[None, :]
 
 
 def mean_field(
-    *, crosstalk: Any = 0.0, tutor_speed: Any = 1.0, blank: Any = 0.1, inverse_temperature: Any = 9.0
+    *,
+    crosstalk: Any = 0.0,
+    tutor_speed: Any = 1.0,
+    blank: Any = 0.1,
+    inverse_temperature: Any = 9.0,
+    seen: Float[Any, "stimulus 3"] = SEEN,
 ) -> MeanField:
     """The expected update for one network, or for as many as the arguments have entries.
 
@@ -92,6 +107,7 @@ def mean_field(
         tutor_speed: learning rate of the tutor in units of the executor's; 0 for a shallow network.
         blank: share of trials with nothing to see.
         inverse_temperature: β.
+        seen: inputs of all stimuli, from `festina.worlds.gratings.inputs`; gratings of one contrast unless given.
 
     Returns:
         A `MeanField`: ``field(tutor, executor)`` gives the rates of both.
@@ -116,7 +132,8 @@ def mean_field(
         sound = bool(np.all(np.isfinite(value) & (value >= 0)))
         require(sound, name, "be finite and not negative", given[name])
     require(bool(np.all(fields["blank"] <= 1)), "blank", "be a share, from 0 to 1", blank)
-    return MeanField(*np.broadcast_arrays(*fields.values()))
+    lanes = np.broadcast_arrays(*fields.values())
+    return MeanField(*lanes, np.broadcast_to(seen, (*lanes[0].shape, *np.shape(seen))))
 
 
 @precise
@@ -132,8 +149,9 @@ def expected_course(
 ) -> dict[str, Float[Any, "lanes records ..."]]:
     """What the expected update makes of several networks: W ← |W + η E[ΔW]| in every trial, or ``stride`` at once.
 
-    Gives `tutor` and `executor` at the start and after each session, and `right`, P(right) for the stimuli left,
-    none and right averaged over the session (at the start, what it is there).
+    Gives `tutor` and `executor` at the start and after each session, `right`, P(right) for every stimulus averaged over
+    the session, and `signals`, the teaching signals averaged over the session's trials with a stimulus and a choice,
+    E[π δ] / E[π] (at the start, what they are there).
 
     Args:
         field: the expected update, one for each network (lane): `mean_field` with as many entries.
@@ -145,7 +163,7 @@ def expected_course(
         stride: how many trials are one step; it must divide the trials of a session.
 
     Returns:
-        The three by name, each of shape (lanes, sessions + 1, …).
+        The four by name, each of shape (lanes, sessions + 1, …).
 
     Example:
         >>> import numpy as np
@@ -168,25 +186,36 @@ def expected_course(
 @partial(jax.jit, static_argnums=(4, 5))
 def _courses(field: MeanField, tutor: Any, executor: Any, rate: Any, sessions: int, steps: int) -> dict[str, Any]:
     def one(field: MeanField, tutor: Any, executor: Any, rate: Any) -> dict[str, Any]:
+        def met(tutor: Any, executor: Any) -> Any:
+            chosen, signals = field.choices(executor * tutor[None, :]), field.signals(executor * tutor[None, :])
+            return chosen, chosen * signals
+
         def step(carry: Any, _: None) -> Any:
-            tutor, executor, total = carry
+            tutor, executor, totals = carry
             on_tutor, on_executor = field(tutor, executor)
-            total = total + field.right(executor * tutor[None, :])
-            return (jnp.abs(tutor + rate * on_tutor), jnp.abs(executor + rate * on_executor), total), None
+            totals = jax.tree.map(jnp.add, totals, met(tutor, executor))
+            return (jnp.abs(tutor + rate * on_tutor), jnp.abs(executor + rate * on_executor), totals), None
 
         def session(carry: Any, _: None) -> Any:
-            tutor, executor, total = jax.lax.scan(step, (*carry, jnp.zeros(3)), None, length=steps)[0]
-            return (tutor, executor), (tutor, executor, total / steps)
+            nothing = jax.tree.map(jnp.zeros_like, met(*carry))
+            tutor, executor, (chosen, signals) = jax.lax.scan(step, (*carry, nothing), None, length=steps)[0]
+            return (tutor, executor), (tutor, executor, chosen[:, 1] / steps, signals / chosen)
 
         later = jax.lax.scan(session, (tutor, executor), None, length=sessions)[1]
-        first = (tutor, executor, field.right(executor * tutor[None, :]))
+        first = (tutor, executor, field.right(executor * tutor[None, :]), field.signals(executor * tutor[None, :]))
         whole = [jnp.concatenate([start[None], rest]) for start, rest in zip(first, later, strict=True)]
-        return dict(zip(("tutor", "executor", "right"), whole, strict=True))
+        return dict(zip(("tutor", "executor", "right", "signals"), whole, strict=True))
 
     return jax.vmap(one)(field, tutor, executor, rate)
 
 
-def saddle(opened: Iterable[str], *, blank: float = 0.1, inverse_temperature: float = 9.0) -> Float[np.ndarray, "2 3"]:
+def saddle(
+    opened: Iterable[str],
+    *,
+    blank: float = 0.1,
+    inverse_temperature: float = 9.0,
+    seen: Float[np.ndarray, "stimulus 3"] = SEEN,
+) -> Float[np.ndarray, "2 3"]:
     """Products W2[a, k] w1[k] at the rest point of the total-error flow with only the named pathways open.
 
     An open stimulus pathway leads to the right choice only (its weight to the other one is driven to the bound at
@@ -198,6 +227,7 @@ def saddle(opened: Iterable[str], *, blank: float = 0.1, inverse_temperature: fl
         opened: of the pathways `left`, `right` and `const`, those that are open.
         blank: share of trials with nothing to see.
         inverse_temperature: β.
+        seen: inputs of all stimuli, from `festina.worlds.gratings.inputs`; gratings of one contrast unless given.
 
     Returns:
         The products, choices (left, right) before pathways (left, right, const).
@@ -213,7 +243,7 @@ def saddle(opened: Iterable[str], *, blank: float = 0.1, inverse_temperature: fl
     names = set(opened)
     require(names <= set(PATHWAYS), "opened", f"be among {PATHWAYS}", sorted(names))
     active = np.array([["left" in names, False, "const" in names], [False, "right" in names, "const" in names]])
-    field = mean_field(crosstalk=1.0, blank=blank, inverse_temperature=inverse_temperature)
+    field = mean_field(crosstalk=1.0, blank=blank, inverse_temperature=inverse_temperature, seen=seen)
 
     def residual(unknown: np.ndarray) -> np.ndarray:
         products = np.zeros((2, 3))
@@ -232,7 +262,7 @@ def saddle(opened: Iterable[str], *, blank: float = 0.1, inverse_temperature: fl
 @jax.jit
 def _drifts(field: MeanField, products: Float[Any, "2 3"]) -> Float[Any, "2 3"]:
     """E[δ 1{a} x_k], the drift of each executor weight per tutor weight."""
-    return jnp.sum(field.errors(products)[1] * jnp.asarray(SEEN)[:, None, :], axis=0)
+    return jnp.sum(field.errors(products)[1] * jnp.asarray(field.seen)[:, None, :], axis=0)
 
 
 @precise
@@ -257,7 +287,7 @@ def growth(field: MeanField, products: Float[Any, "2 3"]) -> tuple[Float[Any, "3
         >>> rates.round(3)  # from nothing the constant pathway grows fastest, at 1/√8
         array([0.225, 0.225, 0.354])
     """
-    tutor = (field.errors(products)[0].T @ jnp.asarray(SEEN)).T
+    tutor = (field.errors(products)[0].T @ jnp.asarray(field.seen)).T
     executor = _drifts(field, products).T
     held = (executor < -1e-12) & (products.T <= 0.0)
     squared = jnp.sum(jnp.where(held, 0.0, tutor * executor), axis=1)

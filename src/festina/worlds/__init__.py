@@ -1,6 +1,6 @@
 """What there is to learn: data sets, teachers, curricula, and their statistics."""
 
-from festina.worlds import contexts, images, labellings, logic, losses, routing, views
+from festina.worlds import contexts, gratings, images, labellings, logic, losses, routing, views
 from festina.worlds.blocks import Blocks
 from festina.worlds.classes import Classes, orthogonal_classes, random_classes, toy_classes
 from festina.worlds.contexts import ContextWorld, different_structures, in_contexts, multitask
@@ -58,6 +58,7 @@ __all__ = [
     "decision",
     "different_structures",
     "from_data",
+    "gratings",
     "grid",
     "images",
     "in_contexts",
