@@ -18,6 +18,7 @@ from festina.networks.tutor import Rule, Trial
 from festina.networks.tutor import TutorExecutor as Tutor
 from festina.theory.coding.prediction import Prediction, Predictor
 from festina.theory.saddles import MeanField
+from festina.theory.stationary import Task
 from festina.theory.solution import Solution
 from festina.worlds.blocks import Blocks
 from festina.worlds.classes import Classes
@@ -71,6 +72,7 @@ __all__ = [
     "State",
     "Statistics",
     "Tasks",
+    "Task",
     "Trial",
     "Tutor",
     "UInt32",

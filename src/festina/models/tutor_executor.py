@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Rule,
         Solution,
         State,
+        Task,
         Trial,
         Tutor,
         UInt32,
@@ -63,10 +64,11 @@ class Session(NamedTuple):
 def _summary(trials: Trial, count: int) -> Session:
     """A session from its trials, of ``count`` stimuli."""
     right = trials.right
-    cells = jax.nn.one_hot(2 * trials.stimulus + trials.chose_right, 2 * count, dtype=right.dtype)
+    cell = jnp.where(trials.chose_right, 2 * trials.stimulus + 1, 2 * trials.stimulus)
+    cells = jax.nn.one_hot(cell, 2 * count, dtype=right.dtype)
     choices, signals = cells.sum(axis=0), trials.signals.T @ cells
     accuracy = jnp.sum(trials.correct & trials.grating) / jnp.sum(trials.grating)
-    return Session(right.mean(axis=0), accuracy, choices.reshape(-1, 2), (signals / choices).reshape(3, -1, 2))
+    return Session(right.mean(axis=0), accuracy, choices.reshape(-1, 2), (signals / choices[None]).reshape(3, -1, 2))
 
 
 class TutorExecutor(Model):
@@ -270,6 +272,13 @@ class TutorExecutor(Model):
     def growth(self, *opened: str) -> tuple[Float[np.ndarray, " pathway"], Float[np.ndarray, "pathway weight"]]:
         """Rates at which pathways, were they closed, grow out of a saddle, and how to see them growing."""
         return fs.theory.saddles.growth(self.field, self.saddle(*opened))
+
+    @property
+    def naive_task(self) -> Task:
+        """The task of an animal that chooses by chance, whatever its weights: with it, learning descends a loss."""
+        world, count = fs.worlds.gratings, len(self.seen)
+        by_chance = world.shares(count, self.blank)[:, None] * np.full(2, 0.5)
+        return fs.theory.stationary.Task(self.seen, world.rewards(count), by_chance)
 
 
 def expected_course(

@@ -1,6 +1,6 @@
 """What mathematics predicts: exact solutions and reductions, each a function of time or of the data."""
 
-from festina.theory import abstraction, coding, margin, rectified, routing, saddles, speeds, stack, views
+from festina.theory import abstraction, coding, margin, rectified, routing, saddles, speeds, stack, stationary, views
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
@@ -38,6 +38,7 @@ __all__ = [
     "sequence",
     "speeds",
     "stack",
+    "stationary",
     "stage_index",
     "time_to_reach",
     "views",

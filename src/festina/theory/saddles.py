@@ -23,6 +23,7 @@ from jaxtyping import Array, Float
 
 from festina.errors import require
 from festina.precision import precise
+from festina.theory.stationary import weights
 from festina.worlds.gratings import PATHWAYS, inputs, rewards, shares
 
 SEEN = inputs()
@@ -81,7 +82,7 @@ class MeanField(eqx.Module):
     def errors(self, products: Float[Any, "2 3"]) -> tuple[Float[Array, "stimulus 2"], Float[Array, "stimulus 2 3"]]:
         """Errors of tutor (stimulus × choice) and executor (… × pathway), times their probability p(s) π(a|s)."""
         chances = shares(len(self.seen), self.blank)[:, None] * self.choices(products)
-        total, stimulus, constant = chances * self.signals(products)
+        total, stimulus, constant = chances[None] * self.signals(products)
         return total, jnp.stack([stimulus, stimulus, constant], axis=2)
 
     def __call__(self, tutor: Float[Any, "3"], executor: Float[Any, "2 3"]) -> Weights:
@@ -188,7 +189,7 @@ def _courses(field: MeanField, tutor: Any, executor: Any, rate: Any, sessions: i
     def one(field: MeanField, tutor: Any, executor: Any, rate: Any) -> dict[str, Any]:
         def met(tutor: Any, executor: Any) -> Any:
             chosen, signals = field.choices(executor * tutor[None, :]), field.signals(executor * tutor[None, :])
-            return chosen, chosen * signals
+            return chosen, chosen[None] * signals
 
         def step(carry: Any, _: None) -> Any:
             tutor, executor, totals = carry
@@ -199,7 +200,7 @@ def _courses(field: MeanField, tutor: Any, executor: Any, rate: Any, sessions: i
         def session(carry: Any, _: None) -> Any:
             nothing = jax.tree.map(jnp.zeros_like, met(*carry))
             tutor, executor, (chosen, signals) = jax.lax.scan(step, (*carry, nothing), None, length=steps)[0]
-            return (tutor, executor), (tutor, executor, chosen[:, 1] / steps, signals / chosen)
+            return (tutor, executor), (tutor, executor, chosen[:, 1] / steps, signals / chosen[None])
 
         later = jax.lax.scan(session, (tutor, executor), None, length=sessions)[1]
         first = (tutor, executor, field.right(executor * tutor[None, :]), field.signals(executor * tutor[None, :]))
@@ -293,6 +294,41 @@ def growth(field: MeanField, products: Float[Any, "2 3"]) -> tuple[Float[Any, "3
     squared = jnp.sum(jnp.where(held, 0.0, tutor * executor), axis=1)
     rates = jnp.sqrt(jnp.maximum(squared * field.tutor_speed, 0.0))
     return rates, jnp.concatenate([rates[:, None], jnp.where(held, 0.0, tutor)], axis=1)
+
+
+def directions_out(field: MeanField, products: Float[np.ndarray, "2 3"]) -> int:
+    """How many directions lead away from a rest point: eigenvalues above zero of the linearised expected update.
+
+    Weights that are driven against the bound at zero do not count; those of open pathways are taken as balanced. For
+    the rest point with some pathways open, that is the index that `festina.theory.stationary` has for weights of
+    either sign, and choices made by chance.
+
+    Args:
+        field: the expected update, of one network; of one layer if its tutor speed is zero.
+        products: W2[a, k] w1[k] at the rest point, from `saddle`.
+
+    Example:
+        >>> import festina as fs
+        >>> saddles = fs.theory.saddles
+        >>> field = saddles.mean_field(crosstalk=1.0)
+        >>> [saddles.directions_out(field, saddles.saddle(it)) for it in ([], ["const"], ["left", "const"])]
+        [3, 2, 1]
+    """
+    tutor, executor = weights(products) if float(field.tutor_speed) > 0 else (np.ones(3), products)
+    held = (np.asarray(_drifts(field, products)) < -1e-12) & (products <= 0.0)
+    free = np.concatenate([np.ones(3, bool), ~held.ravel()])
+    motion = np.asarray(_linearised(field, np.concatenate([tutor, executor.ravel()])))
+    return int(np.sum(np.linalg.eigvals(motion[np.ix_(free, free)]).real > 1e-9))
+
+
+@precise
+@jax.jit
+def _linearised(field: MeanField, both: Float[Any, "9"]) -> Float[Any, "9 9"]:
+    def motion(both: Any) -> Any:
+        on_tutor, on_executor = field(both[:3], both[3:].reshape(2, 3))
+        return jnp.concatenate([on_tutor, on_executor.ravel()])
+
+    return jax.jacfwd(motion)(both)
 
 
 def amplitudes(

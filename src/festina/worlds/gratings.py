@@ -54,7 +54,7 @@ def inputs(contrasts: Sequence[float] = (1.0,), grading: Any = 0.0) -> Float[Any
     on_side = np.zeros((signed.size, 3, right.size))
     for place in range(right.size):
         on_side[right.size - 1 - place, 0, place] = on_side[right.size + 1 + place, 1, place] = 1.0
-    return on_side @ strengths + np.array([0.0, 0.0, 1.0])
+    return on_side @ strengths + np.tile([0.0, 0.0, 1.0], (signed.size, 1))
 
 
 def rewards(count: int) -> Float[np.ndarray, "stimulus 2"]:
@@ -83,5 +83,5 @@ def shares(count: int, blank: Any) -> Float[Any, " stimulus"]:
         >>> fs.worlds.gratings.shares(5, 0.1).round(3).tolist()
         [0.225, 0.225, 0.1, 0.225, 0.225]
     """
-    none = np.arange(count) == count // 2
-    return none * blank + ~none * ((1.0 - blank) / (count - 1))
+    none = (np.arange(count) == count // 2).astype(float)
+    return none * blank + (1.0 - none) * ((1.0 - blank) / (count - 1))
