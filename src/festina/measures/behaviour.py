@@ -69,7 +69,9 @@ def accuracy(right: Float[np.ndarray, "*batch stimulus"]) -> Float[np.ndarray, "
     return np.asarray(0.5 * (1.0 - right[..., :none].mean(axis=-1) + right[..., none + 1 :].mean(axis=-1)))
 
 
-def window(course: Float[np.ndarray, "*batch sessions stimulus"], first: int, last: int) -> Float[np.ndarray, "*batch stimulus"]:
+def window(
+    course: Float[np.ndarray, "*batch sessions stimulus"], first: int, last: int
+) -> Float[np.ndarray, "*batch stimulus"]:
     """The mean over the sessions ``first`` to ``last``, both included; entry 0 is the state before the first.
 
     Args:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 EARLY, LATE = (4, 8), 5  # sessions of the early window, and how many the late one has
 STRIDE = 5  # trials of the expected update at once
-Contrast = Annotated[float, Field(gt=0, le=1)]
+Contrast = Annotated[float, Field(ge=0.01, le=1)]
 
 
 class Begin(NamedTuple):

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import festina as fs
 from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, ExperimentConfig, Preset, Result, continuous, named
 from festina.experiments._needs import require_case
-from festina.experiments.linear._common import as_simulated, model_of, printed
-from festina.figures.panels import Page, end_points, note, path, shades
-from festina.models.tutor_executor import EARLY, LATE, expected_course
+from festina.experiments.linear import _cohort as cohorts
+from festina.experiments.linear import _cohort_panels as panels
+from festina.experiments.linear._cohort import DEEP, GRADED, SHALLOW, TOTAL
+from festina.experiments.linear._common import as_simulated, model_of
+from festina.figures.panels import Page, shades
+from festina.models.tutor_executor import LATE
 from festina.sources import LECTURE, LIEBANA_2025
-from festina.style import BLUE, ORANGE, PALETTE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SIMULATED = "a separate simulation of the published rule, without spread at birth"
 REANALYSED = "a third party's analysis of the published behaviour of 30 mice (aeronjl/unspool, cell2025)"
+DEPTH = LECTURE.at("Saddle points arise through depth")
 SADDLES = LECTURE.at("Dynamics pass near a hierarchy of saddle points")
 BY_CHANCE = "the model's scope: nothing but chance in the first sessions makes its animals differ"
 BY_SPREAD = "its sign depends on the unpublished spread of the first weights; see the experiment's description"
@@ -28,9 +30,7 @@ NOT_FITTED = "the model's scope: nothing in it is fitted to this accuracy; see t
 BIASED = "bias takes animals away from {const}, where the rate is linearised; see the experiment's description"
 TOO_SHORT = "the length of training: few animals arrive there in 6400 trials; see the experiment's description"
 SLOPES, FLIPS = (claims.near(r, 2.0 * (1.0 - r**2) / 30**0.5) for r in (0.69, -0.53))  # two standard errors, 30 mice
-FEWEST = 10  # animals of a cohort
-LINEAR = [8, 12]  # sessions between which growth out of {const} is measured
-DEEP, SHALLOW = "tutor-executor", {"layers": 1, "crosstalk": 1.0}
+ONE_LAYER = {"layers": 1, "crosstalk": 1.0}
 
 
 class Mice(Experiment):
@@ -59,8 +59,9 @@ class Mice(Experiment):
             tutor_executor={},
             scattered_start={"initial_spread": lambda config: config.scatter},
             total_error={"crosstalk": 1.0},
-            shallow=SHALLOW,
-            slow_shallow=SHALLOW | {"learning_rate": lambda config: config.learning_rate / config.slowdown},
+            shallow=ONE_LAYER,
+            slow_shallow=ONE_LAYER | {"learning_rate": lambda config: config.learning_rate / config.slowdown},
+            graded={"grading": 1.0},
         ),
     )
     seeds, quick = 200, {"seeds": 40}
@@ -80,12 +81,12 @@ class Mice(Experiment):
         scatter: float = continuous(0.05, ge=0, le=10, help="`initial_spread` of the scattered start")
         slowdown: float = continuous(8.0, ge=0.01, le=1e3, help="how many times slower `slow-shallow` learns")
 
-    @claims.paper(LECTURE.at("Saddle points arise through depth"), claims.above(5.0))
+    @claims.paper(DEPTH, claims.above(5.0))
     def diverse(self, result: Result) -> xr.DataArray:
         """Deep networks end up diverse, shallow ones alike: the SD of the late slope difference is more than five
         times larger (our threshold).
         """
-        spread = _cohort(result)["asymmetry"].std("run")
+        spread = cohorts.cohort(result)["asymmetry"].std("run")
         return spread.sel(network=DEEP) / spread.sel(network=["shallow", "slow-shallow"])
 
     @claims.paper(LIEBANA_2025.at("Fig. 1I"), SLOPES, loosely=claims.above(0.0), reason=BY_CHANCE)
@@ -93,33 +94,33 @@ class Mice(Experiment):
         """The late right − left slope follows the early bias with the correlation r = .69 of 30 mice (give or take
         two of its standard errors).
         """
-        return _after_bias(result, "asymmetry")
+        return cohorts.after_bias(result, "asymmetry")
 
     @claims.reference(SIMULATED, claims.near(0.95, 0.05))
     def systematic_simulated(self, result: Result) -> float:
         """The late right − left slope of simulated animals follows their early bias with r = .95."""
-        return _after_bias(as_simulated(result, "the default configuration"), "asymmetry")
+        return cohorts.after_bias(as_simulated(result, "the default configuration"), "asymmetry")
 
     @claims.theory(claims.above(0.8))
     def systematic_total_error(self, result: Result) -> float:
         """With the total error in both layers the late right − left slope follows the early bias, r > .8: this
         correlation does not speak for partial errors.
         """
-        return _after_bias(result, "asymmetry", "total-error")
+        return cohorts.after_bias(result, "asymmetry", "total-error")
 
     @claims.paper(LIEBANA_2025.at("Fig. 1G"), FLIPS, loosely=claims.below(0.0), reason=BY_SPREAD)
     def flip(self, result: Result) -> float:
         """The bias changes sides: early and late bias have the correlation r = −.53 of 30 mice (give or take two of
         its standard errors).
         """
-        return _after_bias(result, "late_bias")
+        return cohorts.after_bias(result, "late_bias")
 
     @claims.reference(SIMULATED, claims.near(-0.67, 0.26))
     def flip_simulated(self, result: Result) -> float:
         """Early and late bias of simulated animals without spread at birth have r = −.67 (± .26, the standard
         deviation over cohorts).
         """
-        return _after_bias(as_simulated(result, "the default configuration"), "late_bias")
+        return cohorts.after_bias(as_simulated(result, "the default configuration"), "late_bias")
 
     @claims.theory(claims.above(0.2))
     def flip_not_robust(self, result: Result) -> float:
@@ -128,24 +129,24 @@ class Mice(Experiment):
         """
         larger = result.config.scatter > result.config.initial_spread
         require_case(larger, "a larger spread in `scattered-start` than in the published model")
-        return _after_bias(result, "late_bias", "scattered-start") - _after_bias(result, "late_bias")
+        return cohorts.after_bias(result, "late_bias", "scattered-start") - cohorts.after_bias(result, "late_bias")
 
     @claims.reference(REANALYSED, claims.near(0.517, 0.02))
     def accuracy_first(self, result: Result) -> xr.DataArray:
         """In their first session mice are right in 51.7 % of trials with a grating (± 2 %, our tolerance)."""
-        return _accuracy(result, 1)
+        return cohorts.accuracy_in(result, 1)
 
     @claims.reference(REANALYSED, claims.near(0.758, 0.05), loosely=claims.near(0.758, 0.15), reason=NOT_FITTED)
     def accuracy_last(self, result: Result) -> xr.DataArray:
         """In their last session mice are right in 75.8 % of trials with a grating (± 5 %, our tolerance)."""
-        return _accuracy(_trained(result), -1)
+        return cohorts.accuracy_in(cohorts.trained(result), -1)
 
     @claims.theory(claims.near(1.0, 0.125), reason=BIASED)
     def growth_cohort(self, result: Result) -> xr.DataArray:
         """In sessions 8–12 stimulus pathways grow at the linearised rate of the saddle {const}, on average over all
         animals (ratio).
         """
-        return _growth(result, result.data)
+        return cohorts.growth(result, result.data)
 
     @claims.theory(claims.near(1.0, 0.125))
     def growth_near(self, result: Result) -> xr.DataArray:
@@ -155,24 +156,24 @@ class Mice(Experiment):
         near = np.abs(result["early_bias"].sel(network=DEEP).values) < 0.1
         if not near.any():
             raise claims.Undecided("no animal has an early bias within ± .1: needs more --seeds")
-        return _growth(result, result.data)[near]
+        return cohorts.growth(result, result.data)[near]
 
     @claims.theory(claims.near(1.0, 0.0625))
     def growth_expected(self, result: Result) -> xr.DataArray:
         """In the expected update, which knows no chance and so no bias, stimulus pathways grow at the linearised rate
         of the saddle {const} in sessions 8–12 (ratio).
         """
-        return _growth(result, result.solved)
+        return cohorts.growth(result, result.solved)
 
     @claims.paper(SADDLES, claims.below(0.5), loosely=claims.below(0.75), reason=TOO_SHORT)
     def near_saddles(self, result: Result) -> float:
         """Deep learners pass near a one-sided saddle: the median of their nearest distance to one is less than half
         (our threshold) of that of shallow ones.
         """
-        model = model_of(_trained(result), network=DEEP)
+        model = model_of(cohorts.trained(result), network=DEEP)
         places = np.stack([model.saddle_slopes(side, "const") for side in ("left", "right")])
-        nearest = {it: fs.measures.behaviour.nearest(_slopes(result, it), places) for it in (DEEP, "shallow")}
-        return np.median(nearest[DEEP]) / np.median(nearest["shallow"])
+        nearest = {it: fs.measures.behaviour.nearest(cohorts.slopes_of(result, it), places) for it in (DEEP, SHALLOW)}
+        return np.median(nearest[DEEP]) / np.median(nearest[SHALLOW])
 
     @claims.theory(claims.below(0.1))
     def chance(self, result: Result) -> xr.DataArray:
@@ -181,164 +182,143 @@ class Mice(Experiment):
         """
         require_case(result.config.initial_spread == 0, "animals born alike")
         expected = models.TutorExecutor.measure(result.solved)["asymmetry"].std("run")
-        return (expected / _cohort(result)["asymmetry"].std("run")).sel(network=DEEP)
+        return (expected / cohorts.cohort(result)["asymmetry"].std("run")).sel(network=DEEP)
 
     @claims.theory(claims.above(0.9), loosely=claims.above(0.7))
     def fate(self, result: Result) -> float:
         """After session 8 little is left to chance: the expected update from an animal's weights foretells its late
         slope difference (r).
         """
-        seen = _cohort(result)["asymmetry"].sel(network=DEEP).values
-        foretold = _forecast(result)[:, -LATE:].mean(axis=1)
+        seen = cohorts.cohort(result)["asymmetry"].sel(network=DEEP).values
+        foretold = cohorts.forecast(result)["right"][:, -LATE:].mean(axis=1)
         return fs.measures.behaviour.across_animals(seen, fs.measures.behaviour.slope_difference(foretold))
 
+    @claims.paper(SADDLES, claims.below(0.5))
+    def near_const(self, result: Result) -> float:
+        """Deep learners pass near the saddle {const}: the median of the nearest distance of their products to it is
+        less than half (our threshold) of that of shallow ones.
+        """
+        cohorts.trained(result)
+        return np.median(cohorts.to_const(result, DEEP)) / np.median(cohorts.to_const(result, SHALLOW))
+
+    @claims.paper(DEPTH, claims.near(1.0, 0.0))
+    def one_point(self, result: Result) -> int:
+        """A shallow network has no saddle: a search from 200 random starts finds one stationary point of its loss, with
+        choices made by chance.
+        """
+        return len(cohorts.found_points(model_of(result, network=SHALLOW)))
+
+    @claims.paper(DEPTH, claims.above(0.0))
+    def deep_saddles(self, result: Result) -> int:
+        """A deep network has saddles: the same search finds stationary points with negative directions of the Hessian
+        (their number).
+        """
+        model = model_of(result, network=TOTAL)
+        downs = [fs.theory.stationary.directions_down(model.naive_task, it) for it in cohorts.found_points(model)]
+        return int(np.count_nonzero(downs))
+
+    @claims.theory(claims.below(1e-6))
+    def eight_points(self, result: Result) -> float:
+        """A deep network has 2³ stationary points, one for each set of open pathways, and no other: largest distance
+        between those of the closed form and those that the search finds.
+        """
+        model = model_of(result, network=TOTAL)
+        known = [point.products for point in fs.theory.stationary.points(model.naive_task)]
+        return cohorts.apart(cohorts.found_points(model), np.stack(known))
+
+    @claims.theory(claims.below(0.5))
+    def indices(self, result: Result) -> xr.DataArray:
+        """The Hessian has as many negative directions as pathways are closed, and so has the expected update of weights
+        that cannot be negative and choices that are the animal's own (largest miscount).
+        """
+        model, theory = model_of(result, network=TOTAL), fs.theory
+        names = fs.worlds.gratings.PATHWAYS
+        found = []
+        for point in theory.stationary.points(model.naive_task):
+            own = theory.saddles.directions_out(model.field, model.saddle(*(names[k] for k in point.opened)))
+            down = theory.stationary.directions_down(model.naive_task, point.products)
+            found.append([abs(3 - len(point.opened) - it) for it in (point.index, down, own)])
+        return xr.DataArray(found, dims=("point", "count"))
+
+    @claims.theory(claims.near(1.0, 0.05))
+    def step(self, result: Result) -> float:
+        """In the published model a grating of half the contrast changes late choices as much as a full one (ratio of the
+        differences between gratings on the right and on the left).
+        """
+        require_case(result.config.grading == 0, "gratings that count by being there")
+        return cohorts.weak_over_strong(result, DEEP)
+
+    @claims.theory(claims.between(0.5, 0.9))
+    def graded_curve(self, result: Result) -> float:
+        """If what an animal sees is in proportion to contrast, gratings of half the contrast change late choices by half
+        to nine tenths (our prediction) of what full ones do.
+        """
+        require_case(model_of(result, network=GRADED).grading == 1, "gratings that count in proportion to contrast")
+        return cohorts.weak_over_strong(result, GRADED)
+
+    @claims.theory(claims.near(1.0, 0.0625))
+    def growth_graded(self, result: Result) -> xr.DataArray:
+        """With graded gratings stimulus pathways leave the saddle {const} more slowly, in the expected update at the
+        linearised rate times the mean input ¾ (ratio in sessions 8–12).
+        """
+        return cohorts.growth(result, result.solved, GRADED)
+
+    @claims.theory(claims.below(0.08))
+    def curves_expected(self, result: Result) -> xr.DataArray:
+        """From an animal's weights after session 8 the expected update foretells its late choices at all five contrasts
+        (mean absolute error of their shares, graded gratings).
+        """
+        seen = cohorts.shares_right(cohorts.cohort(result), GRADED, slice(-LATE, None))
+        return abs(seen - cohorts.forecast(result, GRADED)["right"][:, -LATE:].mean(axis=1)).mean()
+
+    @claims.paper(LIEBANA_2025.at("Abstract"), claims.below(-0.8), loosely=claims.below(0.0))
+    def signals_strategy(self, result: Result) -> float:
+        """Teaching signals reflect each animal's strategy: late δ_stim of correct choices, right − left, falls with the
+        late right − left slope, r < −.8 (our threshold).
+        """
+        late = cohorts.seen_signals(result).sel(signal="stimulus").isel(time=slice(-LATE, None)).mean("time")
+        slopes = cohorts.cohort(result)["asymmetry"].sel(network=DEEP)
+        known = late.diff("side").squeeze("side")
+        sound = np.isfinite(known.values)
+        return fs.measures.behaviour.across_animals(known.values[sound], slopes.values[sound])
+
+    @claims.theory(claims.below(0.05))
+    def signals_expected(self, result: Result) -> xr.DataArray:
+        """From an animal's weights after session 8 the expected update foretells its late teaching signals δ_tot, δ_stim
+        and δ_const of correct choices (mean absolute error).
+        """
+        cohorts.cohort(result)
+        late = {"time": slice(-LATE, None)}
+        return abs(cohorts.seen_signals(result).isel(late) - cohorts.expected_signals(result).isel(late)).mean()
+
+    @claims.check(claims.below(1e-9))
+    def signals_sum(self, result: Result) -> xr.DataArray:
+        """Partial errors add up: δ_stim + δ_const − δ_tot is the reward, 1 of correct choices (largest error)."""
+        require_case(result.config.crosstalk == 0, "partial errors")
+        parts = cohorts.seen_signals(result)
+        total, stimulus, const = (parts.sel(signal=name) for name in fs.networks.tutor.SIGNALS)
+        return abs(stimulus + const - total - 1.0).max()
+
     def figure(self, result: Result) -> Figure:
-        """Courses of deep and of shallow learners, psychometric curves, saddles, and two correlations."""
-        with Page(2, 3, height=4.9) as page:
+        """Courses and learning curves of single animals, curves and signals by session, stationary points, and two
+        correlations.
+        """
+        with Page(3, 3, height=7.5) as page:
             colors = shades(-0.45, 0.45, cmap="cividis")
-            _draw_courses(page[0], result, DEEP, "Deep: tutor-executor", colors)
-            _draw_courses(page[1], result, "slow-shallow", f"Shallow, {result.config.slowdown:g}× slower", colors)
+            panels.draw_courses(page[0], result, DEEP, "Deep: tutor-executor", colors)
+            panels.draw_courses(page[1], result, "slow-shallow", f"Shallow, {result.config.slowdown:g}× slower", colors)
             bar = {"cax": page[1].inset_axes((0.8, 0.55, 0.05, 0.42)), "ticks": (-0.4, 0, 0.4), "label": "early bias"}
             page.figure.colorbar(colors, **bar).ax.yaxis.set_label_position("left")
-            _draw_curves(page[2], result)
-            _draw_saddles(page[3], result)
-            _draw_followers(page[4], result, "asymmetry", 0.69, {n: n for n in ("total-error", DEEP, "shallow")})
-            page[4].set(ylim=(-1.05, 1.6), yticks=(-1, -0.5, 0, 0.5, 1), title="Systematic if deep")
+            panels.draw_animals(page[2], result, colors)
+            panels.draw_psychometric(page[3], result)
+            panels.draw_signals(page[4], result)
+            panels.draw_points(page[5], result)
+            panels.draw_saddles(page[6], result)
+            names = {network: network for network in (TOTAL, DEEP, SHALLOW)}
+            panels.draw_followers(page[7], result, "asymmetry", 0.69, names)
+            page[7].set(ylim=(-1.05, 1.6), yticks=(-1, -0.5, 0, 0.5, 1), title="Systematic if deep")
             spreads = {"scattered-start": result.config.scatter, DEEP: result.config.initial_spread}
-            _draw_followers(page[5], result, "late_bias", -0.53, {n: f"start spread {x:g}" for n, x in spreads.items()})
-            page[5].set(ylim=(-0.52, 0.75), yticks=(-0.5, 0, 0.5), title="Change of sides: not robust")
+            starts = {network: f"start spread {spread:g}" for network, spread in spreads.items()}
+            panels.draw_followers(page[8], result, "late_bias", -0.53, starts)
+            page[8].set(ylim=(-0.52, 0.75), yticks=(-0.5, 0, 0.5), title="Change of sides: not robust")
         return page.figure
-
-
-def _pace(result: Result) -> float:
-    """How much is learned in a session, relative to the default: η times its trials."""
-    config, published = result.config, type(result.config)()
-    return config.learning_rate * config.trials / (published.learning_rate * published.trials)
-
-
-def _trained(result: Result) -> Result:
-    """The result, if its animals have learned for about as long as the published ones: η times all trials."""
-    config, sessions, pace = result.config, type(result.config)().sessions, _pace(result)
-    if pace * config.sessions < 0.75 * sessions:
-        fives = int(np.ceil(config.trials * sessions / (5 * pace * config.sessions) - 1e-9))
-        raise claims.Undecided(f"too little training: needs --trials {5 * fives}, or a larger --learning-rate")
-    return result
-
-
-def _cohort(result: Result) -> xr.Dataset:
-    """Trained animals, of which there have to be some."""
-    data = _trained(result).data
-    require_case(data.sizes["run"] >= FEWEST, f"a cohort of at least {FEWEST} animals")
-    return data
-
-
-def _after_bias(result: Result, measure: str, network: str = DEEP) -> float:
-    """Pearson's r of early bias and something later, across animals."""
-    seen = _cohort(result).sel(network=network)
-    return fs.measures.behaviour.across_animals(seen["early_bias"].values, seen[measure].values)
-
-
-def _accuracy(result: Result, session: int) -> xr.DataArray:
-    """The share of right choices among the trials of a session with a grating, by animal."""
-    shares = result["accuracy"].sel(network=DEEP).isel(time=session)
-    if shares.isnull().any():
-        raise claims.Undecided("a session had no grating: needs more --trials")
-    return shares
-
-
-def _growth(result: Result, data: xr.Dataset) -> xr.DataArray:
-    """d ln(amplitude)/dt in sessions 8 to 12 over the linearised rate, mean of both stimulus pathways, by animal.
-
-    Those are the sessions in which animals without bias are at {const}. Time is η · trials.
-    """
-    alike = result.config.initial_spread == 0 and 0.75 < _pace(result) < 1.33
-    require_case(alike, "animals born alike, which learn as much in a session as those of the default")
-    model, ends = model_of(result, network=DEEP), data.sel(network=DEEP).isel(time=LINEAR)
-    rates, coefficients = model.growth("const")
-    amplitudes = fs.theory.saddles.amplitudes(coefficients, ends["tutor"].values, ends["executor"].values)[..., :2]
-    elapsed = (LINEAR[1] - LINEAR[0]) * model.trials * model.learning_rate * float(rates[0])
-    return xr.DataArray(np.diff(np.log(amplitudes), axis=1)[:, 0].mean(axis=-1) / elapsed, dims="animal")
-
-
-def _forecast(result: Result) -> np.ndarray:
-    """P(right) by expected updates from each animal's weights after the early window: animals × sessions × stimuli."""
-    start, model = result.data.sel(network=DEEP).isel(time=EARLY[1]), model_of(result, network=DEEP)
-    weights = start["tutor"].values, start["executor"].values
-    return expected_course([model] * start.sizes["run"], *weights, model.sessions - EARLY[1])["right"]
-
-
-def _slopes(result: Result, network: str) -> np.ndarray:
-    """Left and right slope: animals × sessions × 2."""
-    return fs.measures.behaviour.slopes(result["right"].sel(network=network).values)
-
-
-def _slope_plane(axis: Axes, title: str, low: float = -0.08, high: float = 1.02) -> None:
-    """The plane of the two slopes; their sum is at most 1."""
-    axis.plot([0, 1], [1, 0], color="0.75", lw=0.7, ls=":")
-    axis.set(xlim=(low, high), ylim=(low, high), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), aspect="equal")
-    axis.set(xlabel="left slope p₀ − p$_L$", ylabel="right slope p$_R$ − p₀", title=title)
-
-
-def _draw_courses(axis: Axes, result: Result, network: str, title: str, colors: Any) -> None:
-    """Slopes of some animals, session by session, coloured by their early bias."""
-    _slope_plane(axis, title)
-    bias = result["early_bias"].sel(network=network).values
-    for course, shade in list(zip(_slopes(result, network), colors.to_rgba(bias), strict=True))[:24]:
-        path(axis, course, color=shade, lw=0.9, end={"marker": "o", "ms": 3.2, "mec": "black", "mew": 0.4})
-
-
-def _draw_curves(axis: Axes, result: Result) -> None:
-    """Mean psychometric curves of the third with the most rightward and the most leftward early bias."""
-    right = result.data.sel(network=DEEP).sortby("early_bias")["right"].assign_coords(stimulus=range(3))
-    third, windows = max(1, right.sizes["run"] // 3), (slice(EARLY[0], EARLY[1] + 1), slice(-LATE, None))
-    sides = {"left": (slice(third), BLUE, "s"), "right": (slice(-third, None), VERMILLION, "o")}
-    for side, (animals, color, marker) in sides.items():
-        look = {"fmt": "", "color": color, "marker": marker, "ms": 4, "mew": 1.0, "lw": 1.4, "elinewidth": 0.7}
-        early, late = (right.isel(run=animals, time=window).mean("time") for window in windows)
-        end_points(axis, early, "stimulus", label=f"bias {side}, early", ls=(0, (2, 1.2)), **look)
-        end_points(axis, late, "stimulus", label=f"bias {side}, late", ls="-", **look | {"mfc": color})
-    axis.axhline(0.5, color="0.75", lw=0.7, ls=":", zorder=0)
-    axis.set(xticks=range(3), xticklabels=("left", "none", "right"), xlim=(-0.25, 2.25), ylim=(-0.04, 1.36))
-    axis.set(yticks=(0, 0.5, 1), xlabel="grating", ylabel="P(right)", title="Early bias, late curve", box_aspect=1)
-    axis.legend(loc="upper right", bbox_to_anchor=(1.12, 1), fontsize=6, ncols=2, handlelength=1.4, columnspacing=0.6)
-
-
-def _draw_saddles(axis: Axes, result: Result) -> None:
-    """A few animals with the expected course from their weights after the early window, and the saddles."""
-    _slope_plane(axis, "Courses and saddles", -0.24, 1.34)
-    courses, expected = _slopes(result, DEEP), fs.measures.behaviour.slopes(_forecast(result))
-    order = np.argsort(result["asymmetry"].sel(network=DEEP).values)
-    for animal, color in zip(order[np.linspace(0, len(order) - 1, 5).astype(int)], PALETTE, strict=False):
-        axis.plot(*courses[animal].T, color=color, lw=1.3)
-        axis.plot(*expected[animal].T, **THEORY, zorder=3)
-    model, total = (model_of(result, network=network) for network in (DEEP, "total-error"))
-    first, sided = model.growth("const")[0][0], total.growth("right", "const")[0][0]
-    for opened, text, offset, ha, va in (
-        (("const",), f"{{}}, {{c}}: {first:.3f}", (5, -4), "left", "top"),
-        (("right", "const"), f"{{R, c}}: {sided:.3f}", (6, 1), "left", "center"),
-        (("left", "const"), f"{{L, c}}: {sided:.3f}", (2, 5), "center", "bottom"),
-        (("left", "right", "const"), "all open", (5, 3), "left", "bottom"),
-    ):
-        place, last = tuple(model.saddle_slopes(*opened)), len(opened) == 3
-        axis.plot(*place, "*" if last else "D", color="black", mfc="white", ms=8 if last else 5, mew=0.9, zorder=5)
-        note(axis, printed(text), place, offset, fontsize=6.5, ha=ha, va=va, zorder=6)
-    axis.plot([], [], color="0.4", lw=1.3, label="simulation")
-    axis.plot([], [], **THEORY, label="expected from session 8")
-    axis.plot([], [], "D", color="black", mfc="white", ms=4, mew=0.9, label="saddle {open}: growth rate")
-    axis.legend(loc="upper right", fontsize=6, borderaxespad=0, labelspacing=0.3, handlelength=2.0)
-
-
-def _draw_followers(axis: Axes, result: Result, measure: str, published: float, names: dict[str, str]) -> None:
-    """Early bias against something later, for some networks, with r across animals."""
-    looks = {"shallow": ("x", "black"), "total-error": ("^", ORANGE), "scattered-start": ("s", VERMILLION)}
-    for network, name in names.items():
-        marker, color = looks.get(network, ("o", BLUE))
-        one, other = (result[name].sel(network=network).values for name in ("early_bias", measure))
-        r = fs.measures.behaviour.across_animals(one, other)
-        look = {"marker": marker, "color": color, "ms": 2.7, "mew": 0.7 if network == "shallow" else 0, "alpha": 0.75}
-        axis.plot(one, other, ls="none", label=printed(name + (f", r = {r:+.2f}" if np.isfinite(r) else "")), **look)
-    axis.plot([], [], ls="none", label=printed(f"mice r = {published:+.2f}"))
-    axis.axhline(0, color="0.75", lw=0.7, ls=":", zorder=0)
-    axis.axvline(0, ymax=0.74, color="0.75", lw=0.7, ls=":", zorder=0)
-    axis.set(xlim=(-0.52, 0.52), xlabel="early bias", ylabel=result[measure].attrs["long_name"], box_aspect=1)
-    axis.legend(loc="upper left", fontsize=6, borderaxespad=0.1, labelspacing=0.3, handletextpad=0.2)
