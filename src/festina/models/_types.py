@@ -18,8 +18,8 @@ from festina.networks.tutor import Rule, Trial
 from festina.networks.tutor import TutorExecutor as Tutor
 from festina.theory.coding.prediction import Prediction, Predictor
 from festina.theory.saddles import MeanField
-from festina.theory.stationary import Task
 from festina.theory.solution import Solution
+from festina.theory.stationary import Task
 from festina.worlds.blocks import Blocks
 from festina.worlds.classes import Classes
 from festina.worlds.contexts import ContextWorld
@@ -71,8 +71,8 @@ __all__ = [
     "Stack",
     "State",
     "Statistics",
-    "Tasks",
     "Task",
+    "Tasks",
     "Trial",
     "Tutor",
     "UInt32",

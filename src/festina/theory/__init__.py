@@ -38,8 +38,8 @@ __all__ = [
     "sequence",
     "speeds",
     "stack",
-    "stationary",
     "stage_index",
+    "stationary",
     "time_to_reach",
     "views",
 ]

@@ -185,12 +185,13 @@ def hessian(
     return found
 
 
-def directions_down(task: Task, products: Float[np.ndarray, "choice pathway"]) -> int:
-    """The index of a stationary point of a deep network, counted: negative eigenvalues of its Hessian.
+def directions_down(task: Task, products: Float[np.ndarray, "choice pathway"], *, layers: int = 2) -> int:
+    """The index of a stationary point, counted: negative eigenvalues of its Hessian.
 
     Args:
         task: to be learned.
-        products: V there, by choice and pathway; its weights are taken as balanced.
+        products: V there, by choice and pathway; weights of a deep network are taken as balanced.
+        layers: 1 for a shallow network, 2 for a deep one.
 
     Example:
         >>> world = fs.worlds.gratings
@@ -198,7 +199,10 @@ def directions_down(task: Task, products: Float[np.ndarray, "choice pathway"]) -
         >>> fs.theory.stationary.directions_down(task, np.zeros((2, 3)))
         3
     """
-    curvatures = np.linalg.eigvalsh(hessian(task, *weights(products)))
+    pathways = task.seen.shape[1]
+    bend = hessian(task, *weights(products)) if layers > 1 else hessian(task, np.ones(pathways), products)
+    free = slice(0 if layers > 1 else pathways, None)
+    curvatures = np.linalg.eigvalsh(bend[free, free])
     return int(np.sum(curvatures < -SMALL * np.max(np.abs(curvatures))))
 
 

@@ -21,12 +21,14 @@ from festina.experiments.linear._cohort import (
     slopes_of,
 )
 from festina.experiments.linear._common import model_of, printed
-from festina.figures.panels import DOTS, note, path, shades
+from festina.figures.panels import DOTS, beside, note, path, shades
 from festina.models.tutor_executor import EARLY, LATE
 from festina.style import BLUE, ORANGE, PALETTE, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+STAR: dict[str, Any] = {"marker": "*", "ms": 9}
 
 
 def _slope_plane(axis: Axes, title: str, low: float = -0.08, high: float = 1.02) -> None:
@@ -53,7 +55,7 @@ def draw_animals(axis: Axes, result: Result, colors: Any) -> None:
         for curve, shade in zip(animals["accuracy"].transpose("run", "time").values, shades, strict=True):
             axis.plot(sessions, curve, **{"color": shade} | look)
     axis.plot([], [], color="0.8", lw=0.9, label=SHALLOW)
-    axis.plot([], [], color="0.3", lw=0.9, label="deep")
+    axis.plot([], [], color="0.3", lw=0.9, label="deep, by early bias")
     axis.axhline(0.5, color="0.75", lw=0.7, ls=":", zorder=0)
     axis.set(ylim=(0.3, 1.02), yticks=(0.4, 0.6, 0.8, 1.0), xlabel="session", ylabel="share correct", box_aspect=1)
     axis.set_title("Single animals")
@@ -62,7 +64,7 @@ def draw_animals(axis: Axes, result: Result, colors: Any) -> None:
 
 def draw_psychometric(axis: Axes, result: Result) -> None:
     """Five-point curves of one animal with graded gratings, over sessions: its choices, and P(right) of its weights."""
-    data, last = result.data.sel(network=[GRADED]), result.sizes["time"] - 1
+    data, last = result.data.sel(network=[GRADED]), result.data.sizes["time"] - 1
     animal = int(np.argsort(data["asymmetry"].values.ravel())[-max(1, data.sizes["run"] // 4)])
     contrasts, colors = data["contrast"].values, shades(0, 1, cmap="viridis_r")
     middles = np.linspace(EARLY[1] - 2, last - LATE // 2, 4).astype(int)
@@ -104,21 +106,37 @@ def draw_signals(axis: Axes, result: Result) -> None:
 
 
 def draw_points(axis: Axes, result: Result) -> None:
-    """Stationary points of the loss: how many ways lead down from each, and how high it is."""
-    model = model_of(result, network=TOTAL)
-    points = {point.opened: point for point in fs.theory.stationary.points(model.naive_task)}
-    for one, other in product(points.values(), repeat=2):
-        if set(one.opened) < set(other.opened) and len(other.opened) == len(one.opened) + 1:
-            axis.plot([one.index, other.index], [one.loss, other.loss], color="0.8", lw=0.7, zorder=0)
-    for point in points.values():
-        last = point.index == 0
-        axis.plot(
-            point.index, point.loss, "*" if last else "D", color="black", mfc="white", ms=8 if last else 5, mew=0.9
-        )
-    found = found_points(model)
-    losses = fs.theory.stationary.loss(model.naive_task, found)
-    downs = [fs.theory.stationary.directions_down(model.naive_task, it) for it in found]
-    axis.plot(downs, losses, ".", color=VERMILLION, ms=2.5)
+    """Stationary points of the loss in rows of equal index, with lines where one more pathway opens; below, the loss.
+
+    Diamonds and stars are exact, dots what a search found, at the exact point next to it and at its counted index.
+    """
+    theory, free = fs.theory.stationary, {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
+    for network, middle in ((TOTAL, 0.0), (SHALLOW, 3.0)):
+        model = model_of(result, network=network)
+        points = theory.points(model.naive_task, layers=model.layers)
+        rows = [[point for point in points if point.index == index] for index in range(4)]
+        columns = [middle + beside(len(row), 1.25) for row in rows]
+        places = {it.opened: x for row, xs in zip(rows, columns, strict=True) for it, x in zip(row, xs, strict=True)}
+        for one, other in product(points, repeat=2):
+            if set(one.opened) < set(other.opened) and len(other.opened) == len(one.opened) + 1:
+                ends = [places[one.opened], places[other.opened]], [one.index, other.index]
+                axis.plot(*ends, color="0.8", lw=0.7, zorder=0)
+        for point in points:
+            place, look = (places[point.opened], point.index), {"marker": "D", "ms": 6} if point.index else STAR
+            axis.plot(*place, color="black", mfc="white", mew=0.9, **look)
+            name = "{" + ", ".join("LRc"[k] for k in point.opened) + "}"
+            label = {"fontsize": 6, "ha": "center", "va": "top", "bbox": free, "zorder": 1, "linespacing": 0.95}
+            note(axis, printed(f"{name}\n{point.loss:.3f}"), place, (0, -6), **label)
+        for products in found_points(model):
+            nearest = min(points, key=lambda point: float(np.linalg.norm(point.products - products)))
+            index = theory.directions_down(model.naive_task, products, layers=model.layers)
+            axis.plot(places[nearest.opened], index, "o", color=VERMILLION, ms=2.2, zorder=5)
+    axis.plot([], [], "D", color="black", mfc="white", ms=4.5, mew=0.9, label="saddle")
+    axis.plot([], [], color="black", mfc="white", mew=0.9, ls="none", **STAR, label="minimum")
+    axis.plot([], [], "o", color=VERMILLION, ms=2.2, label="found")
+    axis.set(xlim=(-1.9, 3.9), xticks=(0, 3), xticklabels=("deep", "shallow"), ylim=(-0.75, 3.5), yticks=range(4))
+    axis.set(xlabel="network: {open}, and its loss", ylabel="directions down", title="Stationary points", box_aspect=1)
+    axis.legend(loc="upper right", fontsize=6, labelspacing=0.3, handletextpad=0.3)
 
 
 def draw_saddles(axis: Axes, result: Result) -> None:

@@ -242,16 +242,16 @@ class Mice(Experiment):
 
     @claims.theory(claims.near(1.0, 0.05))
     def step(self, result: Result) -> float:
-        """In the published model a grating of half the contrast changes late choices as much as a full one (ratio of the
-        differences between gratings on the right and on the left).
+        """In the published model a grating of half the contrast changes late choices as much as a full one (ratio of
+        the differences between gratings on the right and on the left).
         """
         require_case(result.config.grading == 0, "gratings that count by being there")
         return cohorts.weak_over_strong(result, DEEP)
 
     @claims.theory(claims.between(0.5, 0.9))
     def graded_curve(self, result: Result) -> float:
-        """If what an animal sees is in proportion to contrast, gratings of half the contrast change late choices by half
-        to nine tenths (our prediction) of what full ones do.
+        """If what an animal sees is in proportion to contrast, gratings of half the contrast change late choices by
+        half to nine tenths (our prediction) of what full ones do.
         """
         require_case(model_of(result, network=GRADED).grading == 1, "gratings that count in proportion to contrast")
         return cohorts.weak_over_strong(result, GRADED)
@@ -284,8 +284,8 @@ class Mice(Experiment):
 
     @claims.theory(claims.below(0.05))
     def signals_expected(self, result: Result) -> xr.DataArray:
-        """From an animal's weights after session 8 the expected update foretells its late teaching signals δ_tot, δ_stim
-        and δ_const of correct choices (mean absolute error).
+        """From an animal's weights after session 8 the expected update foretells its late teaching signals δ_tot,
+        δ_stim and δ_const of correct choices (mean absolute error).
         """
         cohorts.cohort(result)
         late = {"time": slice(-LATE, None)}
