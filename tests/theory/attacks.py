@@ -144,8 +144,14 @@ ATTACKS = (
     ),
     Attack(
         "`saddles.expected_course`", "80 literal steps, stimulus by stimulus and choice by choice",
-        "both kinds of error; weights of .001 to 1, β of .3 to 20, any share of blanks, some with a tutor at rest",
+        "both kinds of error; weights of .001 to 1, β of .3 to 20, any share of blanks, one to three contrasts, graded "
+        "or not, some with a tutor at rest",
         1e-14, "of the largest weight", steps.tutor_and_executor,
+    ),
+    Attack(
+        "`stationary.points`", "the gradient of every weight, and the index of a Hessian of differences",
+        "one to three pathways and choices, up to two stimuli more; normal inputs and rewards, any shares of choices",
+        1e-12, "of the gradient without weights; 1 if an index differs", steps.stationary_points,
     ),
     Attack(
         "`closed_form` of a reduction", "the flow of all weights of two pathways",

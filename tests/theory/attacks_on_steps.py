@@ -48,24 +48,58 @@ def tutor_and_executor(random: np.random.Generator) -> float:
     total, tutor_speed = float(random.integers(0, 2)), 0.0 if sometimes(random) else between(random, 0.1, 3)
     blank, inverse_temperature = 0.0 if sometimes(random) else random.uniform(0, 1), between(random, 0.3, 20)
     tutor, executor, rate = between(random, 1e-3, 1, 3), between(random, 1e-3, 1, (2, 3)), between(random, 0.01, 0.3)
+    contrasts, grading = np.cumsum(random.uniform(0.1, 1, int(random.integers(1, 4)))), random.uniform(0, 2)
     field = fs.theory.saddles.mean_field(
         crosstalk=np.array([total]), tutor_speed=np.array([tutor_speed]), blank=np.array([blank]),
-        inverse_temperature=np.array([inverse_temperature]),
+        inverse_temperature=np.array([inverse_temperature]), seen=fs.worlds.gratings.inputs(contrasts, grading),
     )  # fmt: skip
     given = tutor[None], executor[None], np.array([rate])
     course = fs.theory.saddles.expected_course(field, *given, sessions=2, trials=40)
-    stimuli = (((1 - blank) / 2, (0, 2), (1.0, 0.0)), (blank, (2,), (0.5, 0.5)), ((1 - blank) / 2, (1, 2), (0.0, 1.0)))
+    side, strengths = (1 - blank) / 2 / len(contrasts), [(it / contrasts[-1]) ** grading for it in contrasts]
+    stimuli = [(blank, {2: 1.0}, (0.5, 0.5))]
+    stimuli += [(side, {k: it, 2: 1.0}, (1.0 - k, float(k))) for it in strengths for k in (0, 1)]
     for _ in range(80):
         on_tutor, on_executor = np.zeros(3), np.zeros((2, 3))
         for chance, seen, rewards in stimuli:
-            values = [sum(executor[a, k] * tutor[k] for k in seen) for a in range(2)]
+            values = [sum(executor[a, k] * tutor[k] * seen[k] for k in seen) for a in range(2)]
             right = 1 / (1 + math.exp(-inverse_temperature * (values[1] - values[0])))
             for a, chosen in enumerate((1 - right, right)):
                 for k in seen:
-                    part = sum(executor[a, j] * tutor[j] for j in seen if (j == 2) == (k == 2))
+                    part = sum(executor[a, j] * tutor[j] * seen[j] for j in seen if (j == 2) == (k == 2))
                     error = rewards[a] - (values[a] if total else part)
-                    on_executor[a, k] += chance * chosen * error * tutor[k]
-                    on_tutor[k] += tutor_speed * chance * chosen * (rewards[a] - values[a]) * executor[a, k]
+                    on_executor[a, k] += chance * chosen * error * tutor[k] * seen[k]
+                    on_tutor[k] += tutor_speed * chance * chosen * (rewards[a] - values[a]) * executor[a, k] * seen[k]
         tutor, executor = np.abs(tutor + rate * on_tutor), np.abs(executor + rate * on_executor)
     ends = np.asarray(course["tutor"])[0, -1] - tutor, np.asarray(course["executor"])[0, -1] - executor
     return max(largest(ends[0]), largest(ends[1])) / max(np.max(tutor), np.max(executor))
+
+
+def stationary_points(random: np.random.Generator) -> float:
+    """The gradient of every weight at all points, one by one, in units of the gradient without weights; 1 if a Hessian
+    of finite differences has another index.
+    """
+    pathways, choices = int(random.integers(1, 4)), int(random.integers(1, 4))
+    stimuli = pathways + int(random.integers(0, 3))
+    seen, reward = random.normal(size=(stimuli, pathways)), random.normal(size=(stimuli, choices))
+    chances = random.dirichlet(np.ones(stimuli * choices)).reshape(stimuli, choices) + 1e-3
+    task = fs.theory.stationary.Task(seen, reward, chances)
+
+    def slope(both: np.ndarray) -> np.ndarray:
+        tutor, executor = both[:pathways], both[pathways:].reshape(choices, pathways)
+        found = np.zeros_like(both)
+        for s in range(stimuli):
+            for a in range(choices):
+                error = reward[s, a] - sum(executor[a, k] * tutor[k] * seen[s, k] for k in range(pathways))
+                for k in range(pathways):
+                    found[k] -= chances[s, a] * error * executor[a, k] * seen[s, k]
+                    found[pathways * (1 + a) + k] -= chances[s, a] * error * tutor[k] * seen[s, k]
+        return found
+
+    size, worst = np.linalg.norm((chances * reward).T @ seen), 0.0
+    for point in fs.theory.stationary.points(task):
+        tutor, executor = fs.theory.stationary.weights(point.products)
+        both, step = np.concatenate([tutor, executor.ravel()]), 1e-5 * np.eye(pathways * (1 + choices))
+        bend = np.stack([(slope(both + unit) - slope(both - unit)) / 2e-5 for unit in step])
+        index = int(np.sum(np.linalg.eigvalsh((bend + bend.T) / 2) < -1e-6 * size))
+        worst = max(worst, largest(slope(both), size), float(index != point.index))
+    return worst

@@ -141,6 +141,8 @@ def off(result):
         return result
     if isinstance(result, dict):
         return {name: off(values) for name, values in result.items()}
+    if isinstance(result, list):
+        return [off(part) for part in result]
     if isinstance(result, tuple):
         return type(result)(*map(off, result)) if hasattr(result, "_fields") else tuple(map(off, result))
     if is_dataclass(result):

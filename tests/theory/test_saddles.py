@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 from festina.errors import ArgumentError
 from festina.networks.tutor import Rule, TutorExecutor, trial
 from festina.theory.saddles import amplitudes, expected_course, growth, mean_field, saddle
+from festina.worlds.gratings import inputs
 
 TUTOR = np.array([0.5, 0.3, 0.9])
 EXECUTOR = np.array([[0.4, 0.2, 0.5], [0.1, 0.6, 0.3]])
@@ -89,6 +90,29 @@ def test_a_course_averages_over_sessions_and_strides_hardly_matter():
         tutor, executor = np.abs(tutor + 0.0026 * on_tutor), np.abs(executor + 0.0026 * on_executor)
     np.testing.assert_allclose(courses[0]["right"][0, 1], total, atol=1e-12)
     np.testing.assert_allclose(courses[0]["executor"][0, 1], executor, atol=1e-12)
+
+
+def test_expected_signals_are_averaged_over_the_choices_that_are_made():
+    """E[π δ] / E[π] over the session, trial by trial, for graded gratings and some crosstalk."""
+    seen, m, beta = inputs((0.25, 0.5), 1.0), 0.4, 9.0
+    field = mean_field(crosstalk=[m], seen=seen)
+    course = expected_course(field, TUTOR[None], EXECUTOR[None], np.array([0.05]), sessions=1, trials=4)
+    tutor, executor, chosen, sums = TUTOR, EXECUTOR, np.zeros((5, 2)), np.zeros((3, 5, 2))
+    one = jax.jit(mean_field(crosstalk=m, seen=seen).__call__)
+    for _ in range(4):
+        for s, a in np.ndindex(5, 2):
+            parts = executor[a] * tutor * seen[s]
+            gap = beta * float((executor[1] - executor[0]) @ (tutor * seen[s]))
+            chance = 1 / (1 + np.exp(-gap if a else gap))
+            reward = [1.0, 1.0, 0.5, 0.0, 0.0][s] if a == 0 else [0.0, 0.0, 0.5, 1.0, 1.0][s]
+            stimulus, const = parts[0] + parts[1], parts[2]
+            errors = reward - parts.sum(), reward - stimulus - m * const, reward - const - m * stimulus
+            chosen[s, a] += chance
+            sums[:, s, a] += chance * np.array(errors)
+        on_tutor, on_executor = (np.asarray(it) for it in one(tutor, executor))
+        tutor, executor = np.abs(tutor + 0.05 * on_tutor), np.abs(executor + 0.05 * on_executor)
+    np.testing.assert_allclose(course["signals"][0, 1], sums / chosen, atol=1e-12)
+    np.testing.assert_allclose(course["right"][0, 1], chosen[:, 1] / 4, atol=1e-12)
 
 
 def weights_at(products):

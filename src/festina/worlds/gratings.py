@@ -20,9 +20,10 @@ from festina.errors import require
 
 PATHWAYS = ("left", "right", "const")
 CHOICES = ("left", "right")
+Contrasts = Sequence[float] | Float[np.ndarray, " contrast"]
 
 
-def signed_contrasts(contrasts: Sequence[float]) -> Float[np.ndarray, " stimulus"]:
+def signed_contrasts(contrasts: Contrasts) -> Float[np.ndarray, " stimulus"]:
     """All stimuli by their signed contrast: gratings on the left are negative, 0 is none.
 
     Args:
@@ -38,7 +39,7 @@ def signed_contrasts(contrasts: Sequence[float]) -> Float[np.ndarray, " stimulus
     return np.concatenate([-right[::-1], [0.0], right])
 
 
-def inputs(contrasts: Sequence[float] = (1.0,), grading: Any = 0.0) -> Float[Any, "stimulus 3"]:
+def inputs(contrasts: Contrasts = (1.0,), grading: Any = 0.0) -> Float[Any, "stimulus 3"]:
     """What each stimulus switches on: x for every one of them, in a NumPy array unless γ is one of JAX.
 
     Args:
