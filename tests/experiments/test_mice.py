@@ -102,13 +102,13 @@ def test_signals_are_recorded_where_there_were_trials(result):
 
 def test_all_teaching_signals_of_the_total_error_are_one(result):
     signals = result["signals"].sel(network="total-error")
-    np.testing.assert_allclose(signals - signals.sel(signal="total"), 0.0, atol=1e-12)
+    assert abs(signals - signals.sel(signal="total")).max() < 1e-12
 
 
 def test_claims_about_contrasts_need_some(result):
     one = replace(result, config=result.config.model_copy(update={"contrasts": (0.5,)}))
-    verdicts = {claim.id: claim.judge(one, "full").outcome for claim in mice.Mice.claims}
-    assert verdicts["step"] == verdicts["graded-curve"] == "not applicable"
+    about_contrasts = [claim for claim in mice.Mice.claims if claim.id in ("step", "graded-curve")]
+    assert [claim.judge(one, "full").outcome for claim in about_contrasts] == ["not applicable"] * 2
 
 
 @pytest.mark.parametrize(("field", "value"), [("scatter", -1.0), ("slowdown", 0.0), ("sessions", 3), ("trials", 7)])

@@ -1,5 +1,7 @@
 """model/tutor-executor: literal trials, its expected update, and what every model has to be."""
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -10,8 +12,8 @@ from festina.models import TutorExecutor
 from festina.models.tutor_executor import EARLY, LATE
 from festina.testing import check_model
 
-BRIEF = {"sessions": 16, "trials": 40}
-RULES = {
+BRIEF: dict[str, Any] = {"sessions": 16, "trials": 40}
+RULES: dict[str, dict[str, Any]] = {
     "published": {},
     "total-error": {"crosstalk": 1.0, "initial_spread": 0.05, "blank": 0.3},
     "shallow": {"layers": 1, "crosstalk": 1.0, "learning_rate": 0.02},

@@ -95,7 +95,7 @@ def stationary_points(random: np.random.Generator) -> float:
                     found[pathways * (1 + a) + k] -= chances[s, a] * error * tutor[k] * seen[s, k]
         return found
 
-    size, worst = np.linalg.norm((chances * reward).T @ seen), 0.0
+    size, worst = float(np.linalg.norm((chances * reward).T @ seen)), 0.0
     for point in fs.theory.stationary.points(task):
         tutor, executor = fs.theory.stationary.weights(point.products)
         both, step = np.concatenate([tutor, executor.ravel()]), 1e-5 * np.eye(pathways * (1 + choices))

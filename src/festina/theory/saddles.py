@@ -133,8 +133,8 @@ def mean_field(
         sound = bool(np.all(np.isfinite(value) & (value >= 0)))
         require(sound, name, "be finite and not negative", given[name])
     require(bool(np.all(fields["blank"] <= 1)), "blank", "be a share, from 0 to 1", blank)
-    lanes = np.broadcast_arrays(*fields.values())
-    return MeanField(*lanes, np.broadcast_to(seen, (*lanes[0].shape, *np.shape(seen))))
+    lanes = dict(zip(fields, np.broadcast_arrays(*fields.values()), strict=True))
+    return MeanField(**lanes, seen=np.broadcast_to(seen, (*lanes["blank"].shape, *np.shape(seen))))
 
 
 @precise

@@ -137,3 +137,16 @@ def apart(ones: np.ndarray, others: np.ndarray) -> float:
     """The largest distance of one of these points to the nearest of those, or the other way round."""
     distances = np.linalg.norm(ones[:, None] - others[None], axis=(-2, -1))
     return float(max(distances.min(axis=0).max(), distances.min(axis=1).max()))
+
+
+def miscounts(model: TutorExecutor) -> xr.DataArray:
+    """How far three indices of each stationary point are from its number of closed pathways: the closed form, the
+    Hessian's, and that of weights that cannot be negative and choices of the animal's own.
+    """
+    stationary, saddles, found = fs.theory.stationary, fs.theory.saddles, []
+    for point in stationary.points(model.naive_task):
+        opened = [fs.worlds.gratings.PATHWAYS[k] for k in point.opened]
+        down = stationary.directions_down(model.naive_task, point.products)
+        out = saddles.directions_out(model.field, model.saddle(*opened))
+        found.append([abs(3 - len(opened) - index) for index in (point.index, down, out)])
+    return xr.DataArray(found, dims=("point", "count"))

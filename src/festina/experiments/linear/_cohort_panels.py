@@ -49,7 +49,8 @@ def draw_courses(axis: Axes, result: Result, network: str, title: str, colors: A
 def draw_animals(axis: Axes, result: Result, colors: Any) -> None:
     """Learning curves of single animals: their share of correct choices, session by session."""
     sessions = result["time"].values[1:]
-    for network, look in ((SHALLOW, {"color": "0.8", "lw": 0.6}), (DEEP, {"lw": 0.9})):
+    looks: dict[str, dict[str, Any]] = {SHALLOW: {"color": "0.8", "lw": 0.6}, DEEP: {"lw": 0.9}}
+    for network, look in looks.items():
         animals = result.data.sel(network=network).isel(run=slice(12), time=slice(1, None))
         shades = colors.to_rgba(animals["early_bias"].values)
         for curve, shade in zip(animals["accuracy"].transpose("run", "time").values, shades, strict=True):
@@ -73,7 +74,8 @@ def draw_psychometric(axis: Axes, result: Result) -> None:
         chosen = shares_right(data, GRADED, sessions).values[animal]
         drawn = data["right"].sel(network=GRADED).isel(run=animal, time=sessions).mean("time").values
         axis.plot(contrasts, drawn, color=shade, lw=1.1)
-        axis.plot(contrasts, chosen, **DOTS | {"ms": 3.4}, color=shade, label=f"{middle - 2}–{middle + 2}")
+        look: dict[str, Any] = DOTS | {"ms": 3.4, "color": shade}
+        axis.plot(contrasts, chosen, label=f"{middle - 2}–{middle + 2}", **look)
     axis.axhline(0.5, color="0.75", lw=0.7, ls=":", zorder=0)
     axis.set(xticks=contrasts, xlabel="contrast (left < 0 < right)", ylabel="P(right)", ylim=(-0.04, 1.04))
     axis.set(yticks=(0, 0.5, 1), title="One animal, graded gratings", box_aspect=1)
