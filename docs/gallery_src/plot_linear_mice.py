@@ -2,7 +2,8 @@
 linear/mice
 ===========
 
-Individual yet systematic: a deep network that learns a decision as mice do, and its shallow control.
+Individual yet systematic: a deep network that learns a decision as mice do, and its shallow control. Below: learning
+curves of single animals, psychometric curves and teaching signals by session, and the stationary points of both networks.
 """
 
 import festina as fs
