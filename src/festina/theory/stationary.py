@@ -63,6 +63,13 @@ class Point(NamedTuple):
         products: V, by choice and pathway; zero in closed ones.
         loss: L.
         index: the number of negative directions of the Hessian; above zero at a saddle.
+
+    Example:
+        >>> world = fs.worlds.gratings
+        >>> task = fs.theory.stationary.Task(world.inputs(), world.rewards(3), np.full((3, 2), 1 / 6))
+        >>> point = fs.theory.stationary.points(task)[4]  # both stimulus pathways are open, the constant one is closed
+        >>> point.opened, point.products.round(3).tolist(), point.index
+        ((0, 1), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 1)
     """
 
     opened: tuple[int, ...]
