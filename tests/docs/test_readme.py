@@ -22,16 +22,6 @@ def test_the_examples_run_as_written_one_after_the_other(tmp_path):
     )
     assert "Trajectory(flow" in done.stdout and "Comparison(max error" in done.stdout
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
-
-
-@pytest.mark.full
-def test_the_example_of_keeping_and_sweeping_runs_as_written(tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    (code,) = [block for block in blocks if "fs.sweep(" in block]
-    (tmp_path / "example.py").write_text(f"import festina as fs\n{code}", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE
-    )
     assert "exact [theory]: reproduced at 3 of 3 points" in done.stdout
     assert (tmp_path / "chain" / "result.json").exists() and (tmp_path / "runs" / "linear" / "chain").exists()
 
