@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import festina as fs
 from festina import claims
@@ -205,3 +206,17 @@ def test_a_number_that_no_paper_prints_is_said_to_be_ours(name):
         plain = {float(number) for number in NUMBER.findall(str(claim.expect))} <= {0.0, 1.0}
         if claim.kind == "paper" and not plain and f"{name} {claim.id}" not in PRINTED:
             assert re.search(r"\b(our|ours)\b", claim.statement), (claim.id, str(claim.expect), claim.statement)
+
+
+@pytest.mark.parametrize(
+    ("name", "many"),
+    [
+        ("paths", "3 paths"),
+        ("class", "3 classes"),
+        ("depth", "3 depths"),
+        ("bias", "3 biases"),
+        ("init_scale", "3 init scales"),
+    ],
+)
+def test_a_number_of_things_reads_well(name, many):
+    assert claims._counted(xr.DataArray(np.zeros(3), dims=name), 3, None) == many

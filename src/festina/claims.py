@@ -371,4 +371,6 @@ def _counted(quantity: Any, count: int, result: Result) -> str:
 
 def _plural(name: str) -> str:
     word = name.replace("_", " ")
-    return f"{word}es" if word.endswith("s") else f"{word}s"
+    if word.endswith(("ss", "as", "us", "x")):
+        return f"{word}es"
+    return word if word.endswith("s") else f"{word}s"  # `paths` are many already
