@@ -90,7 +90,7 @@ def test_paths_have_the_widths_that_are_counted():
 
 
 def test_the_residual_is_what_no_linear_map_explains():
-    left, inputs = left_over(4), multitask(4, 2.5).dataset.inputs
+    left, inputs = left_over(multitask(4)), multitask(4, 2.5).dataset.inputs
     np.testing.assert_allclose(inputs.T @ left, 0.0, atol=1e-12)
     expected = fs.theory.rectified.residual_loss(4, multitask(4).strengths)
     np.testing.assert_allclose(0.5 * np.mean(np.sum(left**2, axis=1)), expected)

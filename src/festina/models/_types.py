@@ -16,6 +16,7 @@ from festina.networks.rectified import Rectified
 from festina.networks.stack import Stack
 from festina.networks.tutor import TutorExecutor as Tutor
 from festina.theory.coding.prediction import Prediction, Predictor
+from festina.theory.rectified import TwoPhases
 from festina.theory.saddles import MeanField
 from festina.theory.solution import Solution
 from festina.worlds.blocks import Blocks
@@ -70,6 +71,7 @@ __all__ = [
     "Statistics",
     "Tasks",
     "Tutor",
+    "TwoPhases",
     "UInt32",
     "View",
 ]

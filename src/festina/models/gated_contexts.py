@@ -10,11 +10,11 @@ import festina as fs
 from festina._lazy import jnp, np
 from festina.config import structural
 from festina.model import Equation, Preset, Variable
-from festina.models._context_descent import ContextDescent
+from festina.models._context_descent import MODES, ContextDescent
 from festina.sources import JARVIS_2025
 
 if TYPE_CHECKING:
-    from festina.models._types import Array, Float, Gated, GatedSamples, Graph, Key, Observed, Process
+    from festina.models._types import Array, ContextWorld, Float, Gated, GatedSamples, Graph, Key, Observed, Process
 
 OBJECT, CONTEXT, OUTPUT = "object", "context", "y"
 
@@ -42,10 +42,10 @@ class GatedContexts(ContextDescent):
     variables = {
         "loss": Variable("mean loss"),
         "energy": Variable("share of energy in paths of exactly k contexts", ("size",)),
-    }
+    } | MODES
     quick = {"width": 120, "deviation": 4e-5}
 
-    paths: Literal["all but one", "single", "all subsets"] = structural(
+    paths: Literal["all but one", "single", "all subsets", "none"] = structural(
         "all but one", help="in which contexts paths are on"
     )
     common: bool = structural(True, help="whether there is a path that is always on, too")
@@ -74,19 +74,26 @@ class GatedContexts(ContextDescent):
         ),
     )
 
+    @field_validator("common")
+    @classmethod
+    def _some_path(cls, common: bool, info: ValidationInfo) -> bool:
+        if not common and info.data.get("paths") == "none":
+            raise ValueError("be true: without it, and with `paths` none, there is no path at all")
+        return common
+
     @field_validator("width")
     @classmethod
     def _some_for_each(cls, width: int, info: ValidationInfo) -> int:
         fields = info.data
         if fields.get("counted") == "in all" and {"contexts", "paths", "common"} <= set(fields):
             count = len(subsets(fields["contexts"], fields["paths"]))
-            least = count * (2 if fields["common"] else 1)
+            least = max(2, count * (2 if fields["common"] else 1))
             if width < least:
                 raise ValueError(f"leave a unit for each of the {count} paths, and so be {least} or more")
         return width
 
     def coordinates(self) -> dict[str, list[int]]:
-        return {"size": list(range(self.contexts + 1))}
+        return {"size": list(range(self.contexts + 1))} | super().coordinates()
 
     @property
     def sets(self) -> Float[np.ndarray, "paths contexts"]:
@@ -106,6 +113,8 @@ class GatedContexts(ContextDescent):
             return [self.width] * len(self.sets)
         partial = len(self.sets) - self.common
         half = self.width // 2
+        if not partial:
+            return [self.width]
         return [half, *[half // partial] * partial] if self.common else [self.width // partial] * partial
 
     @property
@@ -115,7 +124,7 @@ class GatedContexts(ContextDescent):
             f"{f'{OBJECT}, {CONTEXT}' if everything else OBJECT} -> {name} -> {OUTPUT}"
             for name, everything in zip(self.names, sees_all, strict=True)
         ]
-        world = fs.worlds.multitask(self.contexts)
+        world = self.world_at()
         ends = {OBJECT: world.object_count, OUTPUT: world.dataset.targets.shape[1]}
         ends |= {CONTEXT: self.contexts} if any(sees_all) else {}
         return fs.networks.Graph.of(*routes, widths=ends | dict(zip(self.names, self.widths, strict=True)))
@@ -132,7 +141,9 @@ class GatedContexts(ContextDescent):
         samples = self.samples
 
         def observe(network: Gated) -> Observed:
-            return {"loss": samples.loss(network), "energy": self.energy(network)}
+            answers = network(samples.inputs, samples.gates)[OUTPUT]
+            seen = {"loss": samples.loss(network), "energy": self.energy(network)}
+            return seen | self.mode_strengths(answers)
 
         return self.descend(start, samples.loss, observe)
 
@@ -145,7 +156,9 @@ class GatedContexts(ContextDescent):
         shown = {name: shown[name] for name in self.graph.inputs}
         named = zip(self.names, self.sets, strict=True)
         gates = {name: np.asarray(on[world.contexts], np.float32) for name, on in named if not on.all()}
-        targets = world.dataset.targets if self.target == "whole" else np.asarray(left_over(self.contexts), np.float32)
+        targets = (
+            world.dataset.targets if self.target == "whole" else np.asarray(left_over(self.world_at()), np.float32)
+        )
         return fs.worlds.GatedDataset(shown, {OUTPUT: targets}, gates).samples
 
     def energy(self, network: Gated) -> Float[Array, " sizes"]:
@@ -161,10 +174,10 @@ class GatedContexts(ContextDescent):
 def subsets(contexts: int, paths: str) -> Float[np.ndarray, "paths contexts"]:
     """The subsets of contexts in which paths are on, all contexts together not among them."""
     sizes = {"all but one": [contexts - 1], "single": [1], "all subsets": list(range(1, contexts))}
-    return fs.worlds.contexts.context_subsets(contexts, *sizes[paths])
+    return fs.worlds.contexts.context_subsets(contexts, *sizes[paths]) if paths in sizes else np.zeros((0, contexts))
 
 
-def left_over(contexts: int) -> Float[np.ndarray, "samples features"]:
+def left_over(world: ContextWorld) -> Float[np.ndarray, "samples features"]:
     """What the best linear map of the input leaves of the targets, the same for inputs of any size κ."""
-    data = fs.worlds.multitask(contexts).dataset
-    return data.targets - data.inputs @ np.linalg.lstsq(data.inputs, data.targets)[0]
+    inputs, targets = world.dataset.inputs, world.dataset.targets
+    return targets - inputs @ np.linalg.lstsq(inputs, targets)[0]

@@ -9,7 +9,7 @@ import festina as fs
 from festina._lazy import jax, jnp, np
 from festina.config import structural
 from festina.model import Equation, Preset, Variable
-from festina.models._context_descent import ContextDescent
+from festina.models._context_descent import MODES, ContextDescent
 from festina.sources import JARVIS_2025
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class RectifiedContexts(ContextDescent):
         "everywhere": Variable("share of units on in all contexts", ("layer",)),
         "whole": Variable("share of strength in units that treat all objects of a context alike", ("layer",)),
         "linearity": Variable("R² of a layer as a linear map of the input", ("layer",)),
-    }
+    } | MODES
     quick = {"width": 120, "deviation": 4e-5}
 
     layers: int = structural(1, ge=1, le=4, help="hidden layers")
@@ -69,16 +69,12 @@ class RectifiedContexts(ContextDescent):
     )
 
     def coordinates(self) -> dict[str, list[int]]:
-        return {"layer": list(range(1, self.layers + 1)), "size": list(range(self.contexts + 1))}
-
-    def closed_form(self, steps: np.ndarray) -> tuple[int, tuple[float, ...], float, tuple[float, ...]]:
-        """What `festina.theory.rectified.loss_share` is asked for: contexts, strengths of modes, κ, and times t."""
-        strengths, clock = fs.worlds.multitask(self.contexts).strengths, steps * self.rate * 8 * self.contexts
-        return self.contexts, tuple(strengths.tolist()), self.context_scale, tuple(clock.tolist())
+        sizes = {"layer": list(range(1, self.layers + 1)), "size": list(range(self.contexts + 1))}
+        return sizes | super().coordinates()
 
     def start(self, key: Key) -> Rectified:
         """Independent normal weights, all with the same standard deviation."""
-        world = fs.worlds.multitask(self.contexts)
+        world = self.world_at()
         ends = world.dataset.inputs.shape[1], world.dataset.targets.shape[1]
         sizes = (ends[0], *[self.width] * self.layers, ends[1])
         return fs.networks.Rectified.init(key, sizes, self.deviation, np.float32)
@@ -89,7 +85,8 @@ class RectifiedContexts(ContextDescent):
             return self._with_held_gates(start, samples)
 
         def observe(network: Rectified) -> Observed:
-            return {"loss": samples.loss(network)} | self._look(network.weights, network.hidden(samples.inputs))
+            seen = self._look(network.weights, network.hidden(samples.inputs))
+            return {"loss": samples.loss(network)} | seen
 
         return self.descend(start, samples.loss, observe)
 
@@ -108,11 +105,12 @@ class RectifiedContexts(ContextDescent):
     def _look(
         self, weights: Sequence[Array], hidden: Sequence[Array], gates: Sequence[Array] | None = None
     ) -> Observed:
-        """Contexts and linearity of all layers; units are on where they are active, unless their gates are given.
+        """Contexts and linearity of all layers, and modes of the output; units are on where they are active, unless
+        their gates are given.
 
         The best linear map of x explains the same at any κ, so that κ = 1 is taken, which JAX does not trace.
         """
-        world, seen = fs.worlds.multitask(self.contexts), []
+        world, seen = self.world_at(), []
         for layer, (activity, on) in enumerate(zip(hidden, gates or hidden, strict=True)):
             strength = fs.measures.activity.unit_strength(*weights[layer : layer + 2])
             sets = fs.measures.activity.active_sets(on, world.contexts)
@@ -124,4 +122,5 @@ class RectifiedContexts(ContextDescent):
                     "linearity": fs.measures.activity.linearity(world.dataset.inputs, activity),
                 }
             )
-        return jax.tree.map(lambda *layers: jnp.stack(layers), *seen)
+        layers = jax.tree.map(lambda *layers: jnp.stack(layers), *seen)
+        return layers | self.mode_strengths(hidden[-1] @ weights[-1].T)

@@ -1,6 +1,18 @@
 """What mathematics predicts: exact solutions and reductions, each a function of time or of the data."""
 
-from festina.theory import abstraction, coding, margin, rectified, routing, saddles, speeds, stack, views
+from festina.theory import (
+    abstraction,
+    coding,
+    margin,
+    phases,
+    rectified,
+    routing,
+    saddles,
+    speeds,
+    stack,
+    structures,
+    views,
+)
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
@@ -31,6 +43,7 @@ __all__ = [
     "margin",
     "modes",
     "path_statistics",
+    "phases",
     "rectified",
     "reduction",
     "routing",
@@ -39,6 +52,7 @@ __all__ = [
     "speeds",
     "stack",
     "stage_index",
+    "structures",
     "time_to_reach",
     "views",
 ]

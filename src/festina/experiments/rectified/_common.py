@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
-from festina._lazy import np
+from festina._lazy import np, xr
 from festina.claims import Undecided
 from festina.experiments._needs import most_of, require_case
 from festina.figures.panels import bands, beside
 from festina.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
     from festina.experiment import Result
     from festina.models import RectifiedContexts
+    from festina.models._context_descent import ContextDescent
 
 GREYS = ("0.95", "0.7", "0.45", "0.2", "0.0")
 COLORS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)
@@ -34,11 +34,16 @@ def share_of_loss(loss: xr.DataArray) -> xr.DataArray:
     return loss / loss.isel(time=0)
 
 
+def time_past(level: float, values: xr.DataArray) -> xr.DataArray:
+    """When numbers first come to a level from below; NaN if they have not."""
+    rising = values.transpose(..., "time")
+    times = fs.measures.crossing_time(values["time"].values, rising.values, level)
+    return rising.isel(time=0, drop=True).copy(data=times)
+
+
 def time_to(share: float, loss: xr.DataArray) -> xr.DataArray:
     """When a loss has come down to a share of what it was; NaN if it has not."""
-    fallen = share_of_loss(loss).transpose(..., "time")
-    times = fs.measures.crossing_time(loss["time"].values, -fallen.values, -share)
-    return fallen.isel(time=0, drop=True).copy(data=times)
+    return time_past(-share, -share_of_loss(loss))
 
 
 def slowness(share: float, loss: xr.DataArray, other: xr.DataArray) -> xr.DataArray:
@@ -46,16 +51,33 @@ def slowness(share: float, loss: xr.DataArray, other: xr.DataArray) -> xr.DataAr
     return time_to(share, loss) / time_to(share, other)
 
 
-def fitted(measured: xr.DataArray, networks: Iterable[RectifiedContexts], starts: int) -> xr.DataArray:
+def fitted_starts(measured: xr.DataArray, networks: Iterable[ContextDescent], starts: int) -> xr.DataArray:
+    """Logarithms of one or two initial strengths fitted to each run's L(t)/L(0), runs × networks × recordings: the
+    recordings are replaced by `start`.
+    """
+    forms = [(model.closed_form, model.clock(measured["time"].values), model.initial_loss) for model in networks]
+
+    def of_run(run: np.ndarray) -> list[np.ndarray]:
+        pairs = zip(forms, run, strict=True)
+        return [
+            fs.theory.phases.fitted_starts(form, clock, whole * curve, starts) for (form, clock, whole), curve in pairs
+        ]
+
+    found = np.array([of_run(run) for run in measured.values])
+    return xr.DataArray(found, dims=(*measured.dims[:-1], "start"), coords=measured.isel(time=0, drop=True).coords)
+
+
+def fitted(measured: xr.DataArray, networks: Iterable[ContextDescent], starts: int) -> xr.DataArray:
     """The closed form of L(t)/L(0) of networks, with one or two initial strengths fitted to each run: as ``measured``,
     runs × networks × recordings.
     """
-    forms, fit = [model.closed_form(measured["time"].values) for model in networks], fs.theory.rectified.fitted_share
-
-    def of_run(run: np.ndarray) -> list[np.ndarray]:
-        return [fit(*form, tuple(curve.tolist()), starts) for form, curve in zip(forms, run, strict=True)]
-
-    return measured.copy(data=np.array([of_run(run) for run in measured.values]))
+    networks = list(networks)
+    logs = fitted_starts(measured, networks, starts).values
+    losses = [fs.theory.phases.loss_of(model.closed_form, model.clock(measured["time"].values)) for model in networks]
+    shares = [
+        [loss(own) / model.initial_loss for loss, model, own in zip(losses, networks, run, strict=True)] for run in logs
+    ]
+    return measured.copy(data=np.array(shares))
 
 
 def steps_to(share: float, model: RectifiedContexts, last: float) -> str:
@@ -65,8 +87,8 @@ def steps_to(share: float, model: RectifiedContexts, last: float) -> str:
     """
     most = most_of(model, "steps")
     steps = np.geomspace(last, most, 200)
-    curve = fs.theory.rectified.loss_share(*model.closed_form(steps))
-    late = np.flatnonzero(curve(np.log([model.width * model.deviation**2])) > share)
+    curve = fs.theory.phases.loss_of(model.closed_form, model.clock(steps))
+    late = np.flatnonzero(curve(np.log([model.width * model.deviation**2])) > share * model.initial_loss)
     if not late.size:  # theory has come down already: networks are not as it has them
         return f"more than --steps {model.steps}, or more than --width {model.width}"
     if late[-1] + 1 == len(steps):

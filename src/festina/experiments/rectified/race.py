@@ -165,7 +165,7 @@ def at_least(result: Result, least: int) -> list[int]:
 def correlations(contexts: int, start: str) -> np.ndarray:
     """S of one path of each size from 1 on, in units of σ/P, measured on the strongest centred mode of the data."""
     world = fs.worlds.multitask(contexts)
-    targets = world.dataset.targets if start == "scratch" else left_over(contexts)
+    targets = world.dataset.targets if start == "scratch" else left_over(world)
     _, strengths, modes = np.linalg.svd(world.common)
     along = world.dataset.inputs[:, : world.object_count] @ modes[1]
     gates = [world.contexts < size for size in range(1, contexts + 1)]
