@@ -87,6 +87,8 @@ def test_paths_have_the_widths_that_are_counted():
     assert models.GatedContexts(width=7, counted="of each path").widths == [7] * 4
     assert shared.graph.inputs == ("object", "context")
     assert models.GatedContexts(common=False).graph.inputs == ("object",)
+    alone = models.GatedContexts(paths="none", width=80)
+    assert alone.widths == [80] and alone.names == ["path 123"]
 
 
 def test_the_residual_is_what_no_linear_map_explains():
@@ -96,6 +98,20 @@ def test_the_residual_is_what_no_linear_map_explains():
     np.testing.assert_allclose(0.5 * np.mean(np.sum(left**2, axis=1)), expected)
     model = models.GatedContexts(contexts=4, target="residual", common=False, steps=10, records=10, width=16)
     np.testing.assert_allclose(model.run()["loss"].isel(time=0), expected, rtol=1e-5)
+
+
+def test_strengths_of_modes_are_read_off_answers():
+    """Answers that are right have all of every mode; those of the best linear map have the common path's alone."""
+    for model in (models.RectifiedContexts(contexts=4), models.GatedContexts(structures="different")):
+        world = model.world_at()
+        common = fs.theory.structures.common_path(world.common, world.structures)
+        others = fs.theory.structures.paths_but_one(world.structures)
+        right = world.dataset.targets
+        whole, linear = (model.mode_strengths(answers) for answers in (right, right - left_over(world)))
+        np.testing.assert_allclose(whole["common_modes"], common.learned, atol=1e-5)
+        np.testing.assert_allclose(whole["contextual_modes"], others.learned, atol=1e-5)
+        np.testing.assert_allclose(linear["common_modes"], common.learned, atol=1e-5)
+        np.testing.assert_allclose(linear["contextual_modes"], 0.0, atol=1e-5)
 
 
 @pytest.mark.full

@@ -17,7 +17,7 @@ CLOSE = {"xatol": 1e-3, "fatol": 1e-6}  # where fits end, in logarithms and in s
 
 
 def course(modes: Modes, time: Float[np.ndarray, " times"], initial: float) -> Float[np.ndarray, "times modes"]:
-    """π(t)/(S/D) of every mode, in NumPy; see `festina.theory.rectified.Modes`.
+    """π(t)/(S/D) of every mode, in NumPy, and 1 where there is nothing to learn; see `festina.theory.rectified.Modes`.
 
     Args:
         modes: S and D of each.
@@ -30,7 +30,8 @@ def course(modes: Modes, time: Float[np.ndarray, " times"], initial: float) -> F
         >>> fs.theory.phases.course(modes, np.array([0.0, 1000.0]), 0.01).round(3).ravel()
         array([0.008, 1.   ])
     """
-    start = modes.strength / (modes.input_variance * initial) - 1.0
+    alive = np.asarray(modes.strength) > 0
+    start = np.where(alive, modes.strength / (modes.input_variance * initial) - 1.0, 0.0)
     return 1.0 / (1.0 + start * np.exp(-2.0 * np.multiply.outer(time, modes.strength)))
 
 
@@ -48,7 +49,7 @@ def half_time(modes: Modes, initial: float) -> Float[np.ndarray, " modes"]:
         array([[0.5]])
     """
     ratio = np.asarray(modes.strength / (modes.input_variance * initial), float)
-    return np.log(np.maximum(ratio - 1.0, 1.0)) / (2.0 * modes.strength)
+    return np.log(np.maximum(ratio - 1.0, 1.0)) / (2.0 * np.where(ratio > 0, modes.strength, 1.0))
 
 
 def loss_of(theory: TwoPhases, time: Float[np.ndarray, " times"]) -> Callable[[np.ndarray], np.ndarray]:

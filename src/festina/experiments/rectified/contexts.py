@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from festina import claims, models
 from festina._lazy import xr
@@ -195,7 +195,7 @@ def require_learned(result: Result, contexts: int, scale: float) -> None:
     """Undecided unless the networks of a world have come to a tenth of their loss."""
     left = common.share_of_loss(of(result, "loss", contexts, scale)).isel(time=-1)
     if bool((left > LEARNED).any()):
-        model = next(arm.model for arm in result.arms if tuple(arm.labels.values()) == (contexts, scale))
+        model: Any = next(arm.model for arm in result.arms if tuple(arm.labels.values()) == (contexts, scale))
         enough = common.steps_to(LEARNED, model, result["time"].values[-1])
         where = name_of(result, contexts, scale)
         raise claims.Undecided(f"a tenth of the loss is not reached with {where}; needs {enough}")

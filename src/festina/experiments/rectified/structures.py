@@ -51,7 +51,9 @@ class Structures(Experiment):
 
     With the same structure in all contexts the reduction is exact for gated networks from equal starts. With different
     ones it leaves out that paths act on each other while they learn: modes of the ring, of which theory has the weaker
-    ones last, share directions with stronger modes of the other contexts, and should come early.
+    ones last, share directions with stronger modes of the other contexts, and should come early. So they do, at two
+    thirds of their time; and with ten runs the weakest mode of the common path comes early, too, by a sixth, which we
+    had not expected.
     """
 
     name = "rectified/structures"
@@ -136,7 +138,13 @@ class Structures(Experiment):
         last = result["loss"].sel(structures=structures).isel(time=-1)
         return last.sel(network="linear", drop=True) / last.sel(network="relu", drop=True)
 
-    @claims.theory(claims.below(0.15), source=DYNAMICS, each=EACH)
+    @claims.theory(
+        claims.below(0.15),
+        source=DYNAMICS,
+        each=EACH,
+        reason="our approximation: with different structures the weakest of seven modes comes a sixth before its time; "
+        "see the experiment's description",
+    )
     def common_modes(self, result: Result, structures: str) -> xr.DataArray:
         """In contexts of {structures} structure each mode of the common path comes when π(t) does (time to half its
         size over that of theory, less 1, worst of seven; our threshold).
@@ -195,7 +203,8 @@ def model_of(result: Result, structures: str) -> models.RectifiedContexts:
     """The ReLU network of a data set."""
     require_case(structures in result.config.structures, f"{structures} structures")
     labels = {"network": "relu", "structures": structures}
-    return next(arm.model for arm in result.arms if arm.labels == labels)
+    model: Any = next(arm.model for arm in result.arms if arm.labels == labels)
+    return model
 
 
 def paths_of(result: Result, structures: str) -> tuple[Any, Any]:
