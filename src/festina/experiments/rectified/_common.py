@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
@@ -134,13 +134,17 @@ def draw_whole(axis: Axes, shares: xr.DataArray, by: str, top: float, **look: An
     axis.set(ylabel="strength in units with\ngates of whole contexts", ylim=(0, top))
 
 
-def draw_ends(axis: Axes, worlds: dict[str, xr.DataArray]) -> None:
-    """Bars of shares at the end by the size, counted from all contexts C down: one group for each world."""
+def draw_ends(axis: Axes, worlds: dict[str, xr.DataArray], looks: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Bars of shares at the end by the size, counted from all contexts C down: one group for each world.
+
+    Worlds are grey, from light to dark, unless they have looks of their own.
+    """
     width = 0.8 / len(worlds)
     for number, (name, last) in enumerate(worlds.items()):
         values = last.dropna("size", how="all").transpose("run", "size").values
         place = np.arange(1 - values.shape[1], 1) + beside(len(worlds), width)[number]
         look = {"color": GREYS[number % len(GREYS)], "edgecolor": "k", "linewidth": 0.5, "error_kw": {"lw": 0.7}}
+        look |= looks[number] if looks else {}
         error = values.std(axis=0) / len(values) ** 0.5
         axis.bar(place, values.mean(axis=0), width, yerr=error, label=name, **look)
     ticks = range(1 - max(last.dropna("size", how="all").sizes["size"] for last in worlds.values()), 1)
