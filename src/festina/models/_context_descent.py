@@ -109,22 +109,32 @@ class ContextDescent(Model):
     def descend(
         self, network: Any, loss: Callable[[Any], Float[Array, ""]], observe: Callable[[Any], Observed]
     ) -> Process:
-        """Descent of a network on its mean loss; a rate on the sum over P samples is P times that rate on the mean."""
+        """Descent of a network on its mean loss."""
+
+        def change(network: Any, data: None, step: Array) -> Any:
+            return self.step_down(loss, network)
+
+        return self.in_steps(network, change, observe)
+
+    def step_down(self, loss: Callable[[Any], Float[Array, ""]], network: Any) -> Any:
+        """The change of a network in one step; a rate on the sum over P samples is P times that rate on the mean."""
+        samples, slopes = fs.worlds.contexts.OBJECTS * self.contexts, jax.grad(loss)(network)
+        return jax.tree.map(lambda slope: -jnp.asarray(self.rate * samples, slope.dtype) * slope, slopes)
+
+    def in_steps(
+        self, parameters: Any, change: Callable[[Any, None, Array], Any], observe: Callable[[Any], Observed]
+    ) -> Process:
+        """A process that adds ``change(parameters, None, number of the step)`` in every step."""
         from festina.learning.descent import no_data
 
-        samples = fs.worlds.contexts.OBJECTS * self.contexts
-
-        def rate(network: Any, data: None, stage: Array) -> Any:
-            slopes = jax.grad(loss)(network)
-            return jax.tree.map(lambda slope: -jnp.asarray(self.rate * samples, slope.dtype) * slope, slopes)
-
         return fs.learning.descent_process(
-            rate,
-            network,
+            change,
+            parameters,
             jax.random.key(0),
             1.0,
             self.records,
             self.steps // self.records,
             lambda state: observe(state.parameters),
+            stage_at=lambda step, memory: step,
             draw=no_data,
         )
