@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from festina.models._types import Array, ContextWorld, Float, Gated, GatedSamples, Graph, Key, Observed, Process
 
 OBJECT, CONTEXT, OUTPUT = "object", "context", "y"
+SHARED = "shared"  # the name of the layer that all paths have in common
 
 
 class GatedContexts(ContextDescent):
@@ -24,9 +25,10 @@ class GatedContexts(ContextDescent):
 
     The world is that of `rectified-contexts`. Paths are on in one context each, in all but one, or one for every subset
     of contexts; beside them there may be a common path, which is always on. As in the source, the common path sees the
-    whole input and the others the object only, unless they are shown everything. The target may be the *residual*, what
-    the best linear map of the input leaves. The *energy* of a path is the sum of squares of what it adds to the output
-    over all samples.
+    whole input and the others the object only, unless they are shown everything. A layer without gates may come before
+    that of the paths, one that all of them share, half as wide as the width says, or one each. The target may be the
+    *residual*, what the best linear map of the input leaves. The *energy* of a path is the sum of squares of what it
+    adds to the output over all samples.
 
     Example:
         >>> import festina as fs
@@ -54,7 +56,10 @@ class GatedContexts(ContextDescent):
     counted: Literal["in all", "of each path"] = structural(
         "in all", help="whose units the width counts; if of all, the common path has half of them"
     )
-    width: int = structural(600, ge=1, le=10_000, help="hidden units")
+    first_layer: Literal["none", "shared", "of each path"] = structural(
+        "none", help="whether a layer without gates comes before that of the paths, one for all or one each"
+    )
+    width: int = structural(600, ge=1, le=10_000, help="hidden units of each layer")
 
     equations = (
         Equation(
@@ -120,14 +125,17 @@ class GatedContexts(ContextDescent):
     @property
     def graph(self) -> Graph:
         sees_all = [self.seen == "everything" or bool(chosen.all()) for chosen in self.sets]
+        layers = {"none": "", "shared": f"{SHARED} -> ", "of each path": "first {} -> "}[self.first_layer]
         routes = [
-            f"{f'{OBJECT}, {CONTEXT}' if everything else OBJECT} -> {name} -> {OUTPUT}"
+            f"{f'{OBJECT}, {CONTEXT}' if everything else OBJECT} -> {layers.format(name)}{name} -> {OUTPUT}"
             for name, everything in zip(self.names, sees_all, strict=True)
         ]
-        world = self.world_at()
+        world, own = self.world_at(), dict(zip(self.names, self.widths, strict=True))
         ends = {OBJECT: world.object_count, OUTPUT: world.dataset.targets.shape[1]}
         ends |= {CONTEXT: self.contexts} if any(sees_all) else {}
-        return fs.networks.Graph.of(*routes, widths=ends | dict(zip(self.names, self.widths, strict=True)))
+        first = {f"first {name}": width for name, width in own.items()} if self.first_layer == "of each path" else {}
+        first |= {SHARED: max(1, self.width // 2)} if self.first_layer == "shared" else {}
+        return fs.networks.Graph.of(*routes, widths=ends | first | own)
 
     def start(self, key: Key) -> Gated:
         """Independent normal weights in float32, all with the same standard deviation, as in the source."""
