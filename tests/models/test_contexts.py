@@ -91,6 +91,23 @@ def test_paths_have_the_widths_that_are_counted():
     assert alone.widths == [80] and alone.names == ["path 123"]
 
 
+@pytest.mark.full
+@pytest.mark.parametrize(("first", "nodes"), [("shared", ["shared"] * 4), ("of each path", ["first {}"] * 4)])
+def test_a_layer_without_gates_comes_first(first, nodes):
+    model = models.GatedContexts(first_layer=first, seen="everything", width=24, deviation=1.0)
+    network, world, expected = model.start(jax.random.key(1)), multitask(3), 0.0
+    for name, chosen, node in zip(model.names, model.sets, nodes, strict=True):
+        early = node.format(name)
+        into = [np.asarray(network.weights[f"{part}->{early}"], float) for part in ("object", "context")]
+        path = [np.asarray(network.weights[edge], float) for edge in (f"{name}->y", f"{early}->{name}")]
+        answer = world.dataset.inputs @ (path[0] @ path[1] @ np.concatenate(into, axis=1)).T
+        expected = expected + answer * chosen[world.contexts][:, None]
+    samples = model.samples
+    found = network(samples.inputs, samples.gates)["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
+    assert model.graph.widths["shared" if first == "shared" else "first path 12"] == (12 if first == "shared" else 4)
+
+
 def test_the_residual_is_what_no_linear_map_explains():
     left, inputs = left_over(multitask(4)), multitask(4, 2.5).dataset.inputs
     np.testing.assert_allclose(inputs.T @ left, 0.0, atol=1e-12)
