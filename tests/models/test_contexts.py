@@ -51,6 +51,23 @@ def test_frozen_gates_are_those_of_the_start_and_learn_alike_until_units_switch(
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("layers", [1, 2])
+def test_gates_frozen_at_a_step_are_those_of_that_step(layers):
+    """Until then the network learns as ever; from then on its gates stay, while its units would have others."""
+    fields: dict[str, Any] = {"layers": layers, "width": 40, "deviation": 0.02, "steps": 600, "records": 60}
+    learned = models.RectifiedContexts(**fields).run().data.isel(run=0)
+    frozen = models.RectifiedContexts(gates="frozen", frozen_at=300, **fields).run().data.isel(run=0)
+    for name in ("loss", "strength", "own_gates"):
+        np.testing.assert_allclose(
+            frozen[name].sel(time=slice(0, 300)), learned[name].sel(time=slice(0, 300)), atol=1e-4
+        )
+    after = frozen.sel(time=slice(300, None))
+    assert float(after["everywhere"].std("time").max()) < 1e-7 < float(learned["everywhere"].std("time").max())
+    assert float(after["own_gates"].isel(time=-1).min()) < 1 - 1e-3
+    assert float(learned["own_gates"].min()) > 1 - 1e-5
+
+
+@pytest.mark.full
 def test_the_world_is_that_of_the_scale_and_linearity_does_not_depend_on_it():
     """R² of a linear map: the same from inputs of any size κ, by least squares on the inputs themselves."""
     model = models.RectifiedContexts(context_scale=1.7, **SMALL)
