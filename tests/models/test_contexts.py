@@ -20,7 +20,8 @@ SMALL: dict[str, Any] = {"width": 24, "deviation": 0.02, "records": 10}
 @pytest.mark.parametrize(("model", "steps"), [(models.RectifiedContexts, 150), (models.GatedContexts, 600)])
 def test_models_conform(model, steps):
     """A rectified network in few steps only: its derivatives leave out that units switch at another step."""
-    check_model(model, steps=steps, **SMALL)
+    inside = {"frozen_at": 50.5} if model is models.RectifiedContexts else {}  # no bound, and between two steps
+    check_model(model, steps=steps, **inside, **SMALL)
 
 
 @pytest.mark.full
@@ -62,7 +63,7 @@ def test_gates_frozen_at_a_step_are_those_of_that_step(layers):
             frozen[name].sel(time=slice(0, 300)), learned[name].sel(time=slice(0, 300)), atol=1e-4
         )
     after = frozen.sel(time=slice(300, None))
-    assert float(after["everywhere"].std("time").max()) < 1e-7 < float(learned["everywhere"].std("time").max())
+    assert float(after["everywhere"].std("time").max()) < 1e-6 < float(learned["everywhere"].std("time").max())
     assert float(after["own_gates"].isel(time=-1).min()) < 1 - 1e-3
     assert float(learned["own_gates"].min()) > 1 - 1e-5
 

@@ -109,7 +109,7 @@ class RectifiedContexts(ContextDescent):
         def change(state: Held, data: None, step: Array) -> Held:
             network, gates = state
             moved = self.step_down(lambda network: _loss_under(gates, network, samples), network)
-            follows = step + 1 <= self.frozen_at
+            follows = (step + 1).astype(float) <= jnp.asarray(self.frozen_at, float)
             own = jax.tree.map(jnp.add, network, moved).gates(inputs)
             return moved, {layer: jnp.where(follows, own[layer] - gates[layer], 0.0) for layer in gates}
 

@@ -53,7 +53,7 @@ class Contexts(Experiment):
     name = "rectified/contexts"
     sources = (JARVIS_2025,)
     arms = Arms(
-        use(models.RectifiedContexts, layers=1, gates="learned", structures="same"),
+        use(models.RectifiedContexts, layers=1, gates="learned", frozen_at=0.0, structures="same"),
         contexts=(3, 4, 5),
         context_scale=SCALES,
     )

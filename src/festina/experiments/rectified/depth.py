@@ -28,7 +28,8 @@ RIVALS = {
     "separate": {"color": GREEN, "ls": (0, (2, 1)), "lw": 1.1, "label": "separate first layers"},
     "linear": {"color": ORANGE, "ls": (0, (1, 1)), "lw": 1.3, "label": "linear"},
 }
-gated = partial(use, models.GatedContexts, counted="in all", seen="everything", target="whole", common=True)
+ALL = {"counted": "in all", "seen": "everything", "target": "whole", "common": True, "structures": "same"}
+gated = partial(use, models.GatedContexts, **ALL)
 LOOKS = {1: {"color": BLUE, "ls": "-"}, 2: {"color": VERMILLION, "ls": (0, (5, 1.2))}}
 
 
@@ -65,7 +66,7 @@ class Depth(Experiment):
     sources = (JARVIS_2025,)
     arms = Arms(
         network=named(
-            relu=use(models.RectifiedContexts, layers=2, gates="learned"),
+            relu=use(models.RectifiedContexts, layers=2, gates="learned", frozen_at=0.0, structures="same"),
             all_but_one=gated(paths="all but one", first_layer="shared"),
             single=gated(paths="single", first_layer="shared"),
             separate=gated(paths="all but one", first_layer="of each path"),

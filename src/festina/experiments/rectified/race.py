@@ -51,7 +51,7 @@ class Race(Experiment):
     name = "rectified/race"
     sources = (JARVIS_2025,)
     arms = Arms(
-        use(models.GatedContexts, counted="of each path"),
+        use(models.GatedContexts, counted="of each path", structures="same", first_layer="none"),
         contexts=(3, 4, 5),
         start=named(scratch={"target": "whole", "common": True}, residual={"target": "residual", "common": False}),
         rivals=named(

@@ -28,8 +28,10 @@ LOOKS = {
     "modular": {"color": ORANGE, "ls": (0, (1, 1)), "lw": 1.4, "label": "gated, modular"},
     "frozen": {"color": GREEN, "ls": (0, (2, 1)), "lw": 1.2, "label": "gates frozen at start"},
 }
-gated = partial(use, models.GatedContexts, counted="in all", seen="objects", target="whole")
-rectified = partial(use, models.RectifiedContexts, layers=1)
+gated = partial(
+    use, models.GatedContexts, counted="in all", seen="objects", target="whole", structures="same", first_layer="none"
+)
+rectified = partial(use, models.RectifiedContexts, layers=1, structures="same", frozen_at=0.0)
 
 
 class Selectivity(Experiment):

@@ -33,7 +33,8 @@ LOOKS = {
     "single": {"color": VERMILLION, "ls": (0, (6, 1, 1, 1)), "lw": 1.1, "label": "gated, single"},
     "linear": {"color": ORANGE, "ls": (0, (1, 1)), "lw": 1.3, "label": "linear"},
 }
-gated = partial(use, models.GatedContexts, contexts=3, counted="in all", seen="objects", target="whole", common=True)
+OBJECTS = {"contexts": 3, "counted": "in all", "seen": "objects", "target": "whole", "common": True}
+gated = partial(use, models.GatedContexts, first_layer="none", **OBJECTS)
 
 
 class Structures(Experiment):
@@ -61,7 +62,7 @@ class Structures(Experiment):
     arms = Arms(
         structures=("same", "different"),
         network=named(
-            relu=use(models.RectifiedContexts, contexts=3, layers=1, gates="learned"),
+            relu=use(models.RectifiedContexts, contexts=3, layers=1, gates="learned", frozen_at=0.0),
             all_but_one=gated(paths="all but one"),
             single=gated(paths="single"),
             linear=gated(paths="none"),
