@@ -89,7 +89,7 @@ class Frozen(Experiment):
         """
         own = frozen(result, "own_gates").sel(layer=1, drop=True) > OWN
         first = own.cumprod("time").astype(bool)  # up to the first recording at which one is not
-        return gaps(result).where(first).max("time")
+        return gaps(result).where(first).max("time").rename(frozen_at="step")
 
     @claims.theory(claims.below(600.0))
     def random_gates_part_at_once(self, result: Result) -> xr.DataArray:
@@ -125,13 +125,14 @@ class Frozen(Experiment):
         """Frozen at step 3000 or later, the gated network has the loss of the ReLU network for ever after (largest gap
         over L(0); our threshold).
         """
-        return gaps(result).max("time").sel(frozen_at=late(result))
+        return gaps(result).max("time").sel(frozen_at=late(result)).rename(frozen_at="step")
 
     @claims.paper(STABLE, claims.above(0.95), reason=f"gates go on to change while losses agree; {SEE}")
     def settled_gates(self, result: Result) -> xr.DataArray:
         """Gates have stabilised at step 3000: nearly all of them are the network's own at the end (share by strength;
         our threshold).
         """
+        learned(result)  # or there is no end to speak of
         ends = frozen(result, "own_gates").sel(layer=1, drop=True).isel(time=-1)
         return ends.sel(frozen_at=at(result, LATE), drop=True)
 

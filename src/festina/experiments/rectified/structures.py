@@ -181,7 +181,7 @@ class Structures(Experiment):
     )
     def ends(self, result: Result, structures: str) -> xr.DataArray:
         """In contexts of {structures} structure the first mode of each context comes to (C − 1)S/D (its size at the end
-        over that).
+        over that; our tolerance).
         """
         return sizes(result, structures, "contextual_modes").isel(time=-1).sel(mode=1)
 
