@@ -133,7 +133,7 @@ def two_phases(common: Any, structures: Any, context_scale: float = 1.0) -> TwoP
         >>> import festina as fs
         >>> world = fs.worlds.different_structures()
         >>> theory = fs.theory.structures.two_phases(world.common, world.structures)
-        >>> theory([0.0, 40.0, 1000.0], 1e-6, 1e-6).round(2)  # a plateau at what the common path leaves
+        >>> theory([0.0, 60.0, 1000.0], 1e-6, 1e-12).round(2)  # a plateau at what the common path leaves
         array([4.4 , 0.69, 0.  ])
     """
     return TwoPhases(common_path(common, structures, context_scale).modes, paths_but_one(structures).modes)

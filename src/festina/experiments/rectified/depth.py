@@ -108,15 +108,15 @@ class Depth(Experiment):
         "units are all on cannot; see the experiment's description",
     )
     def gated_loss(self, result: Result) -> xr.DataArray:
-        """A gated network with a shared first layer without gates, and common and all-but-one paths in the second, has
-        the loss of a ReLU network with two hidden layers, with nothing fitted (mean gap over L(0); our threshold).
+        """A gated network with a shared first layer, and common and all-but-one paths in the second, has the loss of a
+        ReLU network with two hidden layers, nothing fitted (mean gap over L(0); our threshold).
         """
         return gap(_learned(result), "all-but-one")
 
     @claims.theory(claims.near(1.0, 0.15), source=SHARED)
     def as_fast(self, result: Result) -> xr.DataArray:
-        """A gated network with a shared first layer without gates, and common and all-but-one paths in the second, is
-        as fast as a ReLU network with two hidden layers (ratio of times to a tenth of the loss; our threshold).
+        """A gated network with a shared first layer, and common and all-but-one paths in the second, is as fast as a
+        ReLU network with two hidden layers (ratio of times to a tenth of L(0); our threshold).
         """
         return slowness(result, "all-but-one", SETTLED)
 

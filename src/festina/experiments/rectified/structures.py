@@ -168,8 +168,8 @@ class Structures(Experiment):
 
     @claims.theory(claims.below(0.9))
     def ring_is_carried(self, result: Result) -> xr.DataArray:
-        """With different structures weaker modes of the ring come before theory has them, which leaves out that paths
-        act on each other (time to half their size over that of theory, mean of the third to the fifth; our threshold).
+        """With different structures weaker modes of the ring come early, since paths act on each other (time to half
+        their size over that of theory, mean of the third to the fifth; our threshold).
         """
         late = lateness(result, "different", "contextual_modes").sel(block=RING, mode=slice(3, 5))
         return late.mean("mode", skipna=False)
