@@ -4,7 +4,9 @@ rectified/depth
 
 The world of `rectified/selectivity`, and a ReLU network with two hidden layers. Where does it put its nonlinearity?
 
-- **a** The loss falls in stages, as in a deep linear network.
+- **a** The loss falls in stages, as in a deep linear network. Lines are gated networks with nothing fitted: a shared
+  first layer and, in the second, common and all-but-one or single-context paths; a first layer for each path, which is
+  slower; no gates at all.
 - **b** At first both layers are linear in the input. When what is linear in the task has been learned, the second layer
   bends, and the first hardly does.
 - **c** While the linear part is being learned, gates depend on the context at most; later they tell objects apart too.

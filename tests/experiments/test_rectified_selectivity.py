@@ -15,7 +15,7 @@ from shared import outcomes, quick
 
 pytestmark = pytest.mark.full
 
-NOT_SO = {"race-winner", "constant-gates", "gates-of-contexts"}
+NOT_SO = {"race-winner"}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def result():
 def test_quick_claims_hold_but_for_those_that_do_not(result):
     judged = outcomes(result)
     assert {claim for claim, outcome in judged.items() if outcome == "not reproduced"} == NOT_SO, result
-    assert len(judged) >= 9
+    assert len(judged) >= 7
 
 
 def test_shares_of_strength_add_up(result):
@@ -67,15 +67,13 @@ def test_the_figure_draws_without_a_warning(result):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure = result.figure()
-    assert len(figure.axes) == 6 and all(axis.get_xlabel() or axis.get_xticklabels() for axis in figure.axes)
+    assert len(figure.axes) == 3 and all(axis.get_xlabel() or axis.get_xticklabels() for axis in figure.axes)
 
 
 def test_too_few_steps_are_not_judged(result):
     short = replace(result, data=result.data.isel(time=slice(0, 10)))
     verdicts = {claim.id: claim.judge(short, "full") for claim in result.experiment.claims}
-    other = {"lead-4", "mixed-four", "mixed-five", "mixed-five-scaled"}
-    assert {name for name, verdict in verdicts.items() if verdict.outcome == "not applicable"} == other
-    assert {verdict.outcome for name, verdict in verdicts.items() if name not in other} == {"undecided"}
+    assert {verdict.outcome for verdict in verdicts.values()} == {"undecided"}
     note = verdicts["as-fast"].note
     assert note.startswith("a tenth of the loss is not reached with C = 3; needs --steps ")
     assert 1500 < int(note.split()[-1]) <= 16_000 and int(note.split()[-1]) % result.config.records == 0

@@ -20,7 +20,8 @@ SMALL: dict[str, Any] = {"width": 24, "deviation": 0.02, "records": 10}
 @pytest.mark.parametrize(("model", "steps"), [(models.RectifiedContexts, 150), (models.GatedContexts, 600)])
 def test_models_conform(model, steps):
     """A rectified network in few steps only: its derivatives leave out that units switch at another step."""
-    check_model(model, steps=steps, **SMALL)
+    inside = {"frozen_at": 50.5} if model is models.RectifiedContexts else {}  # no bound, and between two steps
+    check_model(model, steps=steps, **inside, **SMALL)
 
 
 @pytest.mark.full
@@ -48,6 +49,23 @@ def test_frozen_gates_are_those_of_the_start_and_learn_alike_until_units_switch(
     np.testing.assert_allclose(learned["loss"].isel(time=1), frozen["loss"].isel(time=1), rtol=1e-4)
     everywhere = frozen["everywhere"]
     assert float(everywhere.std("time").max()) < 1e-7 < float(learned["everywhere"].std("time").max())
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("layers", [1, 2])
+def test_gates_frozen_at_a_step_are_those_of_that_step(layers):
+    """Until then the network learns as ever; from then on its gates stay, while its units would have others."""
+    fields: dict[str, Any] = {"layers": layers, "width": 40, "deviation": 0.02, "steps": 600, "records": 60}
+    learned = models.RectifiedContexts(**fields).run().data.isel(run=0)
+    frozen = models.RectifiedContexts(gates="frozen", frozen_at=300, **fields).run().data.isel(run=0)
+    for name in ("loss", "strength", "own_gates"):
+        np.testing.assert_allclose(
+            frozen[name].sel(time=slice(0, 300)), learned[name].sel(time=slice(0, 300)), atol=1e-4
+        )
+    after = frozen.sel(time=slice(300, None))
+    assert float(after["everywhere"].std("time").max()) < 1e-6 < float(learned["everywhere"].std("time").max())
+    assert float(after["own_gates"].isel(time=-1).min()) < 1 - 1e-3
+    assert float(learned["own_gates"].min()) > 1 - 1e-5
 
 
 @pytest.mark.full
@@ -87,15 +105,48 @@ def test_paths_have_the_widths_that_are_counted():
     assert models.GatedContexts(width=7, counted="of each path").widths == [7] * 4
     assert shared.graph.inputs == ("object", "context")
     assert models.GatedContexts(common=False).graph.inputs == ("object",)
+    alone = models.GatedContexts(paths="none", width=80)
+    assert alone.widths == [80] and alone.names == ["path 123"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("first", "nodes"), [("shared", ["shared"] * 4), ("of each path", ["first {}"] * 4)])
+def test_a_layer_without_gates_comes_first(first, nodes):
+    model = models.GatedContexts(first_layer=first, seen="everything", width=24, deviation=1.0)
+    network, world, expected = model.start(jax.random.key(1)), multitask(3), 0.0
+    for name, chosen, node in zip(model.names, model.sets, nodes, strict=True):
+        early = node.format(name)
+        into = [np.asarray(network.weights[f"{part}->{early}"], float) for part in ("object", "context")]
+        path = [np.asarray(network.weights[edge], float) for edge in (f"{name}->y", f"{early}->{name}")]
+        answer = world.dataset.inputs @ (path[0] @ path[1] @ np.concatenate(into, axis=1)).T
+        expected = expected + answer * chosen[world.contexts][:, None]
+    samples = model.samples
+    found = network(samples.inputs, samples.gates)["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
+    assert model.graph.widths["shared" if first == "shared" else "first path 12"] == (12 if first == "shared" else 4)
 
 
 def test_the_residual_is_what_no_linear_map_explains():
-    left, inputs = left_over(4), multitask(4, 2.5).dataset.inputs
+    left, inputs = left_over(multitask(4)), multitask(4, 2.5).dataset.inputs
     np.testing.assert_allclose(inputs.T @ left, 0.0, atol=1e-12)
     expected = fs.theory.rectified.residual_loss(4, multitask(4).strengths)
     np.testing.assert_allclose(0.5 * np.mean(np.sum(left**2, axis=1)), expected)
     model = models.GatedContexts(contexts=4, target="residual", common=False, steps=10, records=10, width=16)
     np.testing.assert_allclose(model.run()["loss"].isel(time=0), expected, rtol=1e-5)
+
+
+def test_strengths_of_modes_are_read_off_answers():
+    """Answers that are right have all of every mode; those of the best linear map have the common path's alone."""
+    for model in (models.RectifiedContexts(contexts=4), models.GatedContexts(structures="different")):
+        world = model.world_at()
+        common = fs.theory.structures.common_path(world.common, world.structures)
+        others = fs.theory.structures.paths_but_one(world.structures)
+        right = world.dataset.targets
+        whole, linear = (model.mode_strengths(answers) for answers in (right, right - left_over(world)))
+        np.testing.assert_allclose(whole["common_modes"], common.learned, atol=1e-5)
+        np.testing.assert_allclose(whole["contextual_modes"], others.learned, atol=1e-5)
+        np.testing.assert_allclose(linear["common_modes"], common.learned, atol=1e-5)
+        np.testing.assert_allclose(linear["contextual_modes"], 0.0, atol=1e-5)
 
 
 @pytest.mark.full

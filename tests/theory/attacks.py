@@ -143,6 +143,11 @@ ATTACKS = (
         5e-12, "of the loss at the start", races.path_that_is_always_on,
     ),
     Attack(
+        "`structures.paths_but_one`", "the flow of both matrices of every path that is off in one context",
+        "4 objects, 2 to 4 contexts of the same 3 to 5 random features; starts of .001 to .3",
+        5e-12, "of the loss at the start", races.paths_off_in_one_context,
+    ),
+    Attack(
         "`saddles.expected_course`", "80 literal steps, stimulus by stimulus and choice by choice",
         "both kinds of error; weights of .001 to 1, β of .3 to 20, any share of blanks, one to three contrasts, graded "
         "or not, some with a tutor at rest",

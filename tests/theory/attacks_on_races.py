@@ -345,3 +345,35 @@ def path_that_is_always_on(random: np.random.Generator) -> float:
     ones, twos = flat[:, : first.size].reshape(-1, *first.shape), flat[:, first.size :].reshape(-1, *second.shape)
     found = np.sum((targets - inputs @ (twos @ ones).swapaxes(1, 2)) ** 2, axis=(1, 2)) / 2 / len(item)
     return largest(np.asarray(exact) - found, found[0])
+
+
+def paths_off_in_one_context(random: np.random.Generator) -> float:
+    """Both matrices of every path that is off in one context, sample by sample, on what a linear map leaves."""
+    objects, contexts, features = 4, int(random.integers(2, 5)), int(random.integers(3, 6))
+    structure, initial = random.normal(size=(features, objects)), between(random, 1e-3, 0.3)
+    path = fs.theory.structures.paths_but_one([structure] * contexts)
+    item, context = (grid.ravel() for grid in np.indices((objects, contexts)))
+    own = np.eye(contexts)[context] - 1 / contexts
+    targets = np.einsum("nb,nf->nbf", own, (structure - structure.mean(axis=1, keepdims=True)).T[item])
+    targets = targets.reshape(len(item), -1)
+    on = 1.0 - np.eye(contexts)[context].T  # path k is off in context k
+    shown = np.eye(objects)[item]
+    first, second = initial**0.5 * path.right, initial**0.5 * np.swapaxes(path.left[..., features:], 1, 2)
+
+    def maps(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return flat[: first.size].reshape(first.shape), flat[first.size :].reshape(second.shape)
+
+    def error(flat: np.ndarray) -> np.ndarray:
+        one, two = maps(flat)
+        return targets - np.einsum("kn,kom,kmi,ni->no", on, two, one, shown)
+
+    def rate(flat: np.ndarray) -> np.ndarray:
+        one, two = maps(flat)
+        slopes = np.einsum("kn,no,ni->koi", on, error(flat), shown) / len(item)
+        return np.concatenate([(np.swapaxes(two, 1, 2) @ slopes).ravel(), (slopes @ np.swapaxes(one, 1, 2)).ravel()])
+
+    times = instants(random, between(random, 0.3, 20))
+    exact = path.modes(times, initial)["loss"]
+    flat = integrate(rate, np.concatenate([first.ravel(), second.ravel()]), times, 4 * float(path.modes.strength.max()))
+    found = np.array([np.sum(error(one) ** 2) / 2 / len(item) for one in flat])
+    return largest(np.asarray(exact) - found, found[0])

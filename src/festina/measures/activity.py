@@ -173,6 +173,31 @@ def unit_strength(
     return (incoming**2).sum(axis=-1) ** 0.5 * (outgoing**2).sum(axis=-2) ** 0.5
 
 
+def gate_agreement(
+    gates: Shaped[Any, "*batch n units"], incoming: Shaped[Any, "*batch n units"], strength: Float[Any, "*batch units"]
+) -> Float[Any, "*batch"]:
+    """The share of gates that are what a rectifier would make of what comes in: on above zero, and off elsewhere.
+
+    1 if a gated layer is a rectified one; units count as much as their strength.
+
+    Args:
+        gates: of every unit on every sample; above zero is on.
+        incoming: what goes into every unit on every sample.
+        strength: of every unit, zero or positive, such as `unit_strength`.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> gates, incoming = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[2.0, -1.0], [0.5, -0.1]])
+        >>> float(fs.measures.activity.gate_agreement(gates, incoming, np.array([3.0, 1.0])))  # one of four is not
+        0.875
+    """
+    agree = ((gates > 0) == (incoming > 0)).astype(strength.dtype).mean(axis=-2)
+    module = strength.__array_namespace__()
+    total = strength.sum(axis=-1)
+    return (agree * strength).sum(axis=-1) / module.where(total > 0, total, module.ones_like(total))
+
+
 def linearity(inputs: Float[Any, "n i"], activity: Float[Any, "*batch n units"]) -> Float[Any, "*batch"]:
     """R² of the best linear map (with a constant) from the inputs to all units of a layer together.
 

@@ -17,6 +17,7 @@ from festina.networks.stack import Stack
 from festina.networks.tutor import Rule, Trial
 from festina.networks.tutor import TutorExecutor as Tutor
 from festina.theory.coding.prediction import Prediction, Predictor
+from festina.theory.rectified import TwoPhases
 from festina.theory.saddles import MeanField
 from festina.theory.solution import Solution
 from festina.theory.stationary import Task
@@ -75,6 +76,7 @@ __all__ = [
     "Tasks",
     "Trial",
     "Tutor",
+    "TwoPhases",
     "UInt32",
     "View",
 ]

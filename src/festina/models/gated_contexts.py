@@ -10,13 +10,14 @@ import festina as fs
 from festina._lazy import jnp, np
 from festina.config import structural
 from festina.model import Equation, Preset, Variable
-from festina.models._context_descent import ContextDescent
+from festina.models._context_descent import MODES, ContextDescent
 from festina.sources import JARVIS_2025
 
 if TYPE_CHECKING:
-    from festina.models._types import Array, Float, Gated, GatedSamples, Graph, Key, Observed, Process
+    from festina.models._types import Array, ContextWorld, Float, Gated, GatedSamples, Graph, Key, Observed, Process
 
 OBJECT, CONTEXT, OUTPUT = "object", "context", "y"
+SHARED = "shared"  # the name of the layer that all paths have in common
 
 
 class GatedContexts(ContextDescent):
@@ -24,9 +25,10 @@ class GatedContexts(ContextDescent):
 
     The world is that of `rectified-contexts`. Paths are on in one context each, in all but one, or one for every subset
     of contexts; beside them there may be a common path, which is always on. As in the source, the common path sees the
-    whole input and the others the object only, unless they are shown everything. The target may be the *residual*, what
-    the best linear map of the input leaves. The *energy* of a path is the sum of squares of what it adds to the output
-    over all samples.
+    whole input and the others the object only, unless they are shown everything. A layer without gates may come before
+    that of the paths, one that all of them share, half as wide as the width says, or one each. The target may be the
+    *residual*, what the best linear map of the input leaves. The *energy* of a path is the sum of squares of what it
+    adds to the output over all samples.
 
     Example:
         >>> import festina as fs
@@ -42,10 +44,10 @@ class GatedContexts(ContextDescent):
     variables = {
         "loss": Variable("mean loss"),
         "energy": Variable("share of energy in paths of exactly k contexts", ("size",)),
-    }
+    } | MODES
     quick = {"width": 120, "deviation": 4e-5}
 
-    paths: Literal["all but one", "single", "all subsets"] = structural(
+    paths: Literal["all but one", "single", "all subsets", "none"] = structural(
         "all but one", help="in which contexts paths are on"
     )
     common: bool = structural(True, help="whether there is a path that is always on, too")
@@ -54,7 +56,10 @@ class GatedContexts(ContextDescent):
     counted: Literal["in all", "of each path"] = structural(
         "in all", help="whose units the width counts; if of all, the common path has half of them"
     )
-    width: int = structural(600, ge=1, le=10_000, help="hidden units")
+    first_layer: Literal["none", "shared", "of each path"] = structural(
+        "none", help="whether a layer without gates comes before that of the paths, one for all or one each"
+    )
+    width: int = structural(600, ge=1, le=10_000, help="hidden units of each layer")
 
     equations = (
         Equation(
@@ -74,19 +79,26 @@ class GatedContexts(ContextDescent):
         ),
     )
 
+    @field_validator("common")
+    @classmethod
+    def _some_path(cls, common: bool, info: ValidationInfo) -> bool:
+        if not common and info.data.get("paths") == "none":
+            raise ValueError("be true: without it, and with `paths` none, there is no path at all")
+        return common
+
     @field_validator("width")
     @classmethod
     def _some_for_each(cls, width: int, info: ValidationInfo) -> int:
         fields = info.data
         if fields.get("counted") == "in all" and {"contexts", "paths", "common"} <= set(fields):
             count = len(subsets(fields["contexts"], fields["paths"]))
-            least = count * (2 if fields["common"] else 1)
+            least = max(2, count * (2 if fields["common"] else 1))
             if width < least:
                 raise ValueError(f"leave a unit for each of the {count} paths, and so be {least} or more")
         return width
 
     def coordinates(self) -> dict[str, list[int]]:
-        return {"size": list(range(self.contexts + 1))}
+        return {"size": list(range(self.contexts + 1))} | super().coordinates()
 
     @property
     def sets(self) -> Float[np.ndarray, "paths contexts"]:
@@ -106,19 +118,24 @@ class GatedContexts(ContextDescent):
             return [self.width] * len(self.sets)
         partial = len(self.sets) - self.common
         half = self.width // 2
+        if not partial:
+            return [self.width]
         return [half, *[half // partial] * partial] if self.common else [self.width // partial] * partial
 
     @property
     def graph(self) -> Graph:
         sees_all = [self.seen == "everything" or bool(chosen.all()) for chosen in self.sets]
+        layers = {"none": "", "shared": f"{SHARED} -> ", "of each path": "first {} -> "}[self.first_layer]
         routes = [
-            f"{f'{OBJECT}, {CONTEXT}' if everything else OBJECT} -> {name} -> {OUTPUT}"
+            f"{f'{OBJECT}, {CONTEXT}' if everything else OBJECT} -> {layers.format(name)}{name} -> {OUTPUT}"
             for name, everything in zip(self.names, sees_all, strict=True)
         ]
-        world = fs.worlds.multitask(self.contexts)
+        world, own = self.world_at(), dict(zip(self.names, self.widths, strict=True))
         ends = {OBJECT: world.object_count, OUTPUT: world.dataset.targets.shape[1]}
         ends |= {CONTEXT: self.contexts} if any(sees_all) else {}
-        return fs.networks.Graph.of(*routes, widths=ends | dict(zip(self.names, self.widths, strict=True)))
+        first = {f"first {name}": width for name, width in own.items()} if self.first_layer == "of each path" else {}
+        first |= {SHARED: max(1, self.width // 2)} if self.first_layer == "shared" else {}
+        return fs.networks.Graph.of(*routes, widths=ends | first | own)
 
     def start(self, key: Key) -> Gated:
         """Independent normal weights in float32, all with the same standard deviation, as in the source."""
@@ -132,7 +149,9 @@ class GatedContexts(ContextDescent):
         samples = self.samples
 
         def observe(network: Gated) -> Observed:
-            return {"loss": samples.loss(network), "energy": self.energy(network)}
+            answers = network(samples.inputs, samples.gates)[OUTPUT]
+            seen = {"loss": samples.loss(network), "energy": self.energy(network)}
+            return seen | self.mode_strengths(answers)
 
         return self.descend(start, samples.loss, observe)
 
@@ -145,7 +164,9 @@ class GatedContexts(ContextDescent):
         shown = {name: shown[name] for name in self.graph.inputs}
         named = zip(self.names, self.sets, strict=True)
         gates = {name: np.asarray(on[world.contexts], np.float32) for name, on in named if not on.all()}
-        targets = world.dataset.targets if self.target == "whole" else np.asarray(left_over(self.contexts), np.float32)
+        targets = (
+            world.dataset.targets if self.target == "whole" else np.asarray(left_over(self.world_at()), np.float32)
+        )
         return fs.worlds.GatedDataset(shown, {OUTPUT: targets}, gates).samples
 
     def energy(self, network: Gated) -> Float[Array, " sizes"]:
@@ -161,10 +182,10 @@ class GatedContexts(ContextDescent):
 def subsets(contexts: int, paths: str) -> Float[np.ndarray, "paths contexts"]:
     """The subsets of contexts in which paths are on, all contexts together not among them."""
     sizes = {"all but one": [contexts - 1], "single": [1], "all subsets": list(range(1, contexts))}
-    return fs.worlds.contexts.context_subsets(contexts, *sizes[paths])
+    return fs.worlds.contexts.context_subsets(contexts, *sizes[paths]) if paths in sizes else np.zeros((0, contexts))
 
 
-def left_over(contexts: int) -> Float[np.ndarray, "samples features"]:
+def left_over(world: ContextWorld) -> Float[np.ndarray, "samples features"]:
     """What the best linear map of the input leaves of the targets, the same for inputs of any size κ."""
-    data = fs.worlds.multitask(contexts).dataset
-    return data.targets - data.inputs @ np.linalg.lstsq(data.inputs, data.targets)[0]
+    inputs, targets = world.dataset.inputs, world.dataset.targets
+    return targets - inputs @ np.linalg.lstsq(inputs, targets)[0]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
 
 import festina as fs
 from festina._lazy import jax, jnp, np
-from festina.config import structural
+from festina.config import continuous, structural
 from festina.model import Equation, Preset, Variable
-from festina.models._context_descent import ContextDescent
+from festina.models._context_descent import MODES, ContextDescent
 from festina.sources import JARVIS_2025
 
 if TYPE_CHECKING:
-    from festina.models._types import Array, Gated, Key, Observed, Process, Rectified, Samples
+    from festina.models._types import Array, Float, Key, Observed, Process, Rectified, Samples
+
+    Held = tuple[Rectified, dict[str, Array]]
 
 
 class RectifiedContexts(ContextDescent):
@@ -23,7 +27,8 @@ class RectifiedContexts(ContextDescent):
     and, once more, in a block for the context at hand (`festina.worlds.contexts`). All weights start from N(0, s²).
     A unit belongs to a context if it is on for most of its objects, and has the strength |incoming||outgoing|.
     Linearity is the share of a layer's variance over samples that is linear in x (R² of the best linear map with a
-    constant, all units together). Gates can be held at their initial values: the network is then a gated linear one.
+    constant, all units together). Gates can be held from a step on, at what they are then: the network is then a
+    gated linear one, and the same as ever for as long as its own units would have these gates (*own gates*).
 
     Example:
         >>> import festina as fs
@@ -40,12 +45,18 @@ class RectifiedContexts(ContextDescent):
         "everywhere": Variable("share of units on in all contexts", ("layer",)),
         "whole": Variable("share of strength in units that treat all objects of a context alike", ("layer",)),
         "linearity": Variable("R² of a layer as a linear map of the input", ("layer",)),
-    }
+        "own_gates": Variable(
+            "share of gates, by strength, that are what the network's own units would make them", ("layer",)
+        ),
+    } | MODES
     quick = {"width": 120, "deviation": 4e-5}
 
     layers: int = structural(1, ge=1, le=4, help="hidden layers")
     width: int = structural(600, ge=4, le=10_000, help="hidden units of each layer")
     gates: Literal["learned", "frozen"] = structural("learned", help="whether gates change, or stay what they were")
+    frozen_at: Annotated[float, Field(ge=0, le=1_000_000)] = continuous(
+        0.0, unit="steps", help="step from which gates stay what they were, if they do"
+    )
 
     equations = (
         Equation(
@@ -69,16 +80,12 @@ class RectifiedContexts(ContextDescent):
     )
 
     def coordinates(self) -> dict[str, list[int]]:
-        return {"layer": list(range(1, self.layers + 1)), "size": list(range(self.contexts + 1))}
-
-    def closed_form(self, steps: np.ndarray) -> tuple[int, tuple[float, ...], float, tuple[float, ...]]:
-        """What `festina.theory.rectified.loss_share` is asked for: contexts, strengths of modes, κ, and times t."""
-        strengths, clock = fs.worlds.multitask(self.contexts).strengths, steps * self.rate * 8 * self.contexts
-        return self.contexts, tuple(strengths.tolist()), self.context_scale, tuple(clock.tolist())
+        sizes = {"layer": list(range(1, self.layers + 1)), "size": list(range(self.contexts + 1))}
+        return sizes | super().coordinates()
 
     def start(self, key: Key) -> Rectified:
         """Independent normal weights, all with the same standard deviation."""
-        world = fs.worlds.multitask(self.contexts)
+        world = self.world_at()
         ends = world.dataset.inputs.shape[1], world.dataset.targets.shape[1]
         sizes = (ends[0], *[self.width] * self.layers, ends[1])
         return fs.networks.Rectified.init(key, sizes, self.deviation, np.float32)
@@ -89,31 +96,40 @@ class RectifiedContexts(ContextDescent):
             return self._with_held_gates(start, samples)
 
         def observe(network: Rectified) -> Observed:
-            return {"loss": samples.loss(network)} | self._look(network.weights, network.hidden(samples.inputs))
+            gates = network.gates(samples.inputs)
+            before, after = network.under(gates, samples.inputs)
+            return {"loss": samples.loss(network)} | self._look(network.weights, after, before, list(gates.values()))
 
         return self.descend(start, samples.loss, observe)
 
     def _with_held_gates(self, start: Rectified, samples: Samples) -> Process:
-        """The gated linear network with the weights and the gates of the start."""
-        gates = start.gates(samples.inputs)
-        held = fs.worlds.GatedDataset({"x": samples.inputs}, {"y": samples.targets}, gates).samples
+        """The network and its gates, which follow its units up to a step, and from then on stay as they are."""
+        inputs = samples.inputs
 
-        def observe(network: Gated) -> Observed:
-            activity = network.activity(held.inputs, gates)
-            seen = self._look(network.blocks, [activity[layer] for layer in gates], list(gates.values()))
-            return {"loss": held.loss(network)} | seen
+        def change(state: Held, data: None, step: Array) -> Held:
+            network, gates = state
+            moved = self.step_down(lambda network: _loss_under(gates, network, samples), network)
+            follows = (step + 1).astype(float) <= jnp.asarray(self.frozen_at, float)
+            own = jax.tree.map(jnp.add, network, moved).gates(inputs)
+            return moved, {layer: jnp.where(follows, own[layer] - gates[layer], 0.0) for layer in gates}
 
-        return self.descend(start.as_gated(), held.loss, observe)
+        def observe(state: Held) -> Observed:
+            network, gates = state
+            before, after = network.under(gates, inputs)
+            seen = self._look(network.weights, after, before, list(gates.values()))
+            return {"loss": _loss_under(gates, network, samples)} | seen
+
+        return self.in_steps((start, start.gates(inputs)), change, observe)
 
     def _look(
-        self, weights: Sequence[Array], hidden: Sequence[Array], gates: Sequence[Array] | None = None
+        self, weights: Sequence[Array], hidden: Sequence[Array], before: Sequence[Array], gates: Sequence[Array]
     ) -> Observed:
-        """Contexts and linearity of all layers; units are on where they are active, unless their gates are given.
+        """Contexts, linearity and gates of all layers, and modes of the output.
 
         The best linear map of x explains the same at any κ, so that κ = 1 is taken, which JAX does not trace.
         """
-        world, seen = fs.worlds.multitask(self.contexts), []
-        for layer, (activity, on) in enumerate(zip(hidden, gates or hidden, strict=True)):
+        world, seen = self.world_at(), []
+        for layer, (activity, incoming, on) in enumerate(zip(hidden, before, gates, strict=True)):
             strength = fs.measures.activity.unit_strength(*weights[layer : layer + 2])
             sets = fs.measures.activity.active_sets(on, world.contexts)
             seen.append(
@@ -122,6 +138,14 @@ class RectifiedContexts(ContextDescent):
                     "everywhere": jnp.mean(sets.all(axis=0).astype(np.float32)),
                     "whole": fs.measures.activity.whole_context_share(on, world.contexts, strength),
                     "linearity": fs.measures.activity.linearity(world.dataset.inputs, activity),
+                    "own_gates": fs.measures.activity.gate_agreement(on, incoming, strength),
                 }
             )
-        return jax.tree.map(lambda *layers: jnp.stack(layers), *seen)
+        layers = jax.tree.map(lambda *layers: jnp.stack(layers), *seen)
+        return layers | self.mode_strengths(hidden[-1] @ weights[-1].T)
+
+
+def _loss_under(gates: dict[str, Array], network: Rectified, samples: Samples) -> Float[Array, ""]:
+    """The mean loss of a network whose gates are given."""
+    answers = network.under(gates, samples.inputs)[1][-1] @ network.weights[-1].T
+    return 0.5 * jnp.mean(jnp.sum((samples.targets - answers) ** 2, axis=-1))

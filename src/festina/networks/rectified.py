@@ -8,6 +8,7 @@ selectivity in feature learning ReLU networks" (2025).
 """
 
 import itertools
+from collections.abc import Mapping
 from typing import Any, overload
 
 import equinox as eqx
@@ -66,6 +67,21 @@ class Rectified(eqx.Module):
     def gates(self, x: Float[Any, "*batch i"]) -> dict[str, Float[Any, "*batch _"]]:
         """Which units are on, as data for `as_gated`: 1 above zero, 0 at zero and below; "h1" is next to the input."""
         return {f"h{number}": (layer > 0).astype(layer.dtype) for number, layer in enumerate(self.hidden(x), start=1)}
+
+    @precise
+    def under(
+        self, gates: Mapping[str, Float[Any, "*batch _"]], x: Float[Any, "*batch i"]
+    ) -> tuple[tuple[Float[Any, "*batch _"], ...], tuple[Float[Any, "*batch _"], ...]]:
+        """What goes into each hidden layer, and its activity, with gates given as data in place of its own.
+
+        Where all that goes in has the sign of its gate, the gates are the network's own, and the activity is `hidden`.
+        """
+        before, after = [], []
+        for number, weight in enumerate(self.weights[:-1], start=1):
+            before.append(x @ weight.T)
+            x = gates[f"h{number}"] * before[-1]
+            after.append(x)
+        return tuple(before), tuple(after)
 
     @property
     def sizes(self) -> tuple[int, ...]:

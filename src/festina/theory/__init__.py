@@ -1,6 +1,19 @@
 """What mathematics predicts: exact solutions and reductions, each a function of time or of the data."""
 
-from festina.theory import abstraction, coding, margin, rectified, routing, saddles, speeds, stack, stationary, views
+from festina.theory import (
+    abstraction,
+    coding,
+    margin,
+    phases,
+    rectified,
+    routing,
+    saddles,
+    speeds,
+    stack,
+    stationary,
+    structures,
+    views,
+)
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import literal
 from festina.theory.chain import chain, imbalanced, stage_index, time_to_reach
@@ -31,6 +44,7 @@ __all__ = [
     "margin",
     "modes",
     "path_statistics",
+    "phases",
     "rectified",
     "reduction",
     "routing",
@@ -40,6 +54,7 @@ __all__ = [
     "stack",
     "stage_index",
     "stationary",
+    "structures",
     "time_to_reach",
     "views",
 ]

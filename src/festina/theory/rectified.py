@@ -20,24 +20,17 @@ Source: Jarvis et al. (2025) for k = C − 1, where D_eff = D_kk/(C − 1) is th
 constant mode and the comparison are derived here.
 """
 
-from collections.abc import Callable
-from functools import cache
 from math import comb
 from typing import Any
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Float
 
 from festina.errors import require
-from festina.precision import double, is_traced
+from festina.precision import is_traced
 from festina.theory.chain import chain
-
-GUESSES = (-18.0, -10.0)  # logarithms of initial strengths where fits begin, of the common and of the other paths
-CLOSE = {"xatol": 1e-3, "fatol": 1e-6}  # where fits end, in logarithms and in shares of the loss
 
 
 class Modes(eqx.Module):
@@ -249,50 +242,6 @@ def two_phases(contexts: int, strengths: Any, size: int, context_scale: Any = 1.
         array([2.  , 0.25, 0.  ])
     """
     return TwoPhases(always_on(contexts, strengths, context_scale), on_residual(size, contexts, strengths))
-
-
-@cache
-def loss_share(
-    contexts: int, strengths: tuple[float, ...], context_scale: float, clock: tuple[float, ...]
-) -> Callable[[np.ndarray], np.ndarray]:
-    """L/L(0) of `two_phases` with all-but-one paths on a clock, as a compiled function of logarithms of initial
-    strengths: one for both kinds of path, or two.
-    """
-    theory, whole = two_phases(contexts, strengths, contexts - 1, context_scale), initial_loss(strengths)
-
-    @jax.jit
-    def curve(first: ArrayLike, last: ArrayLike) -> Float[Any, " times"]:
-        return theory(jnp.asarray(clock), jnp.exp(first), jnp.exp(last)) / whole
-
-    def predicted(logs: np.ndarray) -> np.ndarray:
-        with double():
-            return np.asarray(curve(logs[0], logs[-1]))
-
-    return predicted
-
-
-@cache
-def fitted_share(
-    contexts: int,
-    strengths: tuple[float, ...],
-    context_scale: float,
-    clock: tuple[float, ...],
-    curve: tuple[float, ...],
-    starts: int,
-) -> np.ndarray:
-    """The `loss_share` with one or two initial strengths whose largest distance from a curve is least."""
-    from scipy.optimize import minimize
-
-    predicted, measured = loss_share(contexts, strengths, context_scale, clock), np.asarray(curve)
-
-    def squares(logs: np.ndarray) -> float:
-        return float(np.mean((predicted(logs) - measured) ** 2))
-
-    def largest(logs: np.ndarray) -> float:
-        return float(np.max(np.abs(predicted(logs) - measured)))
-
-    near = minimize(squares, np.array(GUESSES[:starts]), method="Nelder-Mead", options=CLOSE).x
-    return predicted(minimize(largest, near, method="Nelder-Mead", options=CLOSE).x)
 
 
 def _checked(size: int, contexts: int, strengths: Any) -> Float[np.ndarray, " modes"]:

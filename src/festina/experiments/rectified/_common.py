@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
-from festina._lazy import np
+from festina._lazy import np, xr
 from festina.claims import Undecided
 from festina.experiments._needs import most_of, require_case
 from festina.figures.panels import bands, beside
 from festina.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
     from festina.experiment import Result
     from festina.models import RectifiedContexts
+    from festina.models._context_descent import ContextDescent
 
 GREYS = ("0.95", "0.7", "0.45", "0.2", "0.0")
 COLORS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)
@@ -34,11 +34,16 @@ def share_of_loss(loss: xr.DataArray) -> xr.DataArray:
     return loss / loss.isel(time=0)
 
 
+def time_past(level: float, values: xr.DataArray) -> xr.DataArray:
+    """When numbers first come to a level from below; NaN if they have not."""
+    rising = values.transpose(..., "time")
+    times = fs.measures.crossing_time(values["time"].values, rising.values, level)
+    return rising.isel(time=0, drop=True).copy(data=times)
+
+
 def time_to(share: float, loss: xr.DataArray) -> xr.DataArray:
     """When a loss has come down to a share of what it was; NaN if it has not."""
-    fallen = share_of_loss(loss).transpose(..., "time")
-    times = fs.measures.crossing_time(loss["time"].values, -fallen.values, -share)
-    return fallen.isel(time=0, drop=True).copy(data=times)
+    return time_past(-share, -share_of_loss(loss))
 
 
 def slowness(share: float, loss: xr.DataArray, other: xr.DataArray) -> xr.DataArray:
@@ -46,16 +51,33 @@ def slowness(share: float, loss: xr.DataArray, other: xr.DataArray) -> xr.DataAr
     return time_to(share, loss) / time_to(share, other)
 
 
-def fitted(measured: xr.DataArray, networks: Iterable[RectifiedContexts], starts: int) -> xr.DataArray:
+def fitted_starts(measured: xr.DataArray, networks: Iterable[ContextDescent], starts: int) -> xr.DataArray:
+    """Logarithms of one or two initial strengths fitted to each run's L(t)/L(0), runs × networks × recordings: the
+    recordings are replaced by `start`.
+    """
+    forms = [(model.closed_form, model.clock(measured["time"].values), model.initial_loss) for model in networks]
+
+    def of_run(run: np.ndarray) -> list[np.ndarray]:
+        pairs = zip(forms, run, strict=True)
+        return [
+            fs.theory.phases.fitted_starts(form, clock, whole * curve, starts) for (form, clock, whole), curve in pairs
+        ]
+
+    found = np.array([of_run(run) for run in measured.values])
+    return xr.DataArray(found, dims=(*measured.dims[:-1], "start"), coords=measured.isel(time=0, drop=True).coords)
+
+
+def fitted(measured: xr.DataArray, networks: Iterable[ContextDescent], starts: int) -> xr.DataArray:
     """The closed form of L(t)/L(0) of networks, with one or two initial strengths fitted to each run: as ``measured``,
     runs × networks × recordings.
     """
-    forms, fit = [model.closed_form(measured["time"].values) for model in networks], fs.theory.rectified.fitted_share
-
-    def of_run(run: np.ndarray) -> list[np.ndarray]:
-        return [fit(*form, tuple(curve.tolist()), starts) for form, curve in zip(forms, run, strict=True)]
-
-    return measured.copy(data=np.array([of_run(run) for run in measured.values]))
+    networks = list(networks)
+    logs = fitted_starts(measured, networks, starts).values
+    losses = [fs.theory.phases.loss_of(model.closed_form, model.clock(measured["time"].values)) for model in networks]
+    shares = [
+        [loss(own) / model.initial_loss for loss, model, own in zip(losses, networks, run, strict=True)] for run in logs
+    ]
+    return measured.copy(data=np.array(shares))
 
 
 def steps_to(share: float, model: RectifiedContexts, last: float) -> str:
@@ -65,8 +87,8 @@ def steps_to(share: float, model: RectifiedContexts, last: float) -> str:
     """
     most = most_of(model, "steps")
     steps = np.geomspace(last, most, 200)
-    curve = fs.theory.rectified.loss_share(*model.closed_form(steps))
-    late = np.flatnonzero(curve(np.log([model.width * model.deviation**2])) > share)
+    curve = fs.theory.phases.loss_of(model.closed_form, model.clock(steps))
+    late = np.flatnonzero(curve(np.log([model.width * model.deviation**2])) > share * model.initial_loss)
     if not late.size:  # theory has come down already: networks are not as it has them
         return f"more than --steps {model.steps}, or more than --width {model.width}"
     if late[-1] + 1 == len(steps):
@@ -112,13 +134,17 @@ def draw_whole(axis: Axes, shares: xr.DataArray, by: str, top: float, **look: An
     axis.set(ylabel="strength in units with\ngates of whole contexts", ylim=(0, top))
 
 
-def draw_ends(axis: Axes, worlds: dict[str, xr.DataArray]) -> None:
-    """Bars of shares at the end by the size, counted from all contexts C down: one group for each world."""
+def draw_ends(axis: Axes, worlds: dict[str, xr.DataArray], looks: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Bars of shares at the end by the size, counted from all contexts C down: one group for each world.
+
+    Worlds are grey, from light to dark, unless they have looks of their own.
+    """
     width = 0.8 / len(worlds)
     for number, (name, last) in enumerate(worlds.items()):
         values = last.dropna("size", how="all").transpose("run", "size").values
         place = np.arange(1 - values.shape[1], 1) + beside(len(worlds), width)[number]
         look = {"color": GREYS[number % len(GREYS)], "edgecolor": "k", "linewidth": 0.5, "error_kw": {"lw": 0.7}}
+        look |= looks[number] if looks else {}
         error = values.std(axis=0) / len(values) ** 0.5
         axis.bar(place, values.mean(axis=0), width, yerr=error, label=name, **look)
     ticks = range(1 - max(last.dropna("size", how="all").sizes["size"] for last in worlds.values()), 1)

@@ -51,7 +51,7 @@ class Race(Experiment):
     name = "rectified/race"
     sources = (JARVIS_2025,)
     arms = Arms(
-        use(models.GatedContexts, counted="of each path"),
+        use(models.GatedContexts, counted="of each path", structures="same", first_layer="none"),
         contexts=(3, 4, 5),
         start=named(scratch={"target": "whole", "common": True}, residual={"target": "residual", "common": False}),
         rivals=named(
@@ -165,7 +165,7 @@ def at_least(result: Result, least: int) -> list[int]:
 def correlations(contexts: int, start: str) -> np.ndarray:
     """S of one path of each size from 1 on, in units of σ/P, measured on the strongest centred mode of the data."""
     world = fs.worlds.multitask(contexts)
-    targets = world.dataset.targets if start == "scratch" else left_over(contexts)
+    targets = world.dataset.targets if start == "scratch" else left_over(world)
     _, strengths, modes = np.linalg.svd(world.common)
     along = world.dataset.inputs[:, : world.object_count] @ modes[1]
     gates = [world.contexts < size for size in range(1, contexts + 1)]
