@@ -11,6 +11,7 @@ from .gated_margin import GatedMargin as GatedMargin
 from .image_abstraction import ImageAbstraction as ImageAbstraction
 from .linear_stack import LinearStack as LinearStack
 from .margin import Margin as Margin
+from .prior_scaling import PriorScaling as PriorScaling
 from .projected_abstraction import ProjectedAbstraction as ProjectedAbstraction
 from .random_routing import RandomRouting as RandomRouting
 from .rectified_contexts import RectifiedContexts as RectifiedContexts
