@@ -127,7 +127,7 @@ class Scaling(Experiment):
 
     @claims.theory(claims.below(0.05), budget="full", each={"network": SHALLOW})
     def ceases(self, result: Result, network: str) -> xr.DataArray:
-        """With γ = 2 one {network} layer learns nothing from many examples, for which the onset σ √eig(YᵀY/P) is below T
+        """With γ = 2 one {network} layer learns nothing from many examples, as T is above the onset √(s eig(YᵀY))
         (η²; .05 is our threshold).
         """
         model = network_at(result, network, STEEP)
@@ -254,14 +254,16 @@ def learned_error(result: Result, data: xr.Dataset) -> xr.DataArray:
 
 
 @lru_cache
-def predicted(network: str, examples: int, power: float, temperature: float) -> tuple[float, float]:
-    """η² of the last layer and |Y − ⟨f⟩|²/|Y|² of wide networks in theory; not numbers where it is not solved."""
+def predicted(
+    network: str, examples: int, power: float, temperature: float, neurons: float = np.inf
+) -> tuple[float, float]:
+    """η² of the last layer and |Y − ⟨f⟩|²/|Y|² in theory, not numbers where it is not solved; N matters if linear."""
     kind, layers = network.split("-")[-1], layers_of(network)
     task = fs.worlds.orthogonal_classes((examples // 2, examples // 4, examples // 4))
     targets, variance, theory = np.asarray(task.targets), examples ** (-power / layers), fs.theory.coding
     try:
         if kind == "linear":
-            found = theory.deep_analog(targets, temperature, variance, layers)
+            found = theory.deep_analog(targets, temperature, variance, layers, neurons)
         else:
             solve = theory.redundant if kind == "sigmoidal" else theory.sparse
             found = solve(task.membership.sum(axis=0).astype(int), task.class_targets, temperature, variance)
@@ -272,10 +274,10 @@ def predicted(network: str, examples: int, power: float, temperature: float) -> 
 
 
 def _draw_lines(axis: Axes, result: Result, network: str, number: int) -> None:
-    """Theory of wide networks along P, a line for each power: of the sharpness (0), or of what is left to learn (1)."""
-    heat = result.config.temperature
+    """Theory along P, a line for each power: of the sharpness (0), or of what is left to learn (1)."""
+    heat, width = result.config.temperature, result.config.width
     for (power, mark), line in zip(marks_of(result.config.exponent).items(), LINES, strict=False):
-        values = [predicted(network, size, power, heat)[number] for size in SIZES]
+        values = [predicted(network, size, power, heat, width)[number] for size in SIZES]
         axis.plot(SIZES, values, color=mark["color"], ls=line, lw=1.1)
 
 
@@ -288,7 +290,8 @@ def _draw_sharpness(axis: Axes, result: Result, network: str) -> None:
         own = found.sel(exponent=power).dropna("examples")
         joined = {} if network in SOLVED else {"ls": line, "lw": 0.5}
         means(axis, own["examples"], own, **mark | joined)
-    axis.set(title=_title(network), ylabel="sharpness of the code η²", ylim=(-0.03, 1.05))
+    lowest = -0.03 if network in SOLVED else float(found.min()) - 0.02
+    axis.set(title=_title(network), ylabel="sharpness of the code η²", ylim=(lowest, 1.05 if lowest < 0 else 1.005))
     _along_sizes(axis)
 
 
@@ -298,7 +301,7 @@ def _title(network: str) -> str:
 
 def _along_sizes(axis: Axes) -> None:
     log_ticks(axis, SIZES)
-    axis.set(xlabel="examples P")
+    axis.set(xlabel="examples P", xlim=(SIZES[0] / 1.2, SIZES[-1] * 1.2))
 
 
 def _draw_errors(axis: Axes, result: Result) -> None:
@@ -312,14 +315,14 @@ def _draw_errors(axis: Axes, result: Result) -> None:
 
 
 def _draw_activity(axis: Axes, result: Result) -> None:
-    """The activity of all sigmoidal neurons of one layer for all examples, at the end of the first chain."""
-    edges = np.linspace(0.0, 1.0, 41)
+    """The mean activity in each class of sigmoidal neurons of one layer, in all recordings after warming up."""
+    edges = np.linspace(0.0, 1.0, 31)
     for (power, mark), line in zip(marks_of(result.config.exponent).items(), LINES, strict=False):
         model = network_at(result, "sigmoidal", power)
         place = compare.place_of(result, network="sigmoidal", counts=model.counts, exponent=power)
-        shown = result["hidden"].isel(run=0, arm=place, example=range(sum(model.counts))).values
+        shown = result["activity"].isel(arm=place, time=result["time"] > model.warm_up).values
         height, _ = np.histogram(shown, edges, density=True)
         axis.plot(0.5 * (edges[1:] + edges[:-1]), height, color=mark["color"], ls=line, lw=1.1)
     most = max(map(sum, result.config.counts))
-    axis.set(title=f"sigmoidal, one layer, P = {most}", xlabel="activity φ of a neuron", ylabel="density", xlim=(0, 1))
-    axis.set_ylim(0, None)
+    axis.set(title=f"sigmoidal, one layer, P = {most}", xlabel="mean activity of a neuron in a class", ylabel="density")
+    axis.set(xlim=(0, 1), ylim=(0, None))
