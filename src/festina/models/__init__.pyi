@@ -5,6 +5,7 @@ from .composition import Composition as Composition
 from .connected_abstraction import ConnectedAbstraction as ConnectedAbstraction
 from .decision import Decision as Decision
 from .deep_bayesian import DeepBayesian as DeepBayesian
+from .finite_width import FiniteWidth as FiniteWidth
 from .gated_contexts import GatedContexts as GatedContexts
 from .gated_decision import GatedDecision as GatedDecision
 from .gated_margin import GatedMargin as GatedMargin
