@@ -30,11 +30,12 @@ class LearningRegime(WideBayesian):
     """A wide network sampled from its posterior, with a laziness h from 0, where it learns features, to 1.
 
     A lazy network, f = aφ/√N with a ~ N(0, 1) and the posterior exp(−Σ|y − f|²/2T), is one of `model/wide-bayesian`
-    with readouts of prior variance N at the temperature NT. Between the two, h is the exponent of N in both. Recorded
-    are answers to test inputs, in *parts*: f* = Σ_γ f*_γ, where f*_γ is what neurons of code γ contribute, those that are
-    on in the same classes. A neuron is on where its mean activity is above ½ if it is sigmoidal, above 0 if linear, and
-    above half of its largest if rectified. Theory has mean and variance of answers of lazy networks as N → ∞, of linear
-    ones, and of one layer that learns features.
+    with readouts of prior variance N at the temperature NT. Between the two, h is the exponent of N in both.
+
+    Recorded are answers to test inputs, in *parts*: f* = Σ_γ f*_γ, where f*_γ is what neurons of code γ contribute,
+    those that are on in the same classes. A neuron is on where its mean activity is above ½ if it is sigmoidal, above 0
+    if linear, and above half of its largest if rectified. Theory has mean and variance of answers of lazy networks as
+    N → ∞, of linear ones, and of one layer that learns features.
 
     Example:
         >>> import festina as fs

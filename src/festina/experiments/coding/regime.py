@@ -71,8 +71,9 @@ class Regime(Experiment):
 
     equations = (
         Equation(
-            r"f^* = \sum_\gamma f^*_\gamma, \qquad "
-            r"\operatorname{Var} f^* = \sum_\gamma \operatorname{Var} f^*_\gamma + \sum_{\gamma \ne \gamma'} \operatorname{Cov}(f^*_\gamma, f^*_{\gamma'}) + "
+            r"f^* = \sum_\gamma f^*_\gamma, \qquad \operatorname{Var} f^* = "
+            r"\sum_\gamma \operatorname{Var} f^*_\gamma + "
+            r"\sum_{\gamma \ne \gamma'} \operatorname{Cov}(f^*_\gamma, f^*_{\gamma'}) + "
             r"\operatorname{Var}_{\text{chains}}",
             "The variance of the predictor within codes, between codes and between chains.",
         ),
@@ -270,8 +271,8 @@ def _draw_reduction(axis: Axes, result: Result) -> None:
             axis.plot(found["depth"], both[0] / both[1], **THEORY)
         axis.plot(found["depth"], found, ls=":", lw=0.6, **_look(kind, "features"))
     axis.axhline(1.0, color="0.6", lw=0.8)
-    axis.set(title="Reduction", xlabel="hidden layers L", xticks=result.config.depth, yscale="log")
-    axis.set_ylabel("variance, features over lazy")
+    axis.set(title="Variance, features over lazy", xlabel="hidden layers L", xticks=result.config.depth, yscale="log")
+    axis.set_ylabel("variance ratio")
 
 
 def _draw_shift(axis: Axes, result: Result) -> None:
@@ -280,8 +281,8 @@ def _draw_shift(axis: Axes, result: Result) -> None:
         shift = rms(means(result, kind, "features") - means(result, kind, "lazy"))
         axis.plot(shift["depth"], shift, ls=":", lw=0.6, **_look(kind, "features"))
     axis.axhline(SHIFT, color="0.6", lw=0.8, ls=":")
-    axis.set(title="Means apart", xlabel="hidden layers L", xticks=result.config.depth, ylim=(0, None))
-    axis.set_ylabel("rms difference, features − lazy")
+    axis.set(title="Means, features − lazy", xlabel="hidden layers L", xticks=result.config.depth, ylim=(0, None))
+    axis.set_ylabel("rms difference")
 
 
 def _draw_parts(axis: Axes, result: Result, kind: str) -> None:

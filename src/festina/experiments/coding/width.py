@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 KINDS = ("linear", "sigmoidal")
 CLOSE = 0.05  # relative difference up to which theory counts as right
 WIDTHS = VAN_MEEGEN_2024.at("predictor variance suppressed as 1/N")
-HELD = "our expectation, which was of neurons that nothing holds together; see the experiment's description"
+HELD = "our expectation, too high: data hold kernels together; see the experiment's description"
+SLOW = "our budget: sigmoidal chains mix slowly near the temperature at which they freeze"
 SHORT = "our budget: few chains, and few recordings of each; see the experiment's description"
 
 
@@ -47,6 +48,12 @@ class Width(Experiment):
     Expected before the first full run: exponents of −½ of single networks and of −1 of the variance; means within 5 %
     of the theory at every width; and single kernels within 5 % from a few hundred neurons on, at least 200 and at most
     2000.
+
+    Found at the full budget: exponents of −.49 to −.51 and of −.99 to −1.00; variances of the widest networks within 1 %
+    of theory; means within 2 % at 25 neurons already, where linear ones stray by .99 times what theory has at finite N.
+    Only the smallest width was wrong: a single kernel is within 5 % from 46 (linear) or 47 neurons (sigmoidal) on, since
+    a kernel between classes is a mean over pairs of examples, and data hold it. Linear chains agree and are worth more
+    than 100 draws at every width; sigmoidal ones mix slowly at this temperature (R̂ 1.1, 34 effective draws).
     """
 
     name = "coding/width"
@@ -129,7 +136,9 @@ class Width(Experiment):
         """
         return smallest_width(single(result, "class_kernel", kind))
 
-    checks = compare.checks_along("nonlinearity", KINDS, "kernels of {entry} networks of all widths")
+    checks = compare.checks_along(
+        "nonlinearity", KINDS, "kernels of {entry} networks of all widths", reasons={"sigmoidal": SLOW}
+    )
 
     def figure(self, result: Result) -> Figure:
         """Single networks and means against N: kernels, codes, predictors; their variance; whether chains agree."""
