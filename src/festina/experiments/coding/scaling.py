@@ -64,14 +64,14 @@ class Scaling(Experiment):
     γ = 1/L, blurred with less, and with 2/L lost in one layer but sharper in two; that blurred codes lose their name
     was not expected, since readouts of sigmoidal networks fall into as many groups for γ = 0 in theory.
 
-    Found at the full budget: with γ = 1/L η² changes by less than .01 from 20 to 200 examples (two layers: to 100). With
-    γ = 0 it falls from .24 to .11 in linear networks of one layer and from .61 to .30 in sigmoidal ones, and all agree
-    with theory to .01. The distinction is lost, against what was expected: with γ = 0 and 200 examples the analyser
-    calls sigmoidal networks analog, as it calls linear ones (which keep their name, there being no other left), and
-    with γL = ½ still redundant. With γ = 2 one layer is lazy at 200 examples. In theory rectified codes go from .40
-    at 20 examples to .16 at 400 with γ = 0. Chains are short: linear ones agree to R̂ = 1.1 with 12 effective draws or
-    more, all sigmoidal ones with sharp codes are frozen (R̂ up to 38), each at its own shares of codes, on which η²
-    hardly depends.
+    Found at the full budget: with γ = 1/L η² changes by less than .01 from 20 to 200 examples (two layers: to 100).
+    With γ = 0 it falls from .24 to .11 in linear networks of one layer and from .61 to .30 in sigmoidal ones, and all
+    agree with theory to .01. The distinction is lost, against what was expected: with γ = 0 and 200 examples the
+    analyser calls sigmoidal networks analog, as it calls linear ones (which keep their name, there being no other
+    left), and with γL = ½ still redundant. With γ = 2 one layer is lazy at 200 examples. In theory rectified codes go
+    from .40 at 20 examples to .16 at 400 with γ = 0. Chains are short: linear ones agree to R̂ = 1.14 with 12 effective
+    draws or more; sigmoidal ones with sharp codes are frozen (R̂ up to 38), each at its own shares of codes, on which
+    η² hardly depends.
     """
 
     name = "coding/scaling"
@@ -178,8 +178,8 @@ class Scaling(Experiment):
 
     @claims.check(claims.above(100.0), budget="full", reason=FROZEN, each={"network": NETWORKS})
     def sample_size(self, result: Result, network: str) -> float:
-        """Effective sample size of the kernels of {network} networks: chains move (smallest of all entries and arms, all
-        recordings together).
+        """Effective sample size of the kernels of {network} networks: chains move (smallest of all entries and arms,
+        all recordings together).
         """
         return min(float(np.nanmin(fs.measures.effective_sample_size(each))) for each in chains(result, network))
 

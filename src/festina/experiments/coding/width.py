@@ -49,11 +49,12 @@ class Width(Experiment):
     of the theory at every width; and single kernels within 5 % from a few hundred neurons on, at least 200 and at most
     2000.
 
-    Found at the full budget: exponents of −.49 to −.51 and of −.99 to −1.00; variances of the widest networks within 1 %
-    of theory; means within 2 % at 25 neurons already, where linear ones stray by .99 times what theory has at finite N.
-    Only the smallest width was wrong: a single kernel is within 5 % from 46 (linear) or 47 neurons (sigmoidal) on, since
-    a kernel between classes is a mean over pairs of examples, and data hold it. Linear chains agree and are worth more
-    than 100 draws at every width; sigmoidal ones mix slowly at this temperature (R̂ 1.1, 34 effective draws).
+    Found at the full budget: exponents of −.49 to −.51 and of −.99 to −1.00; variances of the widest networks within
+    1 % of theory; means within 2 % at 25 neurons already, where linear ones stray by .99 times what theory has at
+    finite N. Only the smallest width was wrong: a single kernel is within 5 % from 46 (linear) or 47 neurons
+    (sigmoidal) on, since a kernel between classes is a mean over pairs of examples, and data hold it. Linear chains
+    agree and are worth more than 100 draws at every width; sigmoidal ones mix slowly at this temperature (R̂ 1.1, 34
+    effective draws).
     """
 
     name = "coding/width"
@@ -152,7 +153,7 @@ class Width(Experiment):
             for axis in page.axes.ravel():
                 log_ticks(axis, result.config.width)
                 axis.set(xlabel="neurons N", xlim=(0.75 * min(result.config.width), 1.35 * max(result.config.width)))
-                axis.tick_params(axis="x", labelsize=6.5)
+                axis.tick_params(axis="x", labelsize=6)
             page.legend({f"{kind}, sampled": LOOKS[kind] | OPEN for kind in KINDS} | {"theory, or power law": THEORY})
         return page.figure
 
@@ -261,7 +262,7 @@ def _draw_variances(axis: Axes, result: Result) -> None:
         law = [predicted_variance(result, nonlinearity=kind, width=width) for width in found["width"].values]
         axis.loglog(found["width"], law, **THEORY)
         axis.loglog(found["width"], found, **LOOKS[kind] | OPEN)
-    axis.set(title="Variance of the predictor", ylabel="mean variance over inputs")
+    axis.set(title="Variance of the predictor", ylabel="variance of f*")
 
 
 def _draw_agreement(axis: Axes, result: Result) -> None:
