@@ -26,6 +26,7 @@ KINDS = ("linear", "sigmoidal")
 REGIMES = ("features", "lazy")
 DEPTHS = (1, 2, 3)
 VARIANCE, BREAK = (VAN_MEEGEN_2024.at(f"mechanism 3{part}") for part in ("", ", break condition"))
+SHORT = {"features": "feat.", "lazy": "lazy"}
 PARTS = ("within codes", "between codes", "between chains")
 FROZEN = "our chains: cold sigmoidal ones keep their codes and so do not agree; see the experiment's description"
 SCOPE = "the source's scope: its abstract has identical means of linear networks only; see the experiment's description"
@@ -55,6 +56,19 @@ class Regime(Experiment):
     networks by the ratio U_1/N = .006, .037, .072 at L = 1, 2, 3 and N = 100; (4) the reduction is there within codes
     already, as in any mean over N neurons with the factor 1/N; (5) codes make up for each other, so that parts vary
     more than their sum, in both regimes.
+
+    Found at the full budget: the variance of linear networks that learn features is that of theory at every depth, to
+    1 %, and .007, .05 and .11 of that of sampled lazy ones; of sigmoidal networks it is .006, .05 and .17. So (3) holds
+    for both, and (2) up to two layers only, for linear networks too. (1) fails: with 100 neurons for 40 examples a lazy
+    network is no Gaussian process. Variances of linear ones are .83, .72 and .66 of its, those of sigmoidal ones 1.3,
+    2.9 and 6.1 times as large, and their means are .07, .25 and .26 from its mean (linear: .03). Means of both regimes
+    are within .05 of each other if linear and .2 to .4 apart if sigmoidal, where features have the lower error from two
+    layers on (.02 against .11 and .21), and the higher one with a single layer (.13 against .06): with one layer all
+    gain is in the variance, deeper it is in the mean as well. (4) holds. (5) holds for lazy networks, in which codes of
+    sigmoidal neurons cancel all but a tenth of their variance; but codes of sigmoidal networks that learn features vary
+    as if on their own (sum of parts .8 to 1.4 of the whole), as do those of linear ones with three layers. Between
+    chains there is a few per cent of the variance at most. Linear chains agree; sigmoidal ones do so poorly (R̂ 1.3,
+    10 effective draws).
     """
 
     name = "coding/regime"
@@ -259,6 +273,7 @@ def _draw_variances(axis: Axes, result: Result) -> None:
 
 def _draw_errors(axis: Axes, result: Result) -> None:
     _draw_by_depth(axis, result, errors)
+    axis.yaxis.set_minor_formatter("")
     axis.set(title="Generalization", ylabel="mean square test error")
 
 
@@ -300,7 +315,7 @@ def _draw_parts(axis: Axes, result: Result, kind: str) -> None:
         axis.bar(at, share[2], 0.38, bottom=share[0], color=colors[2], label=PARTS[2] if number == 0 else None)
         axis.bar(at, share[1], 0.38, color=colors[1], label=PARTS[1] if number == 0 else None)
     ticks = np.concatenate(places)
-    names = [f"{regime[:4]}.\nL={depth}" for regime in REGIMES for depth in result.config.depth]
+    names = [f"{SHORT[regime]}\nL={depth}" for regime in REGIMES for depth in result.config.depth]
     axis.set_xticks(ticks, names, fontsize=5.5)
     axis.axhline(0.0, color="k", lw=0.6)
     axis.set(title=f"Parts, {kind}", ylabel="share of the variance")
