@@ -152,7 +152,7 @@ class Regime(Experiment):
         """
         require_case(1 in result.config.depth, "--depth with 1")
         codes, whole = (
-            np.log(split(result, kind, "features").sel(part=part) / split(result, kind, "lazy").sel(part=part))
+            xr.ufuncs.log(split(result, kind, "features").sel(part=part) / split(result, kind, "lazy").sel(part=part))
             for part in ("within codes", "all")
         )
         return (codes / whole).sel(depth=1)

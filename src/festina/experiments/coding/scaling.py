@@ -131,8 +131,8 @@ class Scaling(Experiment):
         few to many examples, less that).
         """
         found = sharpness(result, network, power)
-        odds = np.log(found / (1.0 - found))
-        sizes = np.log(found["examples"])
+        odds = xr.ufuncs.log(found / (1.0 - found))
+        sizes = np.log(found["examples"].values)
         require_case(sizes.size > 1, "--counts of two sizes or more")
         measured = (odds.isel(examples=-1) - odds.isel(examples=0)) / float(sizes[-1] - sizes[0])
         return measured + (1.0 - power) / (layers_of(network) + 1.0)
