@@ -40,6 +40,13 @@ class Deeper(Experiment):
     Expected before the first full run, from this theory: η² rises from layer to layer at every depth and for every
     nonlinearity; in the last layer it hardly depends on the depth (linear: .60, .62, .65, .67); in the first it falls
     with depth; and linear kernels of all layers agree with theory to 5 %.
+
+    Found at the full budget, η² from the first to the last of four layers: .09, .26, .50, .72 (linear), .28, .81, .98,
+    1.00 (sigmoidal) and .17, .51, .82, .95 (rectified). Codes sharpen with every layer at every depth. But the last
+    layer gets sharper with depth too: by .13, .14 and .19 from one layer to four, more than the .1 expected; theory of
+    linear networks of this width has .11 of it, and says that it is an effect of finite P, since P^(1/L) is not large.
+    Linear kernels of all layers agree with theory to .2, .8, 1.4 and 2.0 % at depths one to four. Linear chains agree,
+    and are worth 56 draws at least; sigmoidal ones are frozen (R̂ 3.9), rectified ones nearly agree (1.08, 34 draws).
     """
 
     name = "coding/deeper"
@@ -130,7 +137,8 @@ def sharpness(result: Result, kind: str) -> xr.DataArray:
 
 def last_layer(values: xr.DataArray) -> xr.DataArray:
     """Of each depth its last layer: (run, depth)."""
-    return xr.concat([values.sel(depth=depth, layer=depth) for depth in values["depth"].values], "depth")
+    ends = [values.sel(depth=depth, layer=depth).drop_vars("layer") for depth in values["depth"].values]
+    return xr.concat(ends, "depth", coords="minimal")
 
 
 def network(result: Result, kind: str, depth: int) -> PriorScaling:
@@ -149,7 +157,7 @@ def _draw_layers(axis: Axes, result: Result, kind: str, marks: dict[Any, dict[st
             axis.plot(own["layer"], theirs, **THEORY)
         else:
             axis.plot(own["layer"], own.mean("run"), color=mark["color"], lw=0.6)
-    axis.set(title=f"{kind} neurons", xlabel="hidden layer l", ylabel="sharpness of the code η²", ylim=(-0.03, 1.05))
+    axis.set(title=kind, xlabel="hidden layer l", ylabel="sharpness of the code η²", ylim=(-0.03, 1.05))
     axis.set_xticks(range(1, max(result.config.depth) + 1))
 
 
