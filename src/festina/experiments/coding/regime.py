@@ -131,8 +131,8 @@ class Regime(Experiment):
 
     @claims.paper(VARIANCE, claims.below(1.0), each={"kind": KINDS})
     def generalization(self, result: Result, kind: str) -> xr.DataArray:
-        """{kind} networks that learn features have a lower test error than sampled lazy ones at every depth (ratio of
-        mean square errors).
+        """Features give {kind} networks a lower test error than sampled lazy ones have, at every depth (ratio of mean
+        square errors).
         """
         return errors(result, kind, "features") / errors(result, kind, "lazy")
 
