@@ -215,6 +215,12 @@ ATTACKS = (
         coding.cold_linear_code,
     ),
     Attack(
+        "`coding.deep_analog`", "descent of the action, with a factor for each layer",
+        "2 to 6 examples, 1 to 4 layers, 1 to 3 outputs; T of .01 to 10, s of .05 to 2, widths of 2 and more, some "
+        "infinite",
+        1e-12, "of the largest entry of each matrix", coding.deep_linear_code,
+    ),
+    Attack(
         "`coding.lazy`", "conditioning in the joint covariance of all inputs",
         "1 to 6 examples, 1 to 3 layers, all units; T of .01 to 1000", 1e-13, "of the largest answer and variance",
         coding.lazy_network,

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import expm, logm
-from scipy.optimize import root
+from scipy.optimize import minimize, root
 from scipy.special import logsumexp, ndtr
 
 import festina as fs
@@ -187,6 +187,39 @@ def cold_linear_code(random: np.random.Generator) -> float:
         *zip(found.kernels, layers[1:], strict=True), (answers.mean, cross @ dual),
         (answers.variance, spare[:, None] * np.diag(first)[None] / 10),
     )  # fmt: skip
+    return max(largest(one - two, np.max(np.abs(two))) for one, two in pairs)
+
+
+def deep_linear_code(random: np.random.Generator) -> float:
+    """Every layer with a factor of its own, by descent from many starts; kernels and answers mode by mode."""
+    examples, outputs, depth = int(random.integers(2, 7)), int(random.integers(1, 4)), int(random.integers(1, 5))
+    targets, variance = random.normal(size=(examples, outputs)), between(random, 0.05, 2)
+    temperature = between(random, 1e-2, 10)
+    load = 0.0 if random.random() < 0.5 else examples / float(random.integers(2, 50))
+    neurons = np.inf if load == 0.0 else examples / load
+    found = fs.theory.coding.deep_analog(targets, temperature, variance, depth, neurons)
+    left, sizes, right = np.linalg.svd(targets, full_matrices=False)
+
+    def least(size: float) -> float:
+        def action(logs: np.ndarray) -> tuple[float, np.ndarray]:
+            first = variance * np.exp(logs.sum())
+            noisy = first + temperature
+            value = np.sum(np.exp(logs) - logs) + size**2 / noisy + load * np.log(noisy)
+            return value, np.exp(logs) - 1.0 - size**2 * first / noisy**2 + load * first / noisy
+
+        starts = [np.full(depth, start) for start in np.linspace(-3.0, 3.0, 7)]
+        ends = [minimize(action, start, jac=True, options={"gtol": 1e-12}) for start in starts]
+        best = min(ends, key=lambda end: end.fun).x
+        return float(np.exp(root(lambda logs: action(logs)[1], best, tol=1e-14).x.mean()))
+
+    growth = np.array([least(size) for size in sizes])
+    first = variance * growth**depth
+    answers = (left * (sizes * first / (first + temperature))[None]) @ right
+    layers = [np.eye(examples)]
+    for power in range(depth, 0, -1):
+        own = (sizes * first / (first + temperature)) ** 2 / (variance * growth**power)
+        layers.append(layers[-1] + (left * own[None]) @ left.T)
+    pairs = *zip(found.kernels, layers[1:], strict=True), (found.mean, answers)
     return max(largest(one - two, np.max(np.abs(two))) for one, two in pairs)
 
 

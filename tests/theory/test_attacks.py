@@ -38,6 +38,7 @@ QUICK = (
     "`coding.units`, Gaussian",
     "`coding.analog`",
     "`coding.analog_at_zero`",
+    "`coding.deep_analog`",
     "`coding.lazy`",
     "`coding.sparse`, without outliers",
 )

@@ -5,12 +5,15 @@ from .composition import Composition as Composition
 from .connected_abstraction import ConnectedAbstraction as ConnectedAbstraction
 from .decision import Decision as Decision
 from .deep_bayesian import DeepBayesian as DeepBayesian
+from .finite_width import FiniteWidth as FiniteWidth
 from .gated_contexts import GatedContexts as GatedContexts
 from .gated_decision import GatedDecision as GatedDecision
 from .gated_margin import GatedMargin as GatedMargin
 from .image_abstraction import ImageAbstraction as ImageAbstraction
+from .learning_regime import LearningRegime as LearningRegime
 from .linear_stack import LinearStack as LinearStack
 from .margin import Margin as Margin
+from .prior_scaling import PriorScaling as PriorScaling
 from .projected_abstraction import ProjectedAbstraction as ProjectedAbstraction
 from .random_routing import RandomRouting as RandomRouting
 from .rectified_contexts import RectifiedContexts as RectifiedContexts

@@ -137,20 +137,19 @@ class WideNetwork(Model):
         data = self.world()
 
         def draw(words: UInt32[Array, " words"], numbers: UInt32[Array, "numbers words"]) -> tuple[Any, Any]:
-            temperature, amplitude = np.ascontiguousarray(numbers).view(np.float64).ravel().tolist()
-            concrete = self.model_copy(update={"amplitude": amplitude})
-            theory = concrete.prediction(temperature)
+            temperature, variance = np.ascontiguousarray(numbers).view(np.float64).ravel().tolist()
+            theory: Any = self._prediction(temperature, variance)
             with fs.double():
                 (weights,), readout = fs.theory.coding.planted(
                     jax.random.wrap_key_data(jnp.asarray(words)),
-                    fs.theory.coding.Even(theory) if even else theory,  # pyright: ignore[reportArgumentType]
+                    fs.theory.coding.Even(theory) if even else theory,
                     np.asarray(data.inputs),
                     self.width,
-                    concrete.readout_variance,
+                    variance,
                 )
             return _as_words(weights), _as_words(readout)
 
-        numbers = jnp.stack([jnp.asarray(temperature, float), jnp.asarray(self.amplitude, float)])
+        numbers = jnp.stack([jnp.asarray(temperature, float), jnp.asarray(self.readout_variance, float)])
         shapes = ((self.width, data.inputs.shape[1]), (data.targets.shape[1], self.width))
         drawn = jax.pure_callback(
             draw,
@@ -165,10 +164,13 @@ class WideNetwork(Model):
 
     def prediction(self, temperature: float) -> Prediction:
         """What theory says of a single hidden layer at a temperature; refused with a sentence where it says nothing."""
+        return self._prediction(float(temperature), float(self.readout_variance))
+
+    def _prediction(self, temperature: float, variance: float) -> Prediction:
         if self.hidden_layers > 1:
             raise ArgumentError(f"Argument `layers` must be 1 for this theory, but is {self.hidden_layers}.")
         neurons = self.width if self.nonlinearity == "linear" else None  # others have no correction for N
-        return _solved(self.nonlinearity, self.counts, float(self.amplitude), float(temperature), neurons)
+        return _solved(self.nonlinearity, self.counts, variance, temperature, neurons)
 
     def onsets(self) -> list[float]:
         """Temperatures at which the outliers of rectified networks condense in theory, the highest first."""
@@ -176,7 +178,7 @@ class WideNetwork(Model):
 
     def drawn_shares(self, temperature: float, neurons: int) -> Float[np.ndarray, " codes"]:
         """The share of each code among so many neurons drawn from the theory, on where their activity is above ½."""
-        return _drawn_shares(self.nonlinearity, self.counts, float(self.amplitude), float(temperature), neurons)
+        return _drawn_shares(self.nonlinearity, self.counts, float(self.readout_variance), float(temperature), neurons)
 
     def members(self) -> Float[Array, "examples classes"]:
         return jnp.asarray(self.world().membership)
@@ -275,11 +277,10 @@ def toy_task(counts: tuple[int, ...]) -> Classes:
 
 @lru_cache(maxsize=1024)
 def _solved(
-    kind: Kind, counts: tuple[int, ...], amplitude: float, temperature: float, neurons: int | None
+    kind: Kind, counts: tuple[int, ...], variance: float, temperature: float, neurons: int | None
 ) -> Prediction:
     """The theory of one hidden layer on the toy task."""
     data, theory = toy_task(counts), fs.theory.coding
-    variance = fs.networks.bayesian.readout_variance(amplitude, sum(counts), 1)
     if kind == "linear":
         targets = np.asarray(data.targets)
         return theory.analog(np.eye(len(targets)), targets, temperature, variance, neurons or np.inf)
@@ -294,9 +295,9 @@ def _onsets(counts: tuple[int, ...], variance: float) -> tuple[float, ...]:
 
 @lru_cache(maxsize=1024)
 def _drawn_shares(
-    kind: Kind, counts: tuple[int, ...], amplitude: float, temperature: float, neurons: int
+    kind: Kind, counts: tuple[int, ...], variance: float, temperature: float, neurons: int
 ) -> Float[np.ndarray, " codes"]:
-    prediction: Any = _solved(kind, counts, amplitude, temperature, None)
+    prediction: Any = _solved(kind, counts, variance, temperature, None)
     with fs.double():
         _, preactivations = prediction.draw_neurons(jax.random.key(0), neurons)
     activity = fs.theory.coding.UNITS[kind].function(preactivations)

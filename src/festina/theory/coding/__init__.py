@@ -6,6 +6,7 @@ posterior sampling; see each module. Everything here is plain arrays in float64,
 
 from festina.theory.coding.analog import Analog, analog, analog_at_zero
 from festina.theory.coding.analog import onset_temperatures as analog_onsets
+from festina.theory.coding.deep_analog import deep_analog
 from festina.theory.coding.dual import Neurons, Task, class_task
 from festina.theory.coding.general import Implied, expectation_propagation, implied
 from festina.theory.coding.lazy import Lazy, kernels, lazy
@@ -42,6 +43,7 @@ __all__ = [
     "analog_onsets",
     "blocks",
     "class_task",
+    "deep_analog",
     "expectation_propagation",
     "frozen",
     "implied",
