@@ -56,7 +56,7 @@ def deep_analog(
         [0.35, 0.94]
         >>> hot = fs.theory.coding.deep_analog(targets, 1.0, readout_variance=1.0, depth=2)
         >>> [kernel[0, 1].round(2).item() for kernel in hot.kernels]
-        [0.15, 0.37]
+        [0.22, 0.54]
     """
     check_common(temperature, readout_variance)
     require(np.ndim(targets) == 2 and np.size(targets) > 0, "targets", "have a row for each example", np.shape(targets))
