@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         Array,
         Curves,
         Float,
+        Int,
         Key,
         NeuronGated,
         Observed,
@@ -138,6 +140,10 @@ class TaskAbstraction(LinearInBlocks):
         """The tasks of one round of blocks."""
         return tuple(range(self.tasks))
 
+    def shifts(self, start: Any) -> Int[Any, " steps"] | None:
+        """By how many blocks each step is further on than the clock says; None if blocks end by the clock alone."""
+        return None
+
     def watch(self, view: View) -> Observed:
         """What is recorded of a network."""
         return totals_of(view) if self.recorded == "totals" else courses_of(view)
@@ -147,7 +153,7 @@ class TaskAbstraction(LinearInBlocks):
         return fs.learning.joint_process(
             network,
             self.rule(),
-            self.blocks(self.shown()),
+            replace(self.blocks(self.shown()), shifts=self.shifts(start)),
             tasks,
             start.data,
             observe=self.watch,
@@ -229,6 +235,7 @@ def _limit(models: Sequence[TaskAbstraction], starts: Sequence[Begin]) -> Soluti
     def each(name: str) -> np.ndarray:
         return np.asarray([getattr(model, name) for model in models])
 
+    shifts = [model.shifts(start) for model, start in zip(models, starts, strict=True)]
     closure = fs.theory.closure(
         np.stack([np.stack(start.network.students) for start in starts]),
         np.stack([start.tasks.maps for start in starts]),
@@ -241,6 +248,7 @@ def _limit(models: Sequence[TaskAbstraction], starts: Sequence[Begin]) -> Soluti
         loss_share=tasks.loss_share,
         order=model.shown(),
         compared=model.tasks,
+        shifts=None if any(known is None for known in shifts) else np.stack(shifts),
     )
     return closure if model.recorded == "courses" else lambda time: _totals(closure(time))
 
