@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from festina.models._types import Int, Key, PathGated, Tasks
 
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
-NEVER = 1000.0  # a block that no run outlasts
+NEVER = 500.0  # a block that hardly any run outlasts
 
 SWITCHING = Equation(
     r"P(\text{switch before a step}) = p, \qquad \bar\tau_B = \frac{dt}{p}, "

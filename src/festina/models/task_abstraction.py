@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 MATCHED = 6  # teachers up to which all ways to match them with students are looked at in every recording
 LARGE, LONG = 2000, 200_000  # networks and steps up to which their limit of infinitely many inputs is computed
+TOGETHER = 256  # networks whose limits are computed as one: more do not fit into the cache
 
 
 class Begin(NamedTuple):
@@ -184,10 +185,12 @@ class TaskAbstraction(LinearInBlocks):
     def solutions(cls, models: Sequence[Model], starts: Sequence[Any], times: Any) -> Iterator[Curves | None]:
         """The limits of many networks at once, which is hardly more work than that of one."""
         known = [cast(TaskAbstraction, model) for model in models]
-        limit = _limit(known, starts)
-        found = None if limit is None else limit(times[0])
-        for place in range(len(known)):
-            yield None if found is None else {name: values[:, place] for name, values in found.items()}
+        for first in range(0, len(known), TOGETHER):
+            some = slice(first, first + TOGETHER)
+            limit = _limit(known[some], starts[some]) if len(known) <= LARGE else None
+            found = None if limit is None else limit(times[0])
+            for place in range(len(known[some])):
+                yield None if found is None else {name: values[:, place] for name, values in found.items()}
 
     @classmethod
     def measure(cls, data: xr.Dataset) -> dict[str, xr.DataArray]:
@@ -229,13 +232,14 @@ def _limit(models: Sequence[TaskAbstraction], starts: Sequence[Begin]) -> Soluti
     """The closure of networks of one structure, networks second; None where there is none, or too much of it."""
     model, tasks = models[0], starts[0].tasks
     closed = model.order == 1 and isinstance(starts[0].network, fs.networks.PathGated)
-    if not closed or len(models) > LARGE or model.steps > LONG:
+    if not closed or model.steps > LONG:
         return None
 
     def each(name: str) -> np.ndarray:
         return np.asarray([getattr(model, name) for model in models])
 
-    shifts = [model.shifts(start) for model, start in zip(models, starts, strict=True)]
+    every = (model.shifts(start) for model, start in zip(models, starts, strict=True))
+    shifts = [known for known in every if known is not None]
     closure = fs.theory.closure(
         np.stack([np.stack(start.network.students) for start in starts]),
         np.stack([start.tasks.maps for start in starts]),
@@ -248,7 +252,7 @@ def _limit(models: Sequence[TaskAbstraction], starts: Sequence[Begin]) -> Soluti
         loss_share=tasks.loss_share,
         order=model.shown(),
         compared=model.tasks,
-        shifts=None if any(known is None for known in shifts) else np.stack(shifts),
+        shifts=np.stack(shifts) if shifts else None,
     )
     return closure if model.recorded == "courses" else lambda time: _totals(closure(time))
 

@@ -200,7 +200,9 @@ def closure(
         block_length=block_length,
     )
     _check_numbers(numbers, step_size, loss_share, gates)
-    counts = {len(own), len(shown), *(len(value) for value in numbers.values())} - {1}
+    further = np.zeros((1, 0), int) if shifts is None else np.atleast_2d(np.asarray(shifts, int))
+    require(further.ndim == 2, "shifts", "be one row for all networks, or one for each", f"of shape {further.shape}")
+    counts = {len(own), len(shown), len(further), *(len(value) for value in numbers.values())} - {1}
     require(len(counts) <= 1, "students", "be one set for all networks, or one for each", sorted(counts))
     n = max(counts, default=1)
     coordinates = _coordinates(own, shown)
@@ -211,10 +213,6 @@ def closure(
     blocks = tuple(range(count)) if order is None else tuple(order)
     known = len(blocks) > 0 and min(blocks) >= 0 and max(blocks) < count
     require(known, "order", f"name teachers from 0 to {count - 1}", order)
-    further = None if shifts is None else np.atleast_2d(np.asarray(shifts, int))
-    if further is not None:
-        require(len(further) in (1, n), "shifts", f"be one row for all networks, or one for each of {n}", further.shape)
-        further = np.broadcast_to(further, (n, further.shape[1]))
     return Closure(
         coordinates[:place],
         coordinates[place:],
@@ -224,7 +222,7 @@ def closure(
         loss_share=loss_share,
         order=blocks,
         compared=count if compared is None else compared,
-        shifts=further,
+        shifts=None if shifts is None else np.broadcast_to(further, (n, further.shape[1])),
     )
 
 

@@ -90,7 +90,7 @@ class Blocks(eqx.Module):
         span = self.ends[-1]
         position = middle - span * jnp.floor(middle / span)
         block = jnp.sum((position > self.ends[:-1]).astype(jnp.int32), dtype=jnp.int32)
-        return block if self.shifts is None else (block + self.shifts[step]) % len(self.order)
+        return block if self.shifts is None else (block + jnp.asarray(self.shifts[step], jnp.int32)) % len(self.order)
 
     def shown(self, step: Any, tasks: int) -> tuple[Any, ...]:
         """1 for the task shown in a step and 0 for each other: written out, so that it fuses with what uses it."""

@@ -8,11 +8,11 @@ from festina import claims, models
 from festina._lazy import np, xr
 from festina.experiment import Arms, Experiment, Panels, Preset, Result, named, use
 from festina.experiments._needs import require_case
-from festina.figures.panels import Page, graded_looks, if_known, means
+from festina.figures.panels import Page, if_known, means
 from festina.models._in_blocks import forgetful
 from festina.models.interleaved_abstraction import NEVER
 from festina.sources import SANDBRINK_2024
-from festina.style import BLUE, GREY, THEORY, VERMILLION
+from festina.style import BLUE, THEORY, VERMILLION, draw_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +23,8 @@ BENEFIT = SANDBRINK_2024.at("section 1, second contribution")
 SOURCE = 7.0  # how long the source trains every network of its map
 INTERLEAVED = 0.5  # probability of a switch at which no step knows of the one before
 MEAN = 0.5**0.5  # total alignment of two students that both are the mean of two orthogonal teachers
+FEW_BLOCKS = "our schedule: some networks see two or three blocks of the longest in all, see the description"
+UNDONE = "likely the source: short regular blocks undo one another beyond its second order, see the description"
 LATE = 0.8  # share of the time after which losses count
 STEPS = (2, 10, 30, 100, 150, 200, 300, 400, 600, 1000)  # mean lengths of blocks, in steps of .001
 NETWORKS = named(flexible={}, forgetful=forgetful)
@@ -31,6 +33,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "regular": {"color": VERMILLION, "ls": "-", "marker": "s"},
     "random": {"color": BLUE, "ls": "-", "marker": "o"},
 }
+COURSES: dict[float, dict[str, Any]] = {0.1: {"ls": (0, (4, 1.2)), "lw": 1.0}, 0.6: {"ls": "-", "lw": 1.4}}
 
 
 class Interleaved(Experiment):
@@ -38,14 +41,20 @@ class Interleaved(Experiment):
 
     In equal time, that of the paper's fig. 5 and with its settings, networks see two tasks either in *regular* blocks
     of one length, or at *random*: the task changes with the same probability p before every step of length dt, so that
-    blocks last dt/p on average. At p = ½ tasks are interleaved. What is compared is the total alignment of students with
-    teachers at the end.
+    blocks last dt/p on average. At p = ½ tasks are interleaved. What is compared is the total alignment of students
+    with teachers at the end.
 
     The gradient is linear in what is asked for. If tasks change much faster than gates and students do, these learn
     from the mean of the teachers, whatever the schedule: both students become it, with a total alignment of 1/√2, and
     the loss stays at half of what it was. To second order in the length of blocks specialisation grows by τ_B² in
     each (eq. 21), and thus with ⟨τ_B²⟩/⟨τ_B⟩ in equal time. For blocks that end by chance that is twice their mean
     length: if the argument holds, they do what regular blocks of twice the length do.
+
+    It does not quite hold. Students specialise with random blocks of a mean length of about .06, a quarter of the .24
+    that regular ones need, instead of half. (Short regular blocks undo one another more thoroughly than the argument
+    has it, see `abstraction/blocks`; blocks of unequal lengths do not.) Irregularity is thus no disturbance but a help,
+    as long as there are enough blocks: beyond mean lengths of .4 random blocks are worse than shorter ones, for some
+    networks see only two or three of them in the time given.
     """
 
     name = "abstraction/interleaved"
@@ -75,20 +84,25 @@ class Interleaved(Experiment):
 
     @claims.paper(BENEFIT, claims.below(0.2))
     def performance(self, result: Result) -> float:
-        """After equal time it does better in long blocks than in interleaved ones, too (mean loss on the task shown in
-        the last fifth, the longest regular blocks over interleaved tasks; our threshold).
+        """After equal time the flexible network does better in long blocks than with interleaved tasks (ratio of mean
+        losses on the task shown in the last fifth of the time; our threshold).
         """
         late = {which: late_losses(result, which).sel(network="flexible").mean("run") for which in SCHEDULES}
-        return (late["regular"].isel(length=-1, drop=True) / _interleaved(result, late["random"])).item()
+        return (late["regular"].isel(length=-1, drop=True) / interleaved(result, late["random"])).item()
 
-    @claims.paper(SANDBRINK_2024.at("section 6, app. A.6"), claims.above(0.85), each={"schedule": SCHEDULES})
-    def longer_is_better(self, result: Result, schedule: str) -> float:
-        """In equal time specialisation grows with the length of {schedule} blocks (rank correlation of total alignment
-        with their mean length; our threshold).
+    @claims.paper(SANDBRINK_2024.at("section 6, app. A.6"), claims.above(0.85))
+    def longer_is_better(self, result: Result) -> float:
+        """In equal time specialisation grows with the length of blocks (rank correlation of total alignment with the
+        length of regular blocks; our threshold).
         """
-        ends = alignments(result, schedule).sel(network="flexible").mean("run").values
-        require_case(len(ends) > 2, "at least three lengths of blocks")
-        return np.corrcoef(np.arange(len(ends)), np.argsort(np.argsort(ends)))[0, 1]
+        return _rank_correlation(result, "regular")
+
+    @claims.theory(claims.above(0.85), reason=FEW_BLOCKS)
+    def longer_by_chance(self, result: Result) -> float:
+        """In equal time specialisation grows with the mean length of blocks that end by chance (rank correlation of
+        total alignment with it; our threshold).
+        """
+        return _rank_correlation(result, "random")
 
     @claims.theory(claims.below(0.0), source=SANDBRINK_2024.at("section 2"))
     def others_do_not(self, result: Result) -> xr.DataArray:
@@ -102,7 +116,7 @@ class Interleaved(Experiment):
         """From interleaved tasks both students of the {network} network learn the mean of the teachers (total alignment
         at the end, 1/√2; our tolerance).
         """
-        return _interleaved(result, alignments(result, "random")).sel(network=network)
+        return interleaved(result, alignments(result, "random")).sel(network=network)
 
     @claims.theory(claims.near(0.5, 0.05))
     def half_the_loss(self, result: Result) -> xr.DataArray:
@@ -110,9 +124,9 @@ class Interleaved(Experiment):
         tolerance).
         """
         untrained = result.panel("random")["loss"].isel(time=0).mean(["run", "switching"])
-        return (_interleaved(result, late_losses(result, "random")) / untrained).mean("run")
+        return (interleaved(result, late_losses(result, "random")) / untrained).mean("run")
 
-    @claims.theory(claims.near(2.0, 0.5), source=SANDBRINK_2024.at("eq. 21"))
+    @claims.theory(claims.near(2.0, 0.5), source=SANDBRINK_2024.at("eq. 21"), reason=UNDONE)
     def twice_as_long(self, result: Result) -> float:
         """Blocks that end by chance do what regular blocks of twice their mean length do (mean lengths at which total
         alignment is half-way to 1, regular over random; our tolerance).
@@ -187,7 +201,14 @@ def half_way(result: Result, schedule: str) -> float:
     return float(np.exp(np.interp(level, ends.values[pair], np.log(ends["length"].values[pair]))))
 
 
-def _interleaved(result: Result, values: xr.DataArray) -> xr.DataArray:
+def _rank_correlation(result: Result, schedule: str) -> float:
+    """Of the flexible network's mean total alignment at the end with the mean length of blocks."""
+    ends = alignments(result, schedule).sel(network="flexible").mean("run").values
+    require_case(len(ends) > 2, "at least three lengths of blocks")
+    return np.corrcoef(np.arange(len(ends)), np.argsort(np.argsort(ends)))[0, 1]
+
+
+def interleaved(result: Result, values: xr.DataArray) -> xr.DataArray:
     """Of values of the random schedule by mean length those with interleaved tasks."""
     here = np.isclose(values["length"], result.config.step_size / INTERLEAVED)
     require_case(here.any(), f"{INTERLEAVED:g} among the values of switching")
@@ -197,19 +218,19 @@ def _interleaved(result: Result, values: xr.DataArray) -> xr.DataArray:
 def _gain(result: Result, network: str) -> xr.DataArray:
     """What the longest regular blocks give beyond interleaved tasks, by run."""
     blocked = alignments(result, "regular").isel(length=-1, drop=True)
-    return (blocked - _interleaved(result, alignments(result, "random"))).sel(network=network)
+    return (blocked - interleaved(result, alignments(result, "random"))).sel(network=network)
 
 
 def _draw_ends(axis: Axes, result: Result) -> None:
     """Total alignment at the end by the mean length of blocks."""
-    for schedule, look in LOOKS.items():
-        ends = alignments(result, schedule)
-        for network, own in (("flexible", {}), ("forgetful", {"ls": (0, (1, 1)), "mfc": "white", "lw": 0.8})):
-            label = f"{schedule}, {network}"
-            means(axis, ends["length"], ends.sel(network=network), ms=3.5, label=label, **look | own)
+    for network, own in (("flexible", {}), ("forgetful", {"ls": (0, (1, 1)), "mfc": "white", "lw": 0.8})):
+        for schedule, look in LOOKS.items():
+            ends = alignments(result, schedule).sel(network=network)
+            means(axis, ends["length"], ends, ms=3.5, label=f"{schedule}, {network}", **look | own)
     axis.axhline(MEAN, **THEORY, label="mean teacher")
-    axis.set(xscale="log", xlabel="mean block length", ylabel="total alignment", title="specialisation")
-    axis.legend(fontsize=6)
+    axis.set(xscale="log", xlabel="mean block length", ylabel="total alignment", title="specialisation at the end")
+    axis.set(ylim=(0.3, 1.05), yticks=[0.4, 0.6, 0.8, 1.0])
+    axis.legend(loc="lower left", fontsize=6.5)
 
 
 def _draw_losses(axis: Axes, result: Result) -> None:
@@ -217,17 +238,21 @@ def _draw_losses(axis: Axes, result: Result) -> None:
     for schedule, look in LOOKS.items():
         late = late_losses(result, schedule).sel(network="flexible")
         means(axis, late["length"], late, ms=3.5, label=schedule, **look)
-    axis.axhline(0.25, **THEORY, label="mean teacher")
-    axis.set(xscale="log", xlabel="mean block length", ylabel="late loss on the task shown", title="performance")
-    axis.legend(fontsize=6)
+    half = 0.5 * result.panel("random")["loss"].isel(time=0).mean().item()
+    axis.axhline(half, **THEORY, label="mean teacher")
+    axis.set(xscale="log", xlabel="mean block length", ylabel="loss on the task shown", title="performance, flexible")
+    axis.set(ylim=(0, 1.2 * half))
+    axis.legend(loc="lower left", fontsize=6.5)
 
 
 def _draw_courses(axis: Axes, result: Result) -> None:
-    """Total alignment over time for random blocks of some mean lengths."""
-    courses = of_length(result, "random", "total_alignment").sel(network="flexible").mean("run")
-    some = courses["length"].values[:: max(1, courses.sizes["length"] // 4)]
-    for length, look in graded_looks(list(some), 0.9, 0.0).items():
-        axis.plot(courses["time"], courses.sel(length=length), label=f"{length:g}", **look)
-    axis.axhline(MEAN, color=GREY, lw=0.8)
-    axis.set(xlabel="time t", ylabel="total alignment", title="random blocks of mean length")
-    axis.legend(fontsize=6)
+    """Total alignment over time with short and with long blocks of either schedule."""
+    for schedule, look in LOOKS.items():
+        courses = of_length(result, schedule, "total_alignment").sel(network="flexible").transpose("run", ..., "time")
+        for near, line in COURSES.items():
+            one = courses.sel(length=near, method="nearest")
+            label = f"{schedule}, {one['length']:g}"
+            draw_band(axis, one["time"].values, one.values, color=look["color"], label=label, **line)
+    axis.set(xlabel="time t", ylabel="total alignment", title="courses, by mean length", xlim=(0, result.config.until))
+    axis.set(ylim=(0.3, 1.05), yticks=[0.4, 0.6, 0.8, 1.0])
+    axis.legend(loc="lower right", fontsize=6.5, ncols=2, columnspacing=0.8)
