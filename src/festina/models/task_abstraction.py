@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MATCHED = 6  # teachers up to which all ways to match them with students are looked at in every recording
 LARGE, LONG = 2000, 200_000  # networks and steps up to which their limit of infinitely many inputs is computed
-TOGETHER = 256  # networks whose limits are computed as one: more do not fit into the cache
+TOGETHER = 64  # networks whose limits are computed as one: in seconds, so that what all of them take can be foretold
 
 
 class Begin(NamedTuple):
