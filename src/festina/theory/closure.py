@@ -142,7 +142,7 @@ def closure(
     block_length: Any,
     step_size: float,
     loss_share: float = 1.0,
-    gates: float = 0.5,
+    gates: Any = 0.5,
     order: Sequence[int] | None = None,
     compared: int | None = None,
     shifts: Any = None,
@@ -162,7 +162,7 @@ def closure(
         block_length: τ_B.
         step_size: dt of the simultaneous Euler steps.
         loss_share: κ of L = ½κ|W* − Σ c W|².
-        gates: c at t = 0, of all paths.
+        gates: c at t = 0, of all paths of a network.
         order: the teacher that each block of a round shows; all of them in turn, unless given.
         compared: how many of the teachers, the first ones, students are compared with; all, unless given.
         shifts: by how many blocks each step is further on than the clock says, of shape (steps,) or (n, steps): blocks
@@ -198,8 +198,9 @@ def closure(
         nonnegativity=nonnegativity,
         normalization=normalization,
         block_length=block_length,
+        gates=gates,
     )
-    _check_numbers(numbers, step_size, loss_share, gates)
+    _check_numbers(numbers, step_size, loss_share)
     further = np.zeros((1, 0), int) if shifts is None else np.atleast_2d(np.asarray(shifts, int))
     require(further.ndim == 2, "shifts", "be one row for all networks, or one for each", f"of shape {further.shape}")
     counts = {len(own), len(shown), len(further), *(len(value) for value in numbers.values())} - {1}
@@ -207,7 +208,7 @@ def closure(
     n = max(counts, default=1)
     coordinates = _coordinates(own, shown)
     coordinates = np.broadcast_to(coordinates, (*coordinates.shape[:2], n)).copy()
-    start = np.full((own.shape[1], n), float(gates))
+    start = np.broadcast_to(numbers.pop("gates"), (own.shape[1], n)).copy()
     settings = [np.broadcast_to(value, (n,)).copy() for value in numbers.values()]
     place, count = own.shape[1], shown.shape[1]
     blocks = tuple(range(count)) if order is None else tuple(order)
@@ -234,10 +235,10 @@ def _numbers(**given: Any) -> dict[str, Float[np.ndarray, " n"]]:
     return numbers
 
 
-def _check_numbers(numbers: dict[str, np.ndarray], step_size: float, loss_share: float, gates: float) -> None:
+def _check_numbers(numbers: dict[str, np.ndarray], step_size: float, loss_share: float) -> None:
     require(0 < step_size < np.inf, "step_size", "be positive and finite", step_size)
     require(0 < loss_share < np.inf, "loss_share", "be positive and finite", loss_share)
-    require(np.ndim(gates) == 0 and bool(np.isfinite(gates)), "gates", "be one finite number", gates)
+    require(bool(np.all(np.isfinite(numbers["gates"]))), "gates", "be finite", numbers["gates"])
     for name in ("weight_timescale", "gate_timescale"):
         require(bool(np.all(numbers[name] > 0)), name, "be positive", numbers[name])
     for name in ("nonnegativity", "normalization"):

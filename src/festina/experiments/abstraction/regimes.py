@@ -168,8 +168,7 @@ class Regimes(Experiment):
         """All 25 cells of the printed table of the {which} map are met (root mean square over cells of the difference
         of mean total alignments; our threshold).
         """
-        gap = as_printed(result, which).mean("run") - np.asarray(PRINTED[which])
-        return (gap**2).mean() ** 0.5
+        return off_print(result, which)
 
     def figure(self, result: Result) -> Figure:
         """The maps of the total alignment: block lengths upwards, the other field to the right."""
@@ -188,17 +187,23 @@ class Regimes(Experiment):
 
 
 def alignments(result: Result, which: str, *, whole: bool = True) -> xr.DataArray:
-    """The total alignment at the end of one map: (run, gate_timescale or strength, block_length), rising."""
+    """The total alignment at the end of one map: (run, …, gate_timescale or strength, block_length), rising."""
     if whole and result.config.until < SOURCE - 1e-9:
         raise claims.Undecided(f"total alignment at the end of training needs --until {SOURCE:g}")
     dims = [ACROSS[which], "block_length"]
-    return result.panel(which)["total_alignment"].isel(time=-1).transpose("run", *dims).sortby(dims)
+    return result.panel(which)["total_alignment"].isel(time=-1).transpose("run", ..., *dims).sortby(dims)
 
 
 def as_printed(result: Result, which: str) -> xr.DataArray:
-    """The cells that are printed, in their order: (run, block_length, gate_timescale or strength)."""
+    """The cells that are printed, in their order: (run, …, block_length, gate_timescale or strength)."""
     cells = _at(alignments(result, which), **{"block_length": LENGTHS, ACROSS[which]: COLUMNS[which]})
-    return cells.transpose("run", "block_length", ...)
+    return cells.transpose("run", ..., "block_length", ACROSS[which])
+
+
+def off_print(result: Result, which: str) -> xr.DataArray:
+    """By how much means over runs differ from a printed table: the root mean square over its 25 cells."""
+    gap = as_printed(result, which).mean("run") - np.asarray(PRINTED[which])
+    return (gap**2).mean(["block_length", ACROSS[which]]) ** 0.5
 
 
 def _at(ends: xr.DataArray, **wanted: Any) -> xr.DataArray:
