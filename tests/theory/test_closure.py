@@ -97,7 +97,7 @@ def test_only_whole_steps_and_matching_numbers(maps):
         ({"normalization": np.inf}, "`normalization` must be finite and not negative"),
         ({"step_size": 0.0}, "`step_size` must be positive"),
         ({"loss_share": np.nan}, "`loss_share` must be positive"),
-        ({"gates": np.inf}, "`gates` must be one finite number"),
+        ({"gates": np.inf}, "`gates` must be finite"),
     ],
 )
 def test_what_has_no_course_is_refused(maps, change, message):

@@ -1,4 +1,4 @@
-"""Where networks specialise, by what they begin with: maps over the scale of initial weights, and over initial gates."""
+"""Where networks specialise, by what they begin with: maps over the scale of initial weights, and over gates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from festina.experiments.abstraction.regimes import (
     SOURCE,
     STRENGTH,
     TIMESCALE,
-    UNLIKE_PRINT,
     Regimes,
     alignments,
     off_print,
@@ -34,21 +33,29 @@ MODEL = models.TaskAbstraction
 EDGE = 0.06  # a gate timescale at which networks are about to specialise in the longest blocks
 SMALL = 0.1  # initial weights up to this share of the teachers' are small
 SCALES = (0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1, 0.3, 1.0)
-BELOW_PRINT = "likely the source: no initial scale meets its print, see abstraction/regimes"
+LARGER_START = "likely the source: its print was made from larger weights than it states, see the description"
+FAST = "the scope of the source: gates as fast as those of the second map are not held back, see the description"
 COLORS = {"speed": BLUE, "strength": VERMILLION}
 MARKS = {"speed": "o", "strength": "s"}
 
 
 class Starts(Experiment):
-    """Larger initial weights specialise sooner, up to a point; initial gates hardly matter.
+    """With slow gates larger initial weights specialise sooner, up to a point; initial gates hardly matter.
 
     The two maps of the paper's fig. 5 (`abstraction/regimes`) from initial weights of many scales σ, rows of which have
     the norm σ beside teachers of norm 1; and, at the edge of specialisation, a map over the value that all gates begin
     with. A small start makes gates slow at first, with an effective timescale τ_c/|w| (section 5.2.1): in equal time it
     specialises less. Weights as large as the teachers' keep a part that no task asks for.
 
+    That holds of the map over gate speeds, and not of the one over the strength of the regulariser: its gates are so
+    fast (τ_c = .005) that no start holds them back, and in the shortest blocks small starts specialise more.
+
     The authors' notebook prints both maps, and its numbers are not those of the code beside it (see
-    `abstraction/regimes`). Whether another initial scale would meet them is asked here.
+    `abstraction/regimes`). One initial scale all but gives the second map, σ = .1, ten times the published one: with
+    blocks of .4 it has 1.00 .997 .995 .99 for a printed .908 .997 .995 .988, and rms .05 over all cells, where the
+    published scale has .10. The first map comes nearer with larger weights, too (.07 at σ = .3, .08 at .1, against
+    .10), but is not met. The print was thus likely made from larger weights than the paper states, and with something
+    else besides.
     """
 
     name = "abstraction/starts"
@@ -72,7 +79,7 @@ class Starts(Experiment):
         Preset("longer", "In twice the time small starts catch up.", {"until": 14.0}),
     )
 
-    @claims.paper(SANDBRINK_2024.at("section 5.2.1"), claims.above(0.85), each={"which": tuple(PRINTED)})
+    @claims.paper(SANDBRINK_2024.at("section 5.2.1"), claims.above(0.85), reason=FAST, each={"which": tuple(PRINTED)})
     def small_is_slow(self, result: Result, which: str) -> float:
         """Small initial weights hold gates back: in equal time the networks of the {which} map specialise less, the
         smaller their start (rank correlation of mean total alignment with scales up to .1; our threshold).
@@ -90,23 +97,23 @@ class Starts(Experiment):
         require_case(np.isclose(over["scale"], SMALL).any() and np.isclose(over["scale"], 1).any(), "scales .1 and 1")
         return (over.sel(scale=1.0, method="nearest") - over.sel(scale=SMALL, method="nearest")).item()
 
-    @claims.code(NOTEBOOK, claims.below(0.05), reason=UNLIKE_PRINT, budget="full", each={"which": tuple(PRINTED)})
+    @claims.code(NOTEBOOK, claims.below(0.05), reason=LARGER_START, budget="full", each={"which": tuple(PRINTED)})
     def printed_somewhere(self, result: Result, which: str) -> xr.DataArray:
         """From some initial scale all 25 cells of the printed table of the {which} map are met (root mean square over
         cells of the difference of mean total alignments, the smallest over scales; our threshold).
         """
         return off_print(result, which).min()
 
-    @claims.code(NOTEBOOK, claims.near(0.01, 0.001), reason=BELOW_PRINT, budget="full", each={"which": tuple(PRINTED)})
+    @claims.code(NOTEBOOK, claims.near(0.01, 0.001), reason=LARGER_START, budget="full", each={"which": tuple(PRINTED)})
     def printed_scale(self, result: Result, which: str) -> float:
         """The map of {which} is nearest to its printed table from the published scale of initial weights, .01 (our
         tolerance).
         """
         off = off_print(result, which)
         require_case(off.sizes["scale"] > 2, "at least three scales")
-        return off["scale"].values[int(off.argmin())]
+        return off["scale"].values[int(np.argmin(off.values))]
 
-    @claims.theory(claims.below(0.05))
+    @claims.theory(claims.below(0.05), budget="full")
     def gates_forget(self, result: Result) -> xr.DataArray:
         """Where gates begin hardly matters, for bounds pull them to a sum of 1 at once (largest less smallest mean
         total alignment over initial gates, for each block length; our threshold).
@@ -146,6 +153,7 @@ def of_gates(result: Result) -> xr.DataArray:
 def _draw_map(axis: Axes, ends: xr.DataArray, along: str, title: str) -> None:
     image = map_of(axis, ends.sortby(along), along, "block_length", numbers=True, vmin=0.3, vmax=1.0)
     label = "scale σ of initial weights" if along == "scale" else "gates at t = 0"
+    axis.set_xticklabels([text.get_text().removeprefix("0") for text in axis.get_xticklabels()])
     axis.set(xlabel=label, ylabel="block length τ$_B$", title=title)
     axis.figure.colorbar(image, ax=axis, ticks=[0.4, 0.6, 0.8, 1.0], pad=0.03).set_label(
         "total alignment", fontsize=7.5
@@ -171,4 +179,4 @@ def _draw_print(axis: Axes, result: Result) -> None:
     axis.axvline(0.01, color="0.6", lw=0.8, ls=":", label="published scale")
     axis.set(xscale="log", xlabel="scale σ of initial weights", ylabel="rms difference", ylim=(0, None))
     axis.set(title="from the authors' printed tables")
-    axis.legend(loc="upper left", fontsize=6.5)
+    axis.legend(loc="lower left", fontsize=6.5)
