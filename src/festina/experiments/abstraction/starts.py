@@ -81,8 +81,8 @@ class Starts(Experiment):
 
     @claims.paper(SANDBRINK_2024.at("section 5.2.1"), claims.above(0.85), reason=FAST, each={"which": tuple(PRINTED)})
     def small_is_slow(self, result: Result, which: str) -> float:
-        """Small initial weights hold gates back: in equal time the networks of the {which} map specialise less, the
-        smaller their start (rank correlation of mean total alignment with scales up to .1; our threshold).
+        """In equal time networks of the {which} map specialise less, the smaller their initial weights (rank
+        correlation of mean total alignment with scales up to .1; our threshold).
         """
         over = by_scale(result, which).sel(scale=slice(None, SMALL * (1 + 1e-9)))
         require_case(over.size > 2, f"at least three scales up to {SMALL:g}")
