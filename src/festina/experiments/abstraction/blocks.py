@@ -190,8 +190,10 @@ def _rates_of(model: models.ReducedAbstraction, result: Result) -> xr.Dataset:
 
 def potentials(result: Result) -> xr.DataArray:
     """The effective potential of |w̄| (`specialisation`) for every block length, from random weights: less the integral
-    of the mean change of |w̄| in a round, over time, of all rounds that begin near one |w̄|.
+    of the mean change of |w̄| in a round, over time, of all rounds that begin near one |w̄|; NaN where none does.
     """
+    if result["time"].values[-1] < AT - 1e-9:
+        raise claims.Undecided(f"an effective potential needs --until {AT:g}")
     lengths, edges = sorted(result.config.block_length), np.linspace(0.0, 1.1, BINS + 1)
     wells = []
     for length in lengths:
@@ -202,7 +204,7 @@ def potentials(result: Result) -> xr.DataArray:
         require_case(len(known) > 1, "rounds that begin at different specialisations")
         means = [force[place == number].mean() for number in known]
         middles = 0.5 * (edges[1:] + edges[:-1])
-        whole = np.interp(edges, middles[known], means)
+        whole = np.where(edges <= edges[known[-1] + 1], np.interp(edges, middles[known], means), np.nan)
         wells.append(-np.concatenate([[0.0], np.cumsum(np.diff(edges) * 0.5 * (whole[1:] + whole[:-1]))]))
     return xr.DataArray(np.stack(wells), {"block_length": lengths, "specialisation": edges}, name="potential")
 
