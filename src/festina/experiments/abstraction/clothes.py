@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PLACE = SANDBRINK_2024.at("app. A.9.1, fig. A.15")
 WARM, UPPER = "warm-cold", "upper-lower"
 STAND_INS = {"fashion_upper_lower": "digits", "fashion_warm_cold": "digits_half_kept"}
+LATER = "the stand-in: where half of the digits keep their labels gates part some switches later, see the description"
 FAST = 0.2  # of a block: recovery within it counts as a switch by gates
 COLORS = {UPPER: BLUE, WARM: VERMILLION}
 
@@ -34,7 +35,7 @@ def _images(wanted: str) -> Any:
 
 
 class Clothes(Experiment):
-    """Gates come to switch as fast between orders of clothes that share half of their labels as between others.
+    """Whether gates come to switch as fast between two orders of clothes if half of all labels are the same in both.
 
     Clothes have their usual labels in one task. In the other they are sorted from *upper* to *lower* body, whereby a
     fifth of all labels stay, or from *warm* to *cold* weather, whereby half of them stay. Both with the flexible and
@@ -43,18 +44,21 @@ class Clothes(Experiment):
     Fashion-MNIST is used wherever it is at hand (`festina data fetch fashion`, or a package of the operating system).
     Elsewhere digits stand in, with the same two permutations of their labels. What the paper says does not apply to
     these, and they have claims of their own. The paper gives no numbers: thresholds are ours.
+
+    Digits are not quite as clothes are said to be: where half of them keep their labels the gates part four switches
+    later (four seeds), and after ten blocks recovery still takes .05 of a block longer.
     """
 
     name = "abstraction/clothes"
     sources = (SANDBRINK_2024,)
     arms = Arms(
         models.ImageAbstraction,
-        sorted=named(upper_lower=_images("fashion_upper_lower"), warm_cold=_images("fashion_warm_cold")),
+        labelling=named(upper_lower=_images("fashion_upper_lower"), warm_cold=_images("fashion_warm_cold")),
         arm=named(flexible={}, forgetful=forgetful),
     )
     base = {"order": 2}
     seeds = 10
-    quick = {"seeds": 2, "until": 6.0, "records": 600}
+    quick = {"seeds": 2, "until": 6.0, "records": 300}
     presets = (
         Preset("two orders", "Gates come to switch equally fast, whatever share of labels stays.", {"shown": "digits"}),
     )
@@ -70,42 +74,42 @@ class Clothes(Experiment):
         known = config.shown == "digits" or there_or_told("fashion_warm_cold")
         return config if known else config.model_copy(update={"shown": "digits"})
 
-    @claims.paper(PLACE, claims.below(0.05), loosely=claims.below(0.2))
+    @claims.paper(PLACE, claims.below(0.05), loosely=claims.below(0.2), budget="full")
     def adapts(self, result: Result) -> xr.DataArray:
         """With both orders of clothes the flexible network is quickly back at its accuracy after late switches (time to
         95 % of it, in blocks; our threshold).
         """
         return recovery(of_clothes(result))
 
-    @claims.theory(claims.below(0.05), loosely=claims.below(0.2))
+    @claims.theory(claims.below(0.05), loosely=claims.below(0.2), reason=LATER, budget="full")
     def digits_adapt(self, result: Result) -> xr.DataArray:
         """With both permutations of digits the flexible network is quickly back at its accuracy after late switches
         (time to 95 % of it, in blocks; our threshold).
         """
         return recovery(of_digits(result))
 
-    @claims.paper(PLACE, claims.near(0.0, 0.02))
+    @claims.paper(PLACE, claims.near(0.0, 0.02), budget="full")
     def equally_fast(self, result: Result) -> xr.DataArray:
         """Both orders of clothes come to be switched to equally fast (difference of times to recover after late
         switches, in blocks; our tolerance).
         """
         return difference(recovery(of_clothes(result)))
 
-    @claims.theory(claims.near(0.0, 0.02))
+    @claims.theory(claims.near(0.0, 0.02), reason=LATER, budget="full")
     def digits_equally_fast(self, result: Result) -> xr.DataArray:
         """Both permutations of digits come to be switched to equally fast (difference of times to recover after late
         switches, in blocks; our tolerance).
         """
         return difference(recovery(of_digits(result)))
 
-    @claims.paper(PLACE, claims.near(0.0, 1.0))
+    @claims.paper(PLACE, claims.near(0.0, 1.0), budget="full")
     def emerge_alike(self, result: Result) -> xr.DataArray:
         """Task switching emerges at a similar speed for both orders of clothes (difference of the numbers of switches
         before recovery takes less than a fifth of a block; our tolerance).
         """
         return difference(onset(of_clothes(result)))
 
-    @claims.theory(claims.near(0.0, 1.0))
+    @claims.theory(claims.near(0.0, 1.0), reason=LATER, budget="full")
     def digits_emerge_alike(self, result: Result) -> xr.DataArray:
         """Task switching emerges at a similar speed for both permutations of digits (difference of the numbers of
         switches before recovery takes less than a fifth of a block; our tolerance).
@@ -132,19 +136,19 @@ class Clothes(Experiment):
         before, less the share of labels kept; our tolerance).
         """
         before = common.ends_of_blocks(result, "accuracy").isel(block=slice(None, -1)).sel(arm="flexible")
-        kept = xr.DataArray([PAIRS[images].kept for images in STAND_INS], {"sorted": [UPPER, WARM]})
+        kept = xr.DataArray([PAIRS[images].kept for images in STAND_INS], {"labelling": [UPPER, WARM]})
         return late(result, _at_switches(result) / before.values) - kept
 
     def figure(self, result: Result) -> Figure:
         """Accuracy and gates with either order, and what happens after switches."""
         with Page(2, 3, height=4.5) as page:
             for column, order in enumerate((UPPER, WARM)):
-                one = result["accuracy"].sel(sorted=order)
+                one = result["accuracy"].sel(labelling=order)
                 for arm, look in panels.LOOKS.items():
                     draw_band(page[column], one["time"].values, one.sel(arm=arm).values, label=arm, lw=0.9, **look)
                 page[column].set(ylabel="accuracy (test images)", ylim=(0, 1.35), yticks=[0, 0.5, 1], title=order)
                 page[column].legend(loc="upper right", ncols=2, fontsize=6.5)
-                panels.draw_gates(page[3 + column], result, sorted=order)
+                panels.draw_gates(page[3 + column], result, labelling=order)
                 page[3 + column].set(ylim=(None, 1.35 * page[3 + column].get_ylim()[1]))
                 page[3 + column].legend(loc="upper right", ncols=2, fontsize=6.5)
                 for axis in (page[column], page[3 + column]):
@@ -190,7 +194,7 @@ def baseline(result: Result) -> xr.DataArray:
 
 def difference(values: xr.DataArray) -> xr.DataArray:
     """Of the order that shares structure from the other, mean of runs."""
-    return (values.sel(sorted=WARM, drop=True) - values.sel(sorted=UPPER, drop=True)).mean("run")
+    return (values.sel(labelling=WARM, drop=True) - values.sel(labelling=UPPER, drop=True)).mean("run")
 
 
 def _at_switches(result: Result) -> xr.DataArray:
@@ -204,7 +208,7 @@ def _draw_recovery(axis: Axes, result: Result) -> None:
     steps = recovery_times(result) / result.config.step_size
     for order, color in COLORS.items():
         for arm, look in panels.LOOKS.items():
-            one = steps.sel(sorted=order, arm=arm).transpose("run", "block")
+            one = steps.sel(labelling=order, arm=arm).transpose("run", "block")
             own = {"color": color, "marker": panels.MARKS[arm], "ms": 3, "label": f"{order}, {arm}"}
             draw_band(axis, one["block"].values + 1, one.values, **look | own)
     axis.set(xlabel="block", ylabel="steps to recover", yscale="log", ylim=(None, 30 * axis.get_ylim()[1]))
@@ -218,7 +222,7 @@ def _draw_switches(axis: Axes, result: Result) -> None:
     since = steps[steps <= window + 1e-6]
     courses = common.first_recordings(result, "accuracy", len(since)).sel(arm="flexible")
     for order, color in COLORS.items():
-        one = courses.sel(sorted=order).transpose("block", "run", "sample")[-LAST:].mean("block")
+        one = courses.sel(labelling=order).transpose("block", "run", "sample")[-LAST:].mean("block")
         draw_band(axis, since, one.values, color=color, label=order)
     axis.set(xlabel="steps after a late switch", ylabel="accuracy (flexible)", ylim=(0, 1.05), xlim=(0, window))
     axis.legend(loc="lower right", fontsize=6.5)
