@@ -60,7 +60,10 @@ class Clothes(Experiment):
     seeds = 10
     quick = {"seeds": 2, "until": 6.0, "records": 300}
     presets = (
-        Preset("two orders", "Gates come to switch equally fast, whatever share of labels stays.", {"shown": "digits"}),
+        Preset(
+            "two orders",
+            "Less is lost at a switch if half of all labels stay, and gates come to switch in either case.",
+        ),
     )
 
     class Config(ExperimentConfig):

@@ -50,9 +50,7 @@ class Images(Experiment):
     quick = {"seeds": 3, "until": 6.0, "records": 600}
     presets = (
         Preset(
-            "digits",
-            "The flexible network comes to switch between two labellings, the other learns each anew.",
-            {"images": "digits"},
+            "two labellings", "The flexible network comes to switch between two labellings, the other learns each anew."
         ),
         Preset("slow gates", "Gates a hundred times slower no longer switch.", {"gate_timescale": 0.5}),
     )
