@@ -37,6 +37,15 @@ def test_normal_numbers_are_normal_and_independent():
     assert abs(drawn).max() < 8.3
 
 
+def test_uniform_numbers_are_uniform_and_what_normal_ones_are_made_of():
+    key = jax.random.key(1)
+    drawn = draws.uniform(key, (20_000,))
+    assert stats.kstest(drawn, "uniform").pvalue > 1e-3 and drawn.min() > 0 and drawn.max() < 1
+    np.testing.assert_allclose(stats.norm.cdf(draws.normal(key, (20_000,))), drawn, atol=1e-12)
+    single = jax.jit(lambda key: draws.uniform(key, (100,), jnp.float32))(key)
+    assert single.dtype == jnp.float32 and single.min() > 0 and single.max() < 1
+
+
 def test_neighbouring_seeds_share_nothing():
     streams = [np.asarray(draws.normal(jax.random.key(seed), (20_000,))) for seed in range(4)]
     correlations = np.corrcoef(streams)[np.triu_indices(4, 1)]

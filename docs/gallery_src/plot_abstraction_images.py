@@ -10,8 +10,8 @@ without notice. At first both networks learn anew whatever is asked (b). Then th
 network both gates stay as open as each other, and every block begins near the share of labels that both tasks have in
 common.
 
-The images are the 8×8 digits of scikit-learn. ``festina data fetch mnist`` gets those of the paper, for
-``fs.run("abstraction/images", images="mnist")``.
+The images are the 8×8 digits of scikit-learn, unless those of the paper are at hand: ``festina data fetch mnist`` gets
+them.
 """
 
 import festina as fs

@@ -86,16 +86,38 @@ def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Arra
         True
     """
     kind = np.dtype(dtype)
+    root, two, one = kind.type(np.sqrt(2.0)), kind.type(2.0), kind.type(1.0)
+    with double():
+        even = uniform(key, shape, dtype)
+        return root * (special.erfinv if isinstance(even, np.ndarray) else jax.lax.erf_inv)(two * even - one)
+
+
+def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Array | np.ndarray, "..."]:
+    """Numbers that are uniform on (0, 1), and never 0 or 1.
+
+    Args:
+        key: of JAX.
+        shape: of the array.
+        dtype: `float` (float64, with 52 bits) or float32 (with 23).
+
+    Returns:
+        An array of NumPy, if the key is known and the numbers are in float64; of JAX otherwise.
+
+    Example:
+        >>> drawn = fs.draws.uniform(jax.random.key(0), (10_000,))
+        >>> round(float(drawn.mean()), 1), round(float((drawn < 0.2).mean()), 1)
+        (0.5, 0.2)
+    """
+    kind = np.dtype(dtype)
     bits = _BITS[kind.name]
-    half, grain, root = kind.type(0.5), kind.type(2.0 ** (1 - bits)), kind.type(np.sqrt(2.0))
+    half, grain = kind.type(0.5), kind.type(2.0**-bits)
     count = int(np.prod(shape, dtype=int))
     with double(), np.errstate(over="ignore"):
         words = _words(key)
         known = not is_traced(words) and kind == np.float64
         numbers = (np if known else jnp).arange(count, dtype=np.uint64)
         hashed = _hash(_joined(words), numbers) >> np.uint64(64 - bits)
-        uniform = (hashed.astype(kind) + half) * grain - kind.type(1.0)
-        return (root * (special.erfinv if known else jax.lax.erf_inv)(uniform)).reshape(shape)
+        return ((hashed.astype(kind) + half) * grain).reshape(shape)
 
 
 def _words(key: Array) -> UInt32[Array | np.ndarray, "2"]:

@@ -175,6 +175,11 @@ ATTACKS = (
         2e-13, "of the squares that are subtracted", abstraction.protection,
     ),
     Attack(
+        "`abstraction.co_specialized`, `adapted_separation`", "the flow of both paths and gates through a switch",
+        "τ_w of .1 to 10, τ_c of .001 to 1.9 of it; from complete specialisation",
+        2e-14, "of a student", abstraction.co_specialisation,
+    ),
+    Attack(
         "`abstraction.tangent_kernel`, `adaptation_speeds`", "slopes by complex steps",
         "1 to 4 paths of 1 to 5 coordinates, weights and timescales of .001 to 1000, some gates all closed",
         1e-14, "relative", abstraction.kernel_and_speeds,

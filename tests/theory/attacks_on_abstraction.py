@@ -33,6 +33,29 @@ def protection(random: np.random.Generator) -> float:
     return largest((exact**2 - special**2)[before], np.max(special**2 + gate_timescale / weight_timescale))
 
 
+def co_specialisation(random: np.random.Generator) -> float:
+    """Both paths and gates that add up to 1 through a switch from complete specialisation, and on to its end."""
+    weight_timescale = between(random, 0.1, 10)
+    gate_timescale = weight_timescale * between(random, 1e-3, 1.9)
+    target = np.array([0.0, 1.0])
+
+    def rate(flat: np.ndarray) -> np.ndarray:
+        weights, gates = flat[:4].reshape(2, 2), flat[4:]
+        error = target - gates @ weights
+        pull = weights @ error / gate_timescale
+        return np.concatenate([np.outer(gates, error).ravel() / weight_timescale, pull - pull.mean()])
+
+    fastest = 4 * (1 / weight_timescale + 1 / gate_timescale)
+    start = np.array([1.0, 0.0, 0.0, 1.0, 1.0, 0.0])
+    found = integrate(rate, start, instants(random, 4 * between(random, 0.1, 1) / fastest, 9), fastest)
+    separation, shared = found[:, 4] - found[:, 5], 0.5 * (found[:, 0] - found[:, 1] + found[:, 2] - found[:, 3])
+    exact = fs.theory.abstraction.co_specialized(separation, gate_timescale, weight_timescale)
+    end = fs.theory.abstraction.adapted_separation(gate_timescale, weight_timescale)
+    left = 1 + fs.theory.abstraction.co_specialized(end, gate_timescale, weight_timescale)
+    left += end * fs.theory.abstraction.protected(end, gate_timescale, weight_timescale)
+    return max(largest(exact - shared, 1.0), abs(float(left)))
+
+
 def kernel_and_speeds(random: np.random.Generator) -> float:
     """One to four paths of one to five coordinates, some of them silent: J Jᵀ and the squares of slopes."""
     paths, size = int(random.integers(1, 5)), int(random.integers(1, 6))

@@ -59,12 +59,26 @@ def test_protection_follows_the_integrated_adaptation(ratio):
     seen = theory.specialization(found[:, :4].reshape(-1, 2, 2), found[:, 4:])
     np.testing.assert_allclose(seen.first, seen.second, atol=1e-8)
     np.testing.assert_allclose(theory.protected(seen.separation, ratio, 1.0), seen.overall, atol=1e-8)
+    np.testing.assert_allclose(theory.co_specialized(seen.separation, ratio, 1.0), seen.shared, atol=1e-8)
+    gap = seen.separation[-1] - theory.adapted_separation(ratio, 1.0)
+    assert abs(gap) < 3 * np.linalg.norm(target - found[-1, 4:] @ found[-1, :4].reshape(2, 2)) + 1e-9  # what is left
     assert seen.separation[-1] < 0.9  # the gates did move
 
 
 def test_protection_from_any_start_and_out_of_reach():
     np.testing.assert_allclose(theory.protected(0.4, 0.5, 2.0, initial_separation=0.8, initial=0.9), np.sqrt(0.75))
     assert np.isnan(theory.protected(0.0, 4.0, 1.0))
+
+
+def test_fast_gates_do_all_and_slow_ones_stop_short():
+    ratio = np.array([1e-8, 1e-3, 1.0, 1.999])
+    ends = theory.adapted_separation(3.0 * ratio, 3.0)  # of the ratio alone
+    np.testing.assert_allclose(ends[:2], -1 + ratio[:2], atol=1e-5)
+    left = 1 + theory.co_specialized(ends, ratio, 1.0) + ends * theory.protected(ends, ratio, 1.0)
+    np.testing.assert_allclose(left, 0.0, atol=1e-14)
+    assert (np.diff(ends) > 0).all() and np.isnan(theory.co_specialized(0.0, 4.0, 1.0))
+    with pytest.raises(ArgumentError, match="`gate_timescale` must be less than twice the weight timescale"):
+        theory.adapted_separation(2.0, 1.0)
 
 
 def test_tangent_kernel_and_speeds_are_those_of_autodiff():

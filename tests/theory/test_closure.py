@@ -16,11 +16,12 @@ SETTINGS = {
 }
 
 
-def literal(students, teachers, steps, share=1.0, tau_c=0.1, block=50):
+def literal(students, teachers, steps, share=1.0, tau_c=0.1, block=50, shifts=None):
     """Euler steps on the matrices themselves."""
+    shifts = np.zeros(steps + 1, int) if shifts is None else shifts
     students, gates, seen = students.copy(), np.full(len(students), 0.5), []
     for step in range(steps + 1):
-        error = teachers[(step // block) % len(teachers)] - np.einsum("p,poi->oi", gates, students)
+        error = teachers[(step // block + shifts[step]) % len(teachers)] - np.einsum("p,poi->oi", gates, students)
         seen.append((0.5 * share * np.sum(error**2), gates.copy(), students.copy()))
         slope = 2 * 0.6 * (np.abs(gates).sum() - 1) * np.sign(gates) - 0.2 * (gates < 0)
         pull = share * np.einsum("poi,oi->p", students, error) - slope
@@ -57,6 +58,19 @@ def test_many_networks_at_once(maps):
         np.testing.assert_allclose(found[number], alone, atol=1e-12)
 
 
+def test_blocks_may_end_before_their_time(maps):
+    students, teachers = maps
+    shifts = np.random.default_rng(1).integers(0, 2, (2, 151)).cumsum(axis=1)
+    found = fs.theory.closure(students, teachers, **SETTINGS, shifts=shifts)([0.2, 1.5])
+    for network in range(2):
+        course = literal(students, teachers, 150, shifts=shifts[network])
+        for place, step in enumerate((20, 150)):
+            np.testing.assert_allclose(found["gates"][place, network], course[step][1], atol=1e-12)
+            np.testing.assert_allclose(found["loss"][place, network], course[step][0], atol=1e-12)
+    with pytest.raises(ArgumentError, match="`time` must not exceed the steps for which there are shifts"):
+        fs.theory.closure(students, teachers, **SETTINGS, shifts=shifts)([1.51])
+
+
 def test_only_whole_steps_and_matching_numbers(maps):
     with pytest.raises(ArgumentError, match="`time` must be whole numbers of steps"):
         fs.theory.closure(*maps, **SETTINGS)([0.005])
@@ -78,10 +92,12 @@ def test_only_whole_steps_and_matching_numbers(maps):
         ({"gate_timescale": [0.1, 0.0]}, "`gate_timescale` must be positive"),
         ({"gate_timescale": [0.1, 0.2], "block_length": [1.0, 2.0, 3.0]}, "one set for all networks"),
         ({"nonnegativity": -0.1}, "`nonnegativity` must be finite and not negative"),
+        ({"block_length": np.ones(3), "shifts": np.zeros((2, 9), int)}, "one set for all networks"),
+        ({"shifts": np.zeros((1, 2, 9), int)}, "`shifts` must be one row for all networks"),
         ({"normalization": np.inf}, "`normalization` must be finite and not negative"),
         ({"step_size": 0.0}, "`step_size` must be positive"),
         ({"loss_share": np.nan}, "`loss_share` must be positive"),
-        ({"gates": np.inf}, "`gates` must be one finite number"),
+        ({"gates": np.inf}, "`gates` must be finite"),
     ],
 )
 def test_what_has_no_course_is_refused(maps, change, message):

@@ -15,16 +15,26 @@ Config = TypeVar("Config", bound=ExperimentConfig)
 def at_hand(config: Config) -> Config:
     """The configuration if its `images` are there; else, with a warning, the same one with digits `instead_of` them."""
     asked = config.model_dump()["images"]
-    wanted, instead = fs.worlds.labellings.PAIRS[asked], fs.worlds.labellings.PAIRS["digits"]
-    if fs.worlds.images.has_images(wanted.images):
-        return config
+    return config if there_or_told(asked) else config.model_copy(update={"images": "digits", "instead_of": asked})
+
+
+def is_there(images: str) -> bool:
+    """Whether the images of a pair of tasks are at hand."""
+    return fs.worlds.images.has_images(fs.worlds.labellings.PAIRS[images].images)
+
+
+def there_or_told(images: str) -> bool:
+    """Whether the images of a pair of tasks are at hand; if they are not, whoever asked is warned."""
+    if is_there(images):
+        return True
+    wanted, instead = fs.worlds.labellings.PAIRS[images], fs.worlds.labellings.PAIRS["digits"]
     warnings.warn(
         f"{wanted.title} is not in {fs.worlds.images.data_folder() / wanted.images}, so {instead.title} stand "
         f"in for it; `festina data fetch {wanted.images}` gets it",
         FestinaWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
-    return config.model_copy(update={"images": "digits", "instead_of": asked})
+    return False
 
 
 def what_is_seen(config: ExperimentConfig) -> str:

@@ -185,21 +185,23 @@ def joint_process(
         (1, 5, 2)
     """
     seen = statistics or Population()
-    network, rule, blocks, tasks = as_type(dtype, (network, rule, blocks, tasks))
+    network, rule, tasks = as_type(dtype, (network, rule, tasks))
+    blocks = blocks.as_type(dtype)
     shape, order = tasks.maps.shape[1:], blocks.order
     require(network.map.shape == shape, "network", f"map as the tasks do, with shape {shape}", network.map.shape)
     require(max(order) < tasks.count, "blocks", f"name tasks from 0 to {tasks.count - 1}", order)
     step_size = jnp.asarray(step_size, float)
     wide = isinstance(network, PathGated) and not rule.regularizer.costs_weights
 
-    def take(network: Any, tasks: Tasks, first: Int[Array, ""], steps: int) -> Any:
+    def take(network: Any, shown: tuple[Blocks, Tasks], first: Int[Array, ""], steps: int) -> Any:
         steps_of = wide_steps if wide else plain_steps
-        return steps_of(seen, steps)(network, rule, blocks, tasks, key, first, step_size)
+        return steps_of(seen, steps)(network, rule, *shown, key, first, step_size)
 
     def watch(state: State) -> Observed:
-        return observe(View(state.parameters, rule, state.memory, shown_map(blocks, state.memory, state.step)))
+        blocks, tasks = state.memory
+        return observe(View(state.parameters, rule, tasks, shown_map(blocks, tasks, state.step)))
 
-    return stepping_process(take, network, step_size, records, steps_per_record, watch, memory=tasks)
+    return stepping_process(take, network, step_size, records, steps_per_record, watch, memory=(blocks, tasks))
 
 
 def plain_steps(statistics: Statistics, steps: int) -> Callable[..., Any]:

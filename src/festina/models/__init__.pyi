@@ -10,6 +10,7 @@ from .gated_contexts import GatedContexts as GatedContexts
 from .gated_decision import GatedDecision as GatedDecision
 from .gated_margin import GatedMargin as GatedMargin
 from .image_abstraction import ImageAbstraction as ImageAbstraction
+from .interleaved_abstraction import InterleavedAbstraction as InterleavedAbstraction
 from .learning_regime import LearningRegime as LearningRegime
 from .linear_stack import LinearStack as LinearStack
 from .margin import Margin as Margin

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from festina.worlds.images import ImageSet
     from festina.worlds.labellings import Pair
 
-Names = Literal["digits", "mnist", "fashion_upper_lower", "fashion_warm_cold"]
+Names = Literal["digits", "digits_half_kept", "mnist", "fashion_upper_lower", "fashion_warm_cold"]
 
 NAMING = Equation(
     r"y = \sum_p c^p\, W^p h, "
@@ -61,7 +61,7 @@ class ImageAbstraction(RecordedInBlocks):
         >>> import festina as fs
         >>> model = fs.models.ImageAbstraction(images="digits", until=2.0, records=200)  # run() trains features first
         >>> model.coordinates()
-        {'task': ['usual', 'even–odd']}
+        {'task': ['usual', 'permuted']}
     """
 
     name = "image-abstraction"
@@ -104,7 +104,7 @@ class ImageAbstraction(RecordedInBlocks):
         return fs.worlds.labellings.PAIRS[self.images]
 
     def coordinates(self) -> dict[str, list[str]]:
-        return {"task": ["usual", self.pair.order]}
+        return {"task": ["usual", "permuted"]}
 
     def start(self, key: Key) -> Begin:
         _, for_weights, for_data = fs.draws.split(key, 3)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
-from pydantic import ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jnp, np, xr
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         Array,
         Curves,
         Float,
+        Int,
         Key,
         NeuronGated,
         Observed,
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
         View,
     )
 
+Opening = Annotated[float, Field(ge=0.0, le=10.0)]
 MATCHED = 6  # teachers up to which all ways to match them with students are looked at in every recording
 LARGE, LONG = 2000, 200_000  # networks and steps up to which their limit of infinitely many inputs is computed
+TOGETHER = 64  # networks whose limits are computed as one: in seconds, so that what all of them take can be foretold
 
 
 class Begin(NamedTuple):
@@ -46,10 +50,10 @@ class TaskAbstraction(LinearInBlocks):
     """A network y = Σ_p c^p W^p x that learns M linear tasks, in blocks that are never announced.
 
     Students W^p and gates c^p descend L = ½⟨|y* − y|²⟩ + s [λ₁ Σ max(0, −c) + λ₂ (‖c‖ − 1)²] together, from small
-    random students and gates of ½. Fast and bounded gates come to choose among students, each of which keeps one task;
-    free and slow ones leave all students to follow the task of the moment. Corresponding rows of any two teachers have
-    the cosine `similarity`. Teachers of a `rank` have so many equal singular values, with vectors that are orthogonal
-    to those of other teachers as long as inputs are enough for all.
+    random students and gates of ½ (or another `initial_gate`). Fast and bounded gates come to choose among students,
+    each of which keeps one task; free and slow ones leave all students to follow the task of the moment. Corresponding
+    rows of any two teachers have the cosine `similarity`. Teachers of a `rank` have so many equal singular values, with
+    vectors that are orthogonal to those of other teachers as long as inputs are enough for all.
 
     A step sees literal batches (`sampled`), their second moments by law (`wishart`), infinitely many inputs
     (`population`), or the exact closure of the latter in P + M coordinates (`closure`). Theory is the limit of
@@ -92,6 +96,7 @@ class TaskAbstraction(LinearInBlocks):
     rank: int = structural(
         0, ge=0, le=1000, help="equal singular values of each teacher, 1 under `sum`; 0: rows that are all orthogonal"
     )
+    initial_gate: Opening = continuous(0.5, help="gates c at t = 0, of all paths")
     recorded: Literal["courses", "totals"] = structural(
         "courses", help="`courses` of gates, students and their speeds, or `totals` of networks and the loss"
     )
@@ -124,7 +129,9 @@ class TaskAbstraction(LinearInBlocks):
 
     def start(self, key: Key) -> Begin:
         for_teachers, for_weights, for_data = fs.draws.split(key, 3)
-        return Begin(self.draw_network(for_weights), self.draw_tasks(for_teachers), for_data)
+        network, opening = self.draw_network(for_weights), jnp.asarray(self.initial_gate, float)
+        gates = tuple(jnp.broadcast_to(opening, gate.shape) for gate in network.gates)
+        return Begin(network.rebuilt(network.students, gates), self.draw_tasks(for_teachers), for_data)
 
     def draw_tasks(self, key: Key) -> Tasks:
         sizes = self.tasks, self.outputs, self.inputs, fs.worlds.convention(self.convention)
@@ -138,6 +145,10 @@ class TaskAbstraction(LinearInBlocks):
         """The tasks of one round of blocks."""
         return tuple(range(self.tasks))
 
+    def shifts(self, start: Any) -> Int[Any, " steps"] | None:
+        """By how many blocks each step is further on than the clock says; None if blocks end by the clock alone."""
+        return None
+
     def watch(self, view: View) -> Observed:
         """What is recorded of a network."""
         return totals_of(view) if self.recorded == "totals" else courses_of(view)
@@ -147,7 +158,7 @@ class TaskAbstraction(LinearInBlocks):
         return fs.learning.joint_process(
             network,
             self.rule(),
-            self.blocks(self.shown()),
+            replace(self.blocks(self.shown()), shifts=self.shifts(start)),
             tasks,
             start.data,
             observe=self.watch,
@@ -178,10 +189,12 @@ class TaskAbstraction(LinearInBlocks):
     def solutions(cls, models: Sequence[Model], starts: Sequence[Any], times: Any) -> Iterator[Curves | None]:
         """The limits of many networks at once, which is hardly more work than that of one."""
         known = [cast(TaskAbstraction, model) for model in models]
-        limit = _limit(known, starts)
-        found = None if limit is None else limit(times[0])
-        for place in range(len(known)):
-            yield None if found is None else {name: values[:, place] for name, values in found.items()}
+        for first in range(0, len(known), TOGETHER):
+            some = slice(first, first + TOGETHER)
+            limit = _limit(known[some], starts[some]) if len(known) <= LARGE else None
+            found = None if limit is None else limit(times[0])
+            for place in range(len(known[some])):
+                yield None if found is None else {name: values[:, place] for name, values in found.items()}
 
     @classmethod
     def measure(cls, data: xr.Dataset) -> dict[str, xr.DataArray]:
@@ -223,12 +236,14 @@ def _limit(models: Sequence[TaskAbstraction], starts: Sequence[Begin]) -> Soluti
     """The closure of networks of one structure, networks second; None where there is none, or too much of it."""
     model, tasks = models[0], starts[0].tasks
     closed = model.order == 1 and isinstance(starts[0].network, fs.networks.PathGated)
-    if not closed or len(models) > LARGE or model.steps > LONG:
+    if not closed or model.steps > LONG:
         return None
 
     def each(name: str) -> np.ndarray:
         return np.asarray([getattr(model, name) for model in models])
 
+    every = (model.shifts(start) for model, start in zip(models, starts, strict=True))
+    shifts = [known for known in every if known is not None]
     closure = fs.theory.closure(
         np.stack([np.stack(start.network.students) for start in starts]),
         np.stack([start.tasks.maps for start in starts]),
@@ -239,8 +254,10 @@ def _limit(models: Sequence[TaskAbstraction], starts: Sequence[Begin]) -> Soluti
         block_length=each("block_length"),
         step_size=model.step_size,
         loss_share=tasks.loss_share,
+        gates=each("initial_gate"),
         order=model.shown(),
         compared=model.tasks,
+        shifts=np.stack(shifts) if shifts else None,
     )
     return closure if model.recorded == "courses" else lambda time: _totals(closure(time))
 

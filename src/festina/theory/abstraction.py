@@ -24,6 +24,7 @@ from festina.errors import ArgumentError, require
 from festina.precision import is_traced, precise
 
 SETTLED = 1e-6  # by which errors may change from one round to the next
+HALVINGS = 54  # of an interval of length 2, down to the last digit
 NEAR, CLOSER = 1e-3, 4  # how far errors may then be from those of the orbit, and Newton's steps that lead there
 
 
@@ -196,6 +197,65 @@ def protected(
     separation, start, initial = (jnp.asarray(value) for value in (separation, initial_separation, initial))
     square = initial**2 - 0.5 * gate_timescale / weight_timescale * (start - separation) * (start + separation)
     return jnp.where(square >= 0, jnp.where(initial < 0, -1.0, 1.0) * jnp.sqrt(jnp.maximum(square, 0.0)), jnp.nan)
+
+
+@precise
+def co_specialized(separation: Any, gate_timescale: Any, weight_timescale: Any) -> Any:
+    """What both paths learn in common while gates go from 1 to c̄ and students protect themselves (`protected`),
+
+        w̿ = √(r/2) ln[(√(r/2) c̄ + w̄)/(√(r/2) + 1)],    r = τ_c/τ_w,    w̄ = √(1 − ½ r (1 − c̄²)),
+
+    from complete specialisation, w̄ = c̄ = 1 and w̿ = 0, if the regulariser holds Σc = 1. Then 2τ_w dw̿/dt = ε_1 − ε_2
+    and τ_c dc̄/dt = w̄ (ε_1 − ε_2), so that dw̿/dc̄ = r/2w̄, whatever the error. To first order in r it is −½ r (1 − c̄).
+
+    Args:
+        separation: c̄ = c^1 − c^2, from 1 downwards.
+        gate_timescale: τ_c.
+        weight_timescale: τ_w.
+
+    Returns:
+        w̿, in the shape to which the arguments broadcast; NaN where c̄ cannot be reached.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.abstraction.co_specialized([1.0, 0.0, -1.0], gate_timescale=0.02, weight_timescale=1.0).round(3)
+        array([ 0.  , -0.01, -0.02])
+    """
+    separation = jnp.asarray(separation)
+    root = jnp.sqrt(jnp.asarray(0.5 * gate_timescale / weight_timescale))
+    left = jnp.asarray(protected(separation, gate_timescale, weight_timescale))
+    return root * jnp.log((root * separation + left) / (root + 1.0))
+
+
+def adapted_separation(gate_timescale: Any, weight_timescale: Any) -> Any:
+    """The separation c̄ of gates at which an adaptation from complete specialisation ends, where
+
+        w̿(c̄) + c̄ w̄(c̄) = −1
+
+    and nothing of the error is left, see `co_specialized`. Fast gates go all the way to −1, slow ones stop short of it
+    (to first order at −1 + τ_c/τ_w), since weights have learned the task meanwhile.
+
+    Args:
+        gate_timescale: τ_c, less than 2τ_w.
+        weight_timescale: τ_w.
+
+    Returns:
+        c̄, in the shape to which the arguments broadcast.
+
+    Example:
+        >>> import festina as fs
+        >>> fs.theory.abstraction.adapted_separation([0.01, 1.0], weight_timescale=1.0).round(2)
+        array([-0.99, -0.26])
+    """
+    slow, weights = np.broadcast_arrays(np.asarray(gate_timescale, float), np.asarray(weight_timescale, float))
+    _check_positive(gate_timescale=slow, weight_timescale=weights)
+    require(bool(np.all(slow < 2 * weights)), "gate_timescale", "be less than twice the weight timescale", slow)
+    low, high = np.full(slow.shape, -1.0), np.full(slow.shape, 1.0)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        left = 1.0 + co_specialized(middle, slow, weights) + middle * protected(middle, slow, weights)
+        low, high = np.where(left < 0, middle, low), np.where(left < 0, high, middle)
+    return 0.5 * (low + high)
 
 
 def _check_positive(**numbers: Any) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from festina.errors import require
 
@@ -41,6 +41,7 @@ class Closure:
         loss_share: κ of L = ½κ|W* − Σ c W|².
         order: the teacher that each block of a round shows.
         compared: how many of the teachers students are compared with.
+        shifts: by how many blocks each step of every network is further on than the clock says; None if it is not.
 
     Example:
         >>> import numpy as np
@@ -64,6 +65,7 @@ class Closure:
     loss_share: float
     order: tuple[int, ...]
     compared: int
+    shifts: Int[np.ndarray, "n steps"] | None = None
 
     def __call__(self, time: Any) -> dict[str, np.ndarray]:
         """Loss, gates, components ⟨W*m, W^p⟩/|W*m| and norms |W^p| at whole numbers of steps, in any order."""
@@ -72,6 +74,8 @@ class Closure:
         steps = np.rint(times / self.step_size)
         whole = known and np.allclose(steps * self.step_size, times, rtol=0, atol=1e-6 * self.step_size)
         require(whole, "time", f"be whole numbers of steps of {self.step_size}, from 0 on", time)
+        known = self.shifts is None or int(steps.max()) < self.shifts.shape[1]
+        require(known, "time", "not exceed the steps for which there are shifts", time)
         last, wanted = int(steps.max()), set(steps.tolist())
         seen: dict[float, dict[str, np.ndarray]] = {}
         students, gates = self.students.copy(), self.gates.copy()
@@ -94,13 +98,17 @@ class Closure:
     def _target(self, step: int) -> Float[np.ndarray, "k n"]:
         """The teacher of the current block."""
         block = np.floor((step + 0.5) / self._block_steps)
+        block = block if self.shifts is None else block + self.shifts[:, step]
         number = np.asarray(self.order)[(block % len(self.order)).astype(int)]
         return np.take_along_axis(self.teachers, number[None, None], axis=0)[0]
 
     def _changes(self, last: int) -> set[int]:
         """The steps at which some network is shown another task."""
         lengths = np.unique(self._block_steps[self._block_steps <= last]).astype(int)
-        return {step for length in lengths.tolist() for step in range(0, last + 1, length)}
+        by_clock = {step for length in lengths.tolist() for step in range(0, last + 1, length)}
+        if self.shifts is None:
+            return by_clock
+        return by_clock | set((np.flatnonzero(np.diff(self.shifts, axis=1).any(axis=0)) + 1).tolist())
 
     def _advance(self, students: np.ndarray, gates: np.ndarray, error: np.ndarray) -> None:
         """One step, in place."""
@@ -134,9 +142,10 @@ def closure(
     block_length: Any,
     step_size: float,
     loss_share: float = 1.0,
-    gates: float = 0.5,
+    gates: Any = 0.5,
     order: Sequence[int] | None = None,
     compared: int | None = None,
+    shifts: Any = None,
 ) -> Closure:
     """The exact course of one or many networks y = Σ_p c^p W^p x under the expected gradient.
 
@@ -153,9 +162,11 @@ def closure(
         block_length: τ_B.
         step_size: dt of the simultaneous Euler steps.
         loss_share: κ of L = ½κ|W* − Σ c W|².
-        gates: c at t = 0, of all paths.
+        gates: c at t = 0, of all paths of a network.
         order: the teacher that each block of a round shows; all of them in turn, unless given.
         compared: how many of the teachers, the first ones, students are compared with; all, unless given.
+        shifts: by how many blocks each step is further on than the clock says, of shape (steps,) or (n, steps): blocks
+            that end before their time, as by `festina.worlds.Blocks.shifts_by_chance`.
 
     Returns:
         A `Closure`: ``course(time)`` gives `loss` (time, n), `gates` (time, n, P), `components` (time, n, M, P) and
@@ -187,14 +198,17 @@ def closure(
         nonnegativity=nonnegativity,
         normalization=normalization,
         block_length=block_length,
+        gates=gates,
     )
-    _check_numbers(numbers, step_size, loss_share, gates)
-    counts = {len(own), len(shown), *(len(value) for value in numbers.values())} - {1}
+    _check_numbers(numbers, step_size, loss_share)
+    further = np.zeros((1, 0), int) if shifts is None else np.atleast_2d(np.asarray(shifts, int))
+    require(further.ndim == 2, "shifts", "be one row for all networks, or one for each", f"of shape {further.shape}")
+    counts = {len(own), len(shown), len(further), *(len(value) for value in numbers.values())} - {1}
     require(len(counts) <= 1, "students", "be one set for all networks, or one for each", sorted(counts))
     n = max(counts, default=1)
     coordinates = _coordinates(own, shown)
     coordinates = np.broadcast_to(coordinates, (*coordinates.shape[:2], n)).copy()
-    start = np.full((own.shape[1], n), float(gates))
+    start = np.broadcast_to(numbers.pop("gates"), (own.shape[1], n)).copy()
     settings = [np.broadcast_to(value, (n,)).copy() for value in numbers.values()]
     place, count = own.shape[1], shown.shape[1]
     blocks = tuple(range(count)) if order is None else tuple(order)
@@ -209,6 +223,7 @@ def closure(
         loss_share=loss_share,
         order=blocks,
         compared=count if compared is None else compared,
+        shifts=None if shifts is None else np.broadcast_to(further, (n, further.shape[1])),
     )
 
 
@@ -220,10 +235,10 @@ def _numbers(**given: Any) -> dict[str, Float[np.ndarray, " n"]]:
     return numbers
 
 
-def _check_numbers(numbers: dict[str, np.ndarray], step_size: float, loss_share: float, gates: float) -> None:
+def _check_numbers(numbers: dict[str, np.ndarray], step_size: float, loss_share: float) -> None:
     require(0 < step_size < np.inf, "step_size", "be positive and finite", step_size)
     require(0 < loss_share < np.inf, "loss_share", "be positive and finite", loss_share)
-    require(np.ndim(gates) == 0 and bool(np.isfinite(gates)), "gates", "be one finite number", gates)
+    require(bool(np.all(np.isfinite(numbers["gates"]))), "gates", "be finite", numbers["gates"])
     for name in ("weight_timescale", "gate_timescale"):
         require(bool(np.all(numbers[name] > 0)), name, "be positive", numbers[name])
     for name in ("nonnegativity", "normalization"):

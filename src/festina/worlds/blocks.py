@@ -1,6 +1,7 @@
 """Which task is shown when: blocks of whole steps, whose boundaries are never announced."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from festina import draws
 from festina.errors import require
 from festina.precision import is_traced
 
@@ -16,11 +18,13 @@ class Blocks(eqx.Module):
     """A round of blocks, repeated for ever: block k shows task ``order[k]`` until step ``ends[k]``.
 
     Steps are counted exactly: a block of length τ_B has round(τ_B/dt) of them, and none is ever lost (in float32, up
-    to step 2²³).
+    to step 2²³). Blocks may also end by chance, before their time: `shifts` says how many have, up to every step.
 
     Args:
         order: the task of each block of a round.
         ends: the step before which each block ends, counted from the start of the round; make both with :meth:`of`.
+        shifts: by how many blocks each step is further on than its number says, counted round the round; see
+            :meth:`shifts_by_chance`. None if blocks end by the clock alone.
 
     Example:
         >>> blocks = fs.worlds.Blocks.of((0, 1), length=1.0, step_size=0.5)  # two steps of each task in turn
@@ -30,6 +34,7 @@ class Blocks(eqx.Module):
 
     order: tuple[int, ...] = eqx.field(static=True)
     ends: Float[Any, " blocks"]
+    shifts: Int[Any, " steps"] | None = None
 
     @classmethod
     def of(cls, order: Sequence[int], length: Any, step_size: Any) -> "Blocks":
@@ -52,13 +57,40 @@ class Blocks(eqx.Module):
         ends = jnp.cumsum(steps) if steps.shape else steps * jnp.arange(1.0, len(order) + 1.0)
         return cls(tuple(int(task) for task in order), ends)
 
+    @staticmethod
+    def shifts_by_chance(key: Array, switching: Any, steps: int, blocks: int) -> Int[Array, " steps"]:
+        """The `shifts` of blocks that end before every step but the first with one probability.
+
+        All probabilities share the numbers of a key: what ends a block at one ends it at every larger one.
+
+        Args:
+            key: of the run.
+            switching: the probability, from 0 to 1; may be traced.
+            steps: how many steps there are.
+            blocks: of a round, at most 127.
+
+        Example:
+            >>> shifts = fs.worlds.Blocks.shifts_by_chance(jax.random.key(0), 1.0, steps=5, blocks=2)
+            >>> shifts.tolist()  # a switch before every step but the first
+            [0, 1, 0, 1, 0]
+        """
+        require(1 <= blocks <= 127, "blocks", "be from 1 to 127", blocks)
+        ended = draws.uniform(key, (steps,)) < switching
+        counted = jnp.cumsum(jnp.where(jnp.arange(steps) > 0, ended, False), dtype=jnp.int32)
+        return (counted % blocks).astype(jnp.int8)  # a byte for every step: there may be thousands of networks
+
+    def as_type(self, dtype: Any) -> "Blocks":
+        """The same with ends of another type of number."""
+        return replace(self, ends=jnp.asarray(self.ends).astype(dtype))
+
     def block_at(self, step: Any) -> Int[Array, ""]:
-        """Which block of its round a step belongs to."""
+        """Which block of its round is shown in a step."""
         # half a step away from every boundary, so that no rounding can move a step into another block
         middle = jnp.asarray(step).astype(self.ends.dtype) + 0.5
         span = self.ends[-1]
         position = middle - span * jnp.floor(middle / span)
-        return jnp.sum((position > self.ends[:-1]).astype(jnp.int32), dtype=jnp.int32)
+        block = jnp.sum((position > self.ends[:-1]).astype(jnp.int32), dtype=jnp.int32)
+        return block if self.shifts is None else (block + jnp.asarray(self.shifts[step], jnp.int32)) % len(self.order)
 
     def shown(self, step: Any, tasks: int) -> tuple[Any, ...]:
         """1 for the task shown in a step and 0 for each other: written out, so that it fuses with what uses it."""

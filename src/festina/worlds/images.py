@@ -56,6 +56,9 @@ MIRRORS = {
 }
 """Where each set is published, tried in this order; a mirror need not be trusted, for all it gives is checked."""
 
+SYSTEM = {"fashion": (Path("/usr/share/dataset-fashion-mnist"), Path("/usr/share/datasets/fashion-mnist"))}
+"""Where packages of an operating system, as Debian's `dataset-fashion-mnist`, put the files of a set."""
+
 UPPER_LOWER = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 """The classes of Fashion-MNIST, from what is worn high to what is worn low."""
 
@@ -136,6 +139,8 @@ def data_folder() -> Path:
 def folder_of(name: str, folder: str | Path | None = None) -> Path:
     """Where the files of a set are looked for: in a folder of its name, or where the user says.
 
+    If they are not in the user's folder, and all of them in one of `SYSTEM`, it is that one.
+
     Args:
         name: `mnist` or `fashion`.
         folder: another than that of the set's name in `data_folder`.
@@ -147,7 +152,10 @@ def folder_of(name: str, folder: str | Path | None = None) -> Path:
     require(name != "digits", "name", "be a set with files of its own (digits come with scikit-learn)", name)
     if name not in CHECKSUMS:
         raise UnknownName("set of images", name, ["digits", *CHECKSUMS])
-    return data_folder() / name if folder is None else Path(folder)
+    if folder is not None:
+        return Path(folder)
+    own = data_folder() / name
+    return next((place for place in SYSTEM.get(name, ()) if not _complete(own) and _complete(place)), own)
 
 
 def has_images(name: str, folder: str | Path | None = None) -> bool:
@@ -163,7 +171,7 @@ def has_images(name: str, folder: str | Path | None = None) -> bool:
     """
     if name == "digits":
         return True
-    return all(_find(part, folder_of(name, folder)) is not None for part in PARTS)
+    return _complete(folder_of(name, folder))
 
 
 def load_images(name: str, folder: str | Path | None = None) -> ImageSet:
@@ -262,6 +270,10 @@ def _digits() -> ImageSet:
     labels = found["target"].astype(np.int32)
     test = np.arange(len(labels)) % 5 == 0
     return ImageSet("digits", images[~test], labels[~test], images[test], labels[test])
+
+
+def _complete(folder: Path) -> bool:
+    return all(_find(part, folder) is not None for part in PARTS)
 
 
 def _find(part: str, folder: Path) -> Path | None:

@@ -17,7 +17,7 @@ class Pair:
 
     Of digits, even ones come before odd ones (label ⌊y/2⌋ + 5(y mod 2)). A list of clothes names the classes in order:
     the label of a class is its place in the list, as in the published code. Read so, the order upper–lower and the
-    permutation of the digits are the same.
+    permutation of the digits are the same; digits of which half keep their labels are permuted as warm–cold clothes.
 
     Example:
         >>> pair = fs.worlds.labellings.PAIRS["digits"]
@@ -39,6 +39,7 @@ class Pair:
             "even–odd": parity_labels(),
             "upper–lower": labels_in_order(UPPER_LOWER),
             "warm–cold": labels_in_order(WARM_COLD),
+            "half kept": labels_in_order(WARM_COLD),
         }[self.order]
         return np.stack([np.arange(len(second)), second])
 
@@ -51,6 +52,7 @@ class Pair:
 
 PAIRS = {
     "digits": Pair("digits", "even–odd", "8×8 digits of scikit-learn", DIGITS, 1, 250),
+    "digits_half_kept": Pair("digits", "half kept", "8×8 digits of scikit-learn", DIGITS, 1, 250),
     "mnist": Pair("mnist", "even–odd", "MNIST", DIGITS, 1, 75),
     "fashion_upper_lower": Pair("fashion", "upper–lower", "Fashion-MNIST", CLOTHES, 2, 1000),
     "fashion_warm_cold": Pair("fashion", "warm–cold", "Fashion-MNIST", CLOTHES, 2, 1000),

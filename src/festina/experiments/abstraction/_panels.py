@@ -10,6 +10,8 @@ from festina._lazy import np
 from festina.figures.panels import LINES, means
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import xarray as xr
     from matplotlib.axes import Axes
 
@@ -150,15 +152,23 @@ def draw_gate_drive(axis: Axes) -> None:
     axis.legend(loc="upper left", fontsize=6.5)
 
 
-def draw_adaptation_speed(axis: Axes) -> None:
-    """−dL/dt = Σ(c^p)²|ε|² + Σ(w^p·ε)² = 1 + c̄² + 2w̄² just after a switch, ε = (−1, 1), with both timescales 1, for
-    gates of sum 1 and symmetric students.
+def draw_adaptation_speeds(axes: Sequence[Axes], separation: np.ndarray, overall: np.ndarray) -> None:
+    """−dL/dt = Σ(c^p)²|ε|² + Σ(w^p·ε)² = (1 + c̄²) + 2w̄² just after a switch, ε = (−1, 1), with both timescales 1, for
+    gates of sum 1 and symmetric students: whole, by its second term, by its first; and where a network was at switches.
     """
-    grid = np.linspace(0.0, 1.0, 81)
-    speed = 1.0 + grid[None, :] ** 2 + 2.0 * grid[:, None] ** 2
-    image = axis.pcolormesh(grid, grid, speed, shading="gouraud", rasterized=True)
-    lines = axis.contour(grid, grid, speed, levels=[1.5, 2, 2.5, 3, 3.5], colors="white", linewidths=0.7)
-    axis.clabel(lines, fontsize=6, fmt="%g")
-    axis.figure.colorbar(image, ax=axis, ticks=[1, 2, 3, 4], pad=0.03).set_label("−dL/dt (kernel)", fontsize=7.5)
-    axis.set(xlabel=r"separation of gates $\bar{c}$", ylabel=r"specialisation $\bar{w}$")
-    axis.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+    across, up = np.linspace(0.0, 1.25, 101), np.linspace(0.0, 1.0, 81)  # one gate may pass 1 for a while
+    through_gates = np.broadcast_to(2.0 * up[:, None] ** 2, (81, 101))
+    through_weights = np.broadcast_to(1.0 + across[None, :] ** 2, (81, 101))
+    speeds = {
+        "whole kernel": through_gates + through_weights,
+        r"gates move, $w^p w^{p\top}$": through_gates,
+        r"weights move, $(c^p)^2$": through_weights,
+    }
+    for axis, (title, speed) in zip(axes, speeds.items(), strict=True):
+        image = axis.pcolormesh(across, up, speed, shading="gouraud", rasterized=True, vmin=0.0, vmax=4.0)
+        lines = axis.contour(across, up, speed, levels=np.arange(0.5, 4.0, 0.5), colors="white", linewidths=0.7)
+        axis.clabel(lines, fontsize=6, fmt="%g")
+        axis.plot(separation, overall, "o-", color="k", mfc="white", ms=3, lw=0.6, clip_on=False, zorder=5)
+        axis.figure.colorbar(image, ax=axis, ticks=[0, 1, 2, 3, 4], pad=0.03).set_label("−dL/dt", fontsize=7.5)
+        axis.set(xlabel=r"separation of gates $|\bar{c}|$", ylabel=r"specialisation $|\bar{w}|$", title=title)
+        axis.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], xlim=(0, 1.25), ylim=(0, 1))

@@ -23,6 +23,7 @@ EARLY = "likely the scope of the source: its argument is of early learning and s
 EQUAL_GATES = "likely the source: it takes gates to be equal whenever a block begins, see the experiment's description"
 TRANSIENT = "it is the transient of the first blocks that specialises networks, see the experiment's description"
 AT = 24.0  # when block lengths are compared: whole rounds of all default lengths
+BINS = 22  # of specialisation, for a potential
 STARTS = {"random": {"color": "k", "ls": "-"}, "orbit": {"color": "0.5", "ls": (0, (4, 1.2))}}
 
 
@@ -42,7 +43,8 @@ class BlockLength(Experiment):
     The paper's second-order estimate (eq. 21: a gain of 2τ_B²|ε|²/τ_wτ_c per round, half of it by its own steps) takes
     the gates to be equal again whenever a block begins. They are not: as the error changes its sign, the gates'
     difference is undone and with it the gain, so that short blocks on the orbit gain nothing. The effective potential
-    of fig. A.9 is a cartoon of that estimate; shown here is the measured force, the mean change of |w̄| over a round.
+    of fig. A.9C is a cartoon of that estimate, a parabola −½ g w̄² at its rate of growth g. Shown here is the measured
+    one: the mean change of |w̄| over a round, from random weights, as a force, integrated over |w̄|.
     """
 
     name = "abstraction/blocks"
@@ -100,6 +102,25 @@ class BlockLength(Experiment):
             gains["twins"] / gains["second order (eq. 21)"] / 2.0
         )  # printed is twice what the source's own expansion gives
 
+    @claims.paper(SANDBRINK_2024.at("fig. A.9C"), claims.above(0.0), budget="full")
+    def steeper(self, result: Result) -> xr.DataArray:
+        """The effective potential of specialisation is steeper for longer blocks, up to τ_w (steps from each block
+        length to the next of its depth at |w̄| = ½).
+        """
+        depths = -potentials(result).sel(specialisation=0.5, method="nearest")
+        some = depths.isel(block_length=(depths["block_length"] <= result.config.weight_timescale).values)
+        require_case(some.size >= 2, "two block lengths up to τ_w")
+        return some.diff("block_length").rename(block_length="step")
+
+    @claims.paper(SANDBRINK_2024.at("app. A.6, fig. A.9C"), claims.above(0.8), budget="full")
+    def double_well(self, result: Result) -> xr.DataArray:
+        """The effective potential prefers a specialised state (|w̄| of its least value, blocks of ½ to τ_w; our
+        threshold).
+        """
+        wells = potentials(result).sel(block_length=slice(0.5, result.config.weight_timescale))
+        require_case(wells.sizes["block_length"], "blocks of ½ to τ_w")
+        return wells.idxmin("specialisation")
+
     @claims.theory(claims.near(1.0, 0.2), reason=TRANSIENT)
     def linear_onset(self, result: Result) -> xr.DataArray:
         """Networks that begin on the orbit specialise as those from random weights do (ratio of |w̄| at τ_B = 1 and
@@ -116,7 +137,7 @@ class BlockLength(Experiment):
             _draw_plane(page[0], result)
             curves(page[1], result, "total_alignment", by="block_length", looks=looks, run=None, start="random")
             page[1].set(xlabel="time t", title="from random weights", xlim=(0, AT), ylim=(0.45, 1.03))
-            for place, draw in enumerate((_draw_ends, _draw_rates, _draw_orbit, _draw_force), 2):
+            for place, draw in enumerate((_draw_ends, _draw_rates, _draw_orbit, _draw_potential), 2):
                 with if_known(page[place]):
                     draw(page[place], result)
             page.legend({f"$τ_B$ = {length:g}": look for length, look in looks.items()}, loc="outside lower center")
@@ -167,6 +188,27 @@ def _rates_of(model: models.ReducedAbstraction, result: Result) -> xr.Dataset:
     return xr.Dataset({name: float(rate) for name, rate in found.items()}, {"block_length": model.block_length})
 
 
+def potentials(result: Result) -> xr.DataArray:
+    """The effective potential of |w̄| (`specialisation`) for every block length, from random weights: less the integral
+    of the mean change of |w̄| in a round, over time, of all rounds that begin near one |w̄|; NaN where none does.
+    """
+    if result["time"].values[-1] < AT - 1e-9:
+        raise claims.Undecided(f"an effective potential needs --until {AT:g}")
+    lengths, edges = sorted(result.config.block_length), np.linspace(0.0, 1.1, BINS + 1)
+    wells = []
+    for length in lengths:
+        size = abs(at_rounds(result, length)["overall"]).sel(start="random").transpose("time", ...)
+        force = np.diff(size.values, axis=0) / np.diff(size["time"])[:, None]
+        place = np.digitize(size.values[:-1], edges) - 1
+        known = [number for number in range(BINS) if (place == number).any()]
+        require_case(len(known) > 1, "rounds that begin at different specialisations")
+        means = [force[place == number].mean() for number in known]
+        middles = 0.5 * (edges[1:] + edges[:-1])
+        whole = np.where(edges <= edges[known[-1] + 1], np.interp(edges, middles[known], means), np.nan)
+        wells.append(-np.concatenate([[0.0], np.cumsum(np.diff(edges) * 0.5 * (whole[1:] + whole[:-1]))]))
+    return xr.DataArray(np.stack(wells), {"block_length": lengths, "specialisation": edges}, name="potential")
+
+
 def _draw_plane(axis: Axes, result: Result) -> None:
     """Both students of the first run with blocks of two lengths, the shorter one faint."""
     weights = result["weights"].isel(run=0).sel(start="random", time=slice(AT / 3 + 1e-9)).sortby("block_length")
@@ -212,10 +254,18 @@ def _draw_orbit(axis: Axes, result: Result) -> None:
     axis.legend(loc="upper right", fontsize=6.5, ncols=2, columnspacing=0.8)
 
 
-def _draw_force(axis: Axes, result: Result) -> None:
-    """The mean change of |w̄| over a round, by |w̄| at its beginning."""
-    for length, look in graded_looks(sorted(result.config.block_length), 0.9, 0.0).items():
-        size = abs(at_rounds(result, length)["overall"]).sel(start=["random", "orbit"]).transpose("time", ...)
-        force = np.diff(size.values, axis=0) / np.diff(size["time"])[:, None, None]
-        axis.plot(size.values[:-1].ravel(), force.ravel(), "o", color=look["color"], ms=2, alpha=0.5, mew=0)
-    axis.set(xlabel=r"specialisation $|\bar{w}|$", ylabel=r"change of $|\bar{w}|$ per time", title="force over a round")
+def _draw_potential(axis: Axes, result: Result) -> None:
+    """The effective potential of w̄ by block length, measured; and the parabola of eq. 21 at one of them."""
+    wells, looks = potentials(result), graded_looks(sorted(result.config.block_length), 0.9, 0.0)
+    for length, look in looks.items():
+        well = wells.sel(block_length=length)
+        both = np.concatenate([-well["specialisation"].values[:0:-1], well["specialisation"].values])
+        axis.plot(both, np.concatenate([well.values[:0:-1], well.values]), **look)
+    growth = rates(result)["second order (eq. 21)"].sel(block_length=1.0, method="nearest")
+    fine = np.linspace(-1.0, 1.0, 101)
+    label = f"eq. 21, $τ_B$ = {growth['block_length']:g}"
+    axis.plot(fine, -0.5 * growth.item() * fine**2, color=ORANGE, ls=":", label=label)
+    deep = float(wells.min())
+    axis.set(xlabel=r"specialisation $\bar{w}$", ylabel="effective potential", title="from random weights")
+    axis.set(ylim=(1.3 * deep, -0.45 * deep), xlim=(-1.15, 1.15))
+    axis.legend(loc="upper center", fontsize=6.5)
