@@ -15,7 +15,7 @@ COST = 0.01  # η² of gates in what is kept, in units of the teachers' norm
 
 def most(values: xr.DataArray) -> xr.DataArray:
     """The largest share of M orthogonal tasks that P paths can keep: the smaller of P/M and 1."""
-    return np.minimum(values["paths"] / values["tasks"], 1.0)
+    return (values["paths"] / values["tasks"]).clip(max=1.0)
 
 
 def kept(result: Result) -> xr.DataArray:
@@ -43,7 +43,8 @@ def kept_by_age(result: Result) -> xr.DataArray:
     """The share kept at late switches of the task that was shown `age` blocks ago (0: just before); NaN from M on."""
     need_blocks(result, BLOCKS, "the settled state")
     late = kept_at_switches(result).isel(block=slice(-LAST, None))
-    found, ages = [], np.arange(int(late["tasks"].max()))
+    found: list[xr.DataArray] = []
+    ages = np.arange(int(late["tasks"].max()))
     for tasks in late["tasks"].values.tolist():
         shown = (late["block"] - 1 - xr.DataArray(ages[:tasks], {"age": ages[:tasks]}, "age")) % tasks
         found.append(late.sel(tasks=tasks).isel(teacher=shown).mean("block").reindex(age=ages))
@@ -67,7 +68,7 @@ def use_by_task(result: Result) -> xr.DataArray:
     """Contributions |c| |W| of paths at the ends of late blocks, mean over those of each task: `task`, `path`."""
     need_blocks(result, BLOCKS, "the settled state")
     ends = ends_of_blocks(result, abs(result["gates"]) * result["norms"]).isel(block=slice(-LAST, None))
-    found = []
+    found: list[xr.DataArray] = []
     for tasks in ends["tasks"].values.tolist():
         own = ends.sel(tasks=tasks)
         found.append(own.assign_coords(task=own["block"] % tasks).groupby("task").mean("block"))
@@ -75,7 +76,9 @@ def use_by_task(result: Result) -> xr.DataArray:
 
 
 def _effective(values: xr.DataArray, dim: str) -> xr.DataArray:
-    return xr.apply_ufunc(fs.measures.effective_number, values, input_core_dims=[[dim]])
+    """(Σπ)²/Σπ² along a dimension; NaN for what is not used at all, which `effective_number` refuses."""
+    squares = (values**2).sum(dim)
+    return values.sum(dim) ** 2 / squares.where(squares > 0)
 
 
 def tasks_of_paths(result: Result) -> xr.DataArray:
