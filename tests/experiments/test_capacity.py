@@ -22,7 +22,7 @@ def result():
 def test_quick_claims_hold_but_that_spare_paths_split_tasks(result):
     judged = outcomes(result)
     assert judged.pop("split") == "not reproduced"
-    assert judged.pop("held") == "not applicable"
+    assert not {"oldest-lost", "relearned", "held"} & set(judged)  # a map of four cells does not tell
     assert all(outcome.startswith("reproduced") for outcome in judged.values()), result
 
 
