@@ -9,7 +9,7 @@ from theory.attacking import between, largest, sometimes
 
 
 def euler_steps(random: np.random.Generator) -> float:
-    """Literal Euler steps on all matrices: loss, gates, norms, components and overlaps, in units of the largest of each."""
+    """Literal Euler steps on matrices: loss, gates, norms, components, overlaps, in units of the largest of each."""
     size, count = (4, 5) if random.random() < 0.5 else (1, 2), int(random.integers(1, 4))
     students, teachers = (
         between(random, 0.01, 1) * random.normal(size=(3, *size)),

@@ -112,9 +112,8 @@ class Capacity(Experiment):
 
     @claims.theory(claims.below(0.75), budget="full", reason=HELD)
     def oldest_lost(self, result: Result) -> xr.DataArray:
-        """With fewer paths than tasks, students follow the tasks at hand: the one that returns is kept less than the
-        mean over tasks could be (share kept when its blocks begin over P/M, flexible, in the mean of runs; our
-        threshold).
+        """With fewer paths than tasks, students follow the task at hand (share kept of a task when its blocks begin,
+        over P/M, flexible, in the mean of runs; our threshold).
         """
         shares = returning(result).sel(arm="flexible")
         return few((shares / most(shares)).mean("run"))
@@ -158,8 +157,8 @@ class Capacity(Experiment):
 
     @claims.theory(claims.above(0.9), budget="full")
     def held(self, result: Result) -> xr.DataArray:
-        """With three paths for four tasks one task at least is held for good, while others come and go (least share
-        kept of the best kept task at late switches, flexible, in each run; found in runs 0 to 9; our threshold).
+        """Three paths hold at least one of four tasks for good (least share kept of the best kept one at late switches,
+        flexible, in each run; found in the first full run; our threshold).
         """
         need_blocks(result, BLOCKS, "the settled state")
         if 3 not in result["paths"] or 4 not in result["tasks"]:
