@@ -9,6 +9,7 @@ from festina.measures import (
     at_block_ends,
     gate_separation,
     joint_turn,
+    kept_shares,
     late_difference,
     matched_paths,
     one_to_one,
@@ -47,6 +48,44 @@ def test_paths_are_taken_in_the_order_of_their_teachers():
     np.testing.assert_array_equal(sorted_values[0], values[0][:, ::-1])
     np.testing.assert_array_equal(sorted_values[1], values[1])
     np.testing.assert_array_equal(take_paths(values.swapaxes(1, 2), order, 1), sorted_values.swapaxes(1, 2))
+
+
+def _shares(students, teachers, cost):
+    units = teachers / np.linalg.norm(teachers, axis=1, keepdims=True)
+    return kept_shares(units @ students.T, students @ students.T, cost)
+
+
+@pytest.mark.parametrize("students", [1, 2, 3, 5])
+def test_what_is_kept_is_the_best_that_gates_can_do(students):
+    """Against least squares, whose rows are those of the students and of the cost of gates; P ≤, = and > M."""
+    rng, eta = np.random.default_rng(students), 0.3
+    drawn, teachers = rng.normal(size=(students, 12)), rng.normal(size=(3, 12))
+    table = np.concatenate([drawn.T, eta * np.eye(students)])
+    for share, teacher in zip(_shares(drawn, teachers, eta**2), teachers, strict=True):
+        unit = np.concatenate([teacher / np.linalg.norm(teacher), np.zeros(students)])
+        gates = np.linalg.lstsq(table, unit, rcond=None)[0]
+        np.testing.assert_allclose(share, 1 - np.sum((unit - table @ gates) ** 2), rtol=1e-10)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e6])
+def test_no_more_is_kept_of_orthogonal_teachers_than_there_are_students(size):
+    """However large students are, and if they are all but equal; a span that is there whole keeps exactly P."""
+    rng = np.random.default_rng(0)
+    teachers = np.linalg.qr(rng.normal(size=(8, 5)))[0].T
+    equal = (np.ones((3, 5)) + 1e-9 * rng.normal(size=(3, 5))) @ teachers
+    assert _shares(size * equal, teachers, 0.01 * size**2).sum() < 1
+    for paths in (1, 2, 4):
+        inside, outside = size * rng.normal(size=(paths, 5)) @ teachers, size * rng.normal(size=(paths, 8))
+        assert _shares(outside, teachers, 0.01 * size**2).sum() < paths
+        np.testing.assert_allclose(_shares(inside, teachers, 1e-12 * size**2).sum(), paths, rtol=1e-6)
+
+
+def test_teachers_and_students_that_are_not_there_do_not_count():
+    components, overlaps = np.full((3, 2), np.nan), np.full((2, 2), np.nan)
+    components[:2, 0], overlaps[0, 0] = [1.0, 0.0], 1.0
+    np.testing.assert_allclose(kept_shares(components, overlaps, 1.0), [0.5, 0.0, np.nan])
+    with pytest.raises(ArgumentError, match="`cost` must be positive"):
+        kept_shares(components, overlaps, 0.0)
 
 
 def test_total_alignment_is_the_cosine_of_everything_strung_together():

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 
 import festina as fs
 from festina.errors import ArgumentError
@@ -58,11 +59,29 @@ def test_steps_go_down_the_gradient_of_the_loss_with_its_costs():
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("tasks", [2, 3])
-def test_without_a_cost_paths_follow_their_limit(tasks):
-    result = RedundantPaths(**SMALL | {"tasks": tasks, "inputs": 6}).run(seeds=2)
-    assert {"loss", "gates", "components", "norms"} <= set(result.theory)
+@pytest.mark.parametrize(("paths", "tasks"), [(3, 2), (3, 3), (1, 3)])
+def test_without_a_cost_paths_follow_their_limit(paths, tasks):
+    result = RedundantPaths(**SMALL | {"paths": paths, "tasks": tasks, "inputs": 6}).run(seeds=2)
+    assert {"loss", "gates", "components", "norms", "overlaps"} <= set(result.theory)
     assert result.errors().max() < 1e-10
+    assert np.isnan(result["total_alignment"]).all() == (paths < tasks)
+
+
+def test_totals_are_of_the_teachers_and_paths_that_are_there():
+    """NaN fills up networks that are smaller than others; one with fewer paths than teachers has no total."""
+    filled = np.full((3, 3, 4), np.nan)
+    filled[0, :2, :3] = [[2.0, 0.0, 0.0], [0.0, 2.0, 5.0]]  # the third student is longest along the second teacher
+    filled[1, :3, :2] = 1.0
+    norms = np.array([[2.0, 2.0, 5.0, np.nan], [2.0, 2.0, np.nan, np.nan], [np.nan] * 4])
+    data = xr.Dataset(
+        {
+            "loss": (("run", "time"), np.zeros((3, 1))),
+            "components": (("run", "time", "teacher", "path"), filled[:, None]),
+            "norms": (("run", "time", "path"), norms[:, None]),
+        }
+    )
+    total = RedundantPaths.measure(data)["total_alignment"].values[:, 0]
+    np.testing.assert_allclose(total, [7.0 / np.sqrt(2 * 29.0), np.nan, np.nan])
 
 
 def test_theory_is_of_those_networks_that_have_no_cost():
@@ -83,7 +102,7 @@ def test_theory_is_of_those_networks_that_have_no_cost():
     [
         ({"data": "closure"}, "`data` must be sampled, wishart or population"),
         ({"recorded": "totals"}, "`recorded` must be courses"),
-        ({"tasks": 4, "inputs": 20}, "`paths` must be at least 4, one for each task"),
+        ({"paths": 0}, "`paths` must be greater than or equal to 1"),
         ({"column_cost": -1.0}, "`column_cost` must be greater than or equal to 0"),
     ],
 )

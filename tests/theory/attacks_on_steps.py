@@ -9,7 +9,7 @@ from theory.attacking import between, largest, sometimes
 
 
 def euler_steps(random: np.random.Generator) -> float:
-    """Literal Euler steps on all matrices: loss, gates, norms and components, in units of the largest of each."""
+    """Literal Euler steps on matrices: loss, gates, norms, components, overlaps, in units of the largest of each."""
     size, count = (4, 5) if random.random() < 0.5 else (1, 2), int(random.integers(1, 4))
     students, teachers = (
         between(random, 0.01, 1) * random.normal(size=(3, *size)),
@@ -27,7 +27,7 @@ def euler_steps(random: np.random.Generator) -> float:
         nonnegativity=nonnegativity, normalization=normalization, block_length=block * step_size,
         step_size=step_size, loss_share=share,
     )(step_size * np.arange(151))  # fmt: skip
-    gates, losses, courses, norms, parts = np.full(3, 0.5), [], [], [], []
+    gates, losses, courses, norms, parts, overlaps = np.full(3, 0.5), [], [], [], [], []
     lengths = np.linalg.norm(teachers, axis=(1, 2))
     for step in range(151):
         error = teachers[(step // block) % len(teachers)] - np.einsum("p,poi->oi", gates, students)
@@ -35,11 +35,12 @@ def euler_steps(random: np.random.Generator) -> float:
         courses.append(gates)
         norms.append(np.linalg.norm(students, axis=(1, 2)))
         parts.append(np.einsum("moi,poi->mp", teachers, students) / lengths[:, None])
+        overlaps.append(np.einsum("poi,qoi->pq", students, students))
         slope = 2 * normalization * (np.abs(gates).sum() - 1) * np.sign(gates) - nonnegativity * (gates < 0)
         pull = share * np.einsum("poi,oi->p", students, error) - slope
         students = students + step_size / weight_timescale * share * gates[:, None, None] * error
         gates = gates + step_size / gate_timescale * pull
-    literal = {"loss": losses, "gates": courses, "norms": norms, "components": parts}
+    literal = {"loss": losses, "gates": courses, "norms": norms, "components": parts, "overlaps": overlaps}
     return max(largest(exact[name][:, 0] - values, np.max(np.abs(values))) for name, values in literal.items())
 
 

@@ -47,6 +47,8 @@ def test_it_is_the_literal_dynamics(maps):
         np.testing.assert_allclose(found["norms"][place, 0], np.linalg.norm(weights, axis=(1, 2)), atol=1e-12)
         lengths = np.einsum("moi,poi->mp", teachers, weights) / np.linalg.norm(teachers, axis=(1, 2))[:, None]
         np.testing.assert_allclose(found["components"][place, 0], lengths, atol=1e-12)
+        overlaps = np.einsum("poi,qoi->pq", weights, weights)
+        np.testing.assert_allclose(found["overlaps"][place, 0], overlaps, atol=1e-12)
 
 
 def test_many_networks_at_once(maps):

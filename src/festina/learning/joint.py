@@ -122,6 +122,12 @@ class View(eqx.Module):
         return jnp.sqrt(jnp.sum(students**2, axis=(1, 2)))
 
     @property
+    def overlaps(self) -> Float[Array, "p p"]:
+        """⟨W^p, W^q⟩ of all pairs of students, over all entries."""
+        students = jnp.stack(self.network.students)
+        return jnp.einsum("poi,qoi->pq", students, students)
+
+    @property
     def alignment(self) -> Float[Array, "m p"]:
         """The mean over rows of the cosine between W*m and W^p."""
         teachers = _unit_rows(self.tasks.maps)

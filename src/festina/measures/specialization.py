@@ -103,6 +103,41 @@ def total_alignment(
         return np.asarray(matched / np.sqrt(order.shape[-1] * (students**2).sum(axis=-1)))
 
 
+def kept_shares(
+    components: Float[np.ndarray, "*batch m p"], overlaps: Float[np.ndarray, "*batch p p"], cost: float
+) -> Float[np.ndarray, "*batch m"]:
+    """What gates alone could still make of each teacher, from the students as they are.
+
+    With a small cost η² of gates, and lengths in units of the teachers' norm, it is
+
+        1 − min_c [|W*m − Σ_p c^p W^p|² + η²|c|²]/|W*m|² = a_mᵀ (G + η²)⁻¹ a_m,    G_pq = ⟨W^p, W^q⟩,
+
+    and without that cost the squared projection of a unit teacher on the span of the students; η takes from that span
+    the directions in which students hardly differ. For orthogonal teachers the shares of all sum to at most the number
+    of students: Σ_k s_k²/(s_k² + η²) ≤ P, with the singular values s of all students.
+
+    Args:
+        components: a_mp, the length of every student along every teacher.
+        overlaps: G.
+        cost: η² > 0 of gates, times the square of the teachers' norm. A student or teacher that is not there is NaN.
+
+    Returns:
+        One share for each teacher, from 0 to 1.
+
+    Example:
+        >>> import numpy as np
+        >>> import festina as fs
+        >>> students = np.array([[1.0, 1.0, 0.0]])  # one student for three orthogonal teachers, half of two of them
+        >>> fs.measures.kept_shares(students.T, students @ students.T, cost=1e-9).round(6)
+        array([0.5, 0.5, 0. ])
+    """
+    require(cost > 0, "cost", "be positive", cost)
+    there = ~np.isnan(components).all(axis=-1)
+    lengths, gram = np.nan_to_num(components), np.nan_to_num(overlaps) + cost * np.eye(overlaps.shape[-1])
+    gates = np.linalg.solve(gram, np.swapaxes(lengths, -1, -2))
+    return np.asarray(np.where(there, np.einsum("...mp,...pm->...m", lengths, gates), np.nan))
+
+
 def one_to_one(alignment: Float[np.ndarray, "*batch m m"]) -> Float[np.ndarray, "*batch"]:
     """Alignment of a teacher with its own student less that with the others, in the mean over M ≥ 2 teachers.
 

@@ -50,7 +50,7 @@ class Closure:
         ...     np.ones((3, 2, 4)), np.eye(2, 4)[None], weight_timescale=1.0, gate_timescale=[0.1, 1.0],
         ...     nonnegativity=0.0, normalization=0.0, block_length=1.0, step_size=0.01)  # two networks of three paths
         >>> {name: values.shape for name, values in course([0.0, 0.5]).items()}
-        {'loss': (2, 2), 'gates': (2, 2, 3), 'components': (2, 2, 1, 3), 'norms': (2, 2, 3)}
+        {'loss': (2, 2), 'gates': (2, 2, 3), 'components': (2, 2, 1, 3), 'norms': (2, 2, 3), 'overlaps': (2, 2, 3, 3)}
     """
 
     students: Float[np.ndarray, "p k n"]
@@ -68,7 +68,7 @@ class Closure:
     shifts: Int[np.ndarray, "n steps"] | None = None
 
     def __call__(self, time: Any) -> dict[str, np.ndarray]:
-        """Loss, gates, components ⟨W*m, W^p⟩/|W*m| and norms |W^p| at whole numbers of steps, in any order."""
+        """Loss, gates, components ⟨W*m, W^p⟩/|W*m|, norms |W^p| and overlaps ⟨W^p, W^q⟩ at whole numbers of steps."""
         times = np.atleast_1d(np.asarray(time, float))
         known = times.size > 0 and bool(np.all((times >= 0) & (times < MOST_STEPS * self.step_size)))
         steps = np.rint(times / self.step_size)
@@ -128,6 +128,7 @@ class Closure:
             "gates": gates.T.copy(),
             "components": np.einsum("mkn,pkn->nmp", teachers / lengths[:, None], students),
             "norms": np.linalg.norm(students, axis=1).T,
+            "overlaps": np.einsum("pkn,qkn->npq", students, students),
         }
 
 
@@ -169,8 +170,8 @@ def closure(
             that end before their time, as by `festina.worlds.Blocks.shifts_by_chance`.
 
     Returns:
-        A `Closure`: ``course(time)`` gives `loss` (time, n), `gates` (time, n, P), `components` (time, n, M, P) and
-        `norms` (time, n, P) at whole numbers of steps.
+        A `Closure`: ``course(time)`` gives `loss` (time, n), `gates` (time, n, P), `components` (time, n, M, P),
+        `norms` (time, n, P) and `overlaps` (time, n, P, P) at whole numbers of steps, in any order.
 
     Example:
         >>> import numpy as np
