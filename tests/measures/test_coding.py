@@ -160,3 +160,10 @@ def test_feature_maps_are_means_over_positions():
     np.testing.assert_allclose(found.means[0], [maps[labels == c, 0].mean() for c in range(3)])
     largest = fs.measures.coding(fs.measures.channel_maxima(maps), labels, **few)
     assert found.scheme == largest.scheme == "redundant" and largest.means.max() > 1.5 * found.means.max()
+
+
+def test_what_was_not_asked_for_is_not_told():
+    """Neither resamples nor shuffles: no share of agreement and no bound of the null, in words or in the figure."""
+    found = fs.measures.coding(np.eye(60)[:, :20] + 1e-3, np.repeat([0, 1, 2], 20), resamples=0, shuffles=0)
+    assert "agree" not in repr(found) and "shuffles" not in repr(found)
+    assert "agree" not in found.figure().get_suptitle()

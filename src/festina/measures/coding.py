@@ -15,6 +15,7 @@ readout). Four numbers decide:
 None of these: *analog*. The cuts were set on sampled networks and then held fixed on new tasks.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,8 @@ class Coding:
 
     Attributes:
         scheme: ``lazy``, ``analog``, ``redundant`` or ``sparse``.
-        confidence: the share of resamples, each of four fifths of the neurons, that give the same scheme.
+        confidence: the share of resamples, each of four fifths of the neurons, that give the same scheme;
+            not a number without any.
         statistics: the numbers that decided.
         null_strength: the strength with labels shuffled over samples, shuffle by shuffle.
         codes: groups of neurons, the strongest first; none in lazy and analog layers.
@@ -116,6 +118,11 @@ class Coding:
         """Where neurons lie: their readouts or, without, their class means."""
         return self.means if self.readout is None else self.readout
 
+    @property
+    def agreement(self) -> str:
+        """How many resamples agree, in brackets; nothing where none were asked for."""
+        return "" if math.isnan(self.confidence) else f" ({self.confidence:.0%} of resamples agree)"
+
     def figure(self) -> "Figure":
         """One page: neurons in their space, class means sorted by code, and how contributions are spread."""
         from festina.measures.coding_figure import draw
@@ -123,13 +130,14 @@ class Coding:
         return draw(self)
 
     def __repr__(self) -> str:
-        numbers, high = self.statistics, np.percentile(self.null_strength, 97.5)
+        numbers, null = self.statistics, self.null_strength
+        shuffled = f" (97.5 % of shuffles below {np.percentile(null, 97.5):.2g})" if len(null) else ""
         codes = ", ".join(f"{code.name} {code.count}" for code in self.codes[:8])
         return "\n".join(
             [
-                f"{self.scheme} code of {len(self.classes)} classes in {len(self.contributions)} neurons "
-                f"({self.confidence:.0%} of resamples agree)",
-                f"  strength {numbers.strength:.3g} (97.5 % of shuffles below {high:.2g}), share of the top tenth "
+                f"{self.scheme} code of {len(self.classes)} classes in {len(self.contributions)} neurons"
+                f"{self.agreement}",
+                f"  strength {numbers.strength:.3g}{shuffled}, share of the top tenth "
                 f"{numbers.share:.2f}, nearest neighbour {numbers.neighbour:.2f}, kurtosis {numbers.kurtosis:.2f} "
                 f"({numbers.certainty:+.1f} standard errors)",
                 f"  codes: {codes or 'none'}",
@@ -194,7 +202,7 @@ def coding(
     contributions = _contributions(means, members, weights)
     return Coding(
         scheme,
-        agree / max(resamples, 1),
+        agree / resamples if resamples else math.nan,
         statistics,
         null,
         _codes(scheme, means, contributions, names),

@@ -22,7 +22,7 @@ def draw(found: "Coding") -> Figure:
         _draw_points(axes[0], found)
         _draw_means(axes[1], found)
         _draw_contributions(axes[2], found)
-        figure.suptitle(f"{found.scheme} code ({found.confidence:.0%} of resamples agree)", fontsize=9)
+        figure.suptitle(f"{found.scheme} code{found.agreement}", fontsize=9)
     return figure
 
 

@@ -30,6 +30,14 @@ FEW = f"our approximation: for rectified neurons expectation propagation converg
 SLOW = {"sigmoidal": FROZEN, "rectified": f"our budget: chains of rectified networks move slowly; {SEE}"}
 
 
+class Images(ExperimentConfig):
+    """What experiments on images have besides the fields of their model."""
+
+    instead_of: Literal["nothing", Names] = structural(
+        "nothing", help="set by festina itself: images that were asked for and are not there"
+    )
+
+
 class Digits(Experiment):
     """On images of digits, too, the code that a network learns is its nonlinearity's: analog, redundant or sparse.
 
@@ -52,6 +60,7 @@ class Digits(Experiment):
     name = "coding/digits"
     sources = (VAN_MEEGEN_2024,)
     arms = Arms(models.WideImages, nonlinearity=KINDS)
+    Config = Images
     base = {"width": 500, "counts": (34, 33, 33), "tests": 30, "temperature": 0.03}
     base |= {"warm_up": 250, "draws": 250, "records": 250}
     seeds = 2
@@ -63,11 +72,6 @@ class Digits(Experiment):
         ),
         Preset("0, 1 and 4", "Digits that look different are coded in the same three ways.", {"digits": (0, 1, 4)}),
     )
-
-    class Config(ExperimentConfig):
-        instead_of: Literal["nothing", Names] = structural(
-            "nothing", help="set by festina itself: images that were asked for and are not there"
-        )
 
     def configure(self, budget: Budget = "full", **fields: Any) -> Any:
         return at_hand(super().configure(budget, **fields))
@@ -181,14 +185,15 @@ class Digits(Experiment):
             for kind, (above, below_it) in zip(kinds, codes.T, strict=True):
                 model, last, own = network(result, kind), result.data.sel(nonlinearity=kind), codings(result, kind)
                 draw_code(above, own, compare.SCHEMES[kind])
-                above.set(title=f"{kind}: {above.get_title()}", xlabel=f"readout to “{digits[0]}”")
+                above.set(title=f"{kind}:\n{above.get_title()}", xlabel=f"readout to “{digits[0]}”")
                 both = [last[name].isel(run=0).transpose("neuron", ...).values for name in ("hidden", "test_hidden")]
                 draw_rasters(below_it, own[0], both, (model.counts, [model.tests] * len(digits)), digits)
                 below_it.set(xlabel="images: training | test", ylabel="")
             codes[0, 0].set_ylabel(f"readout to “{digits[1]}”")
             codes[1, 0].set_ylabel("neuron, largest readouts")
-            most = {f"most active for {digit}": class_look(number) for number, digit in enumerate(digits)}
-            page.legend(most, on=codes[0, 0].figure)
+            first, *others = (f"{digit}" for digit in digits)
+            most = [f"most active for {first}", *others]
+            page.legend({name: class_look(number) for number, name in enumerate(most)}, on=codes[0, 0].figure)
             predictors.draw_pairs(
                 below[0], seen, ("⟨φ⟩ over largest, sampled", "⟨φ⟩ over largest, theory"), scaled=True
             )
