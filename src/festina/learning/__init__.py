@@ -15,7 +15,7 @@ from festina.learning.flow import Tolerance, flow_process
 from festina.learning.joint import JointDescent, View, joint_process
 from festina.learning.learn import descent, flow
 from festina.learning.loop import Checkpoint, Recording, drive
-from festina.learning.posterior import Chain, annealed, constant, posterior_process
+from festina.learning.posterior import Chain, annealed, constant, dwelling, posterior_process
 from festina.learning.process import Process, State
 from festina.learning.runge_kutta import DORMAND_PRINCE, TSITOURAS, RungeKutta
 from festina.learning.sampled import Posterior
@@ -55,6 +55,7 @@ __all__ = [
     "descent",
     "descent_process",
     "drive",
+    "dwelling",
     "flow",
     "flow_process",
     "joint_process",

@@ -103,6 +103,52 @@ def annealed(start: Any, end: Any, draws_between: Any) -> Callable[[Int[Array, "
     return temperature
 
 
+def dwelling(
+    start: Any, end: Any, draws_between: Any, slow_from: Any, slow_to: Any, slowness: Any
+) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
+    """A temperature that falls as in `annealed`, but more slowly on the way between two temperatures.
+
+    It is piecewise geometric. With k the `slowness`, and with the way w = log(start/T)/log(start/end) from 0 to 1, u at
+    `slow_from` and v at `slow_to`,
+
+        w = τ − (1 − 1/k) clip(τ − u, 0, k(v − u)),    τ = (1 + (k − 1)(v − u)) draw/draws_between:
+
+    all of the way takes as many draws as it would have at k = 1, a share k(v − u)/(1 + (k − 1)(v − u)) of them between
+    the two. Outside of what start and end leave of them, or if `slow_to` is not on the way after `slow_from`, there is
+    nothing to dwell on. At k = 1 it is `annealed`, to the last bit. All six may be traced.
+
+    Args:
+        start: the first temperature.
+        end: the last one.
+        draws_between: how many draws it takes from one to the other.
+        slow_from: where dwelling begins.
+        slow_to: where it ends.
+        slowness: how many times more draws a factor of T takes there than elsewhere.
+
+    Returns:
+        The temperature of a draw, by its number.
+
+    Example:
+        >>> heat = fs.learning.dwelling(1.0, 0.01, draws_between=100, slow_from=1.0, slow_to=0.1, slowness=9.0)
+        >>> [round(float(heat(jax.numpy.asarray(draw))), 4) for draw in (0, 45, 90, 100, 500)]
+        [1.0, 0.3162, 0.1, 0.01, 0.01]
+    """
+    if not is_traced(draws_between):
+        require(draws_between >= 1, "draws_between", "be at least 1", draws_between)
+    if not is_traced(slowness):
+        require(slowness >= 1, "slowness", "be at least 1", slowness)
+
+    def temperature(draw: Int[Array, ""]) -> Float[Array, ""]:
+        first, last, slow = (jnp.asarray(value, float) for value in (start, end, slowness))
+        begin, finish = (_way(first, last, jnp.asarray(heat, float)) for heat in (slow_from, slow_to))
+        stretch = jnp.maximum(finish - begin, 0.0)
+        time = jnp.clip(draw.astype(float) / draws_between, 0.0, 1.0) * (1.0 + (slow - 1.0) * stretch)
+        way = time - (1.0 - 1.0 / slow) * jnp.clip(time - begin, 0.0, slow * stretch)
+        return first * (last / first) ** way
+
+    return temperature
+
+
 def constant(temperature: Any) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
     """One temperature for all draws.
 
@@ -187,6 +233,14 @@ def posterior_process(
     times = jnp.arange(records + 1).astype(float) * draws_per_record
     start, steps = State.start(parameters, times[0], chain), records * draws_per_record
     return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps)
+
+
+def _way(first: Float[Array, ""], last: Float[Array, ""], heat: Float[Array, ""]) -> Float[Array, ""]:
+    """log(first/heat)/log(first/last), kept between 0 and 1; 0 where there is no way to go."""
+    whole = jnp.log(first / last)
+    moving = jnp.abs(whole) > 1e-12
+    way = jnp.clip(jnp.log(first / heat) / jnp.where(moving, whole, 1.0), 0.0, 1.0)
+    return jnp.where(moving, way, 0.0)
 
 
 def _at(energy: Tempered, data: Any, temperature: Any) -> Callable[[Any], Float[Array, ""]]:

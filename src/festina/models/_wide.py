@@ -244,6 +244,11 @@ class CooledNetwork(WideNetwork):
     temperature: Temperature = continuous(0.1, scale="log", help="temperature T")
     hottest: Hottest = continuous(1.0, scale="log", help="temperature from which T falls while warming up")
     cooling: Share = continuous(0.5, help="share of warming up during which T falls")
+    slowness: float = continuous(
+        1.0, ge=1, le=100, scale="log", help="how many times more slowly T falls where it dwells than elsewhere"
+    )
+    slow_from: Hottest = continuous(0.85, scale="log", help="temperature below which cooling dwells")
+    slow_to: Hottest = continuous(0.45, scale="log", help="temperature down to which cooling dwells")
     warm_up: int = structural(200, ge=1, le=100_000, help="draws to warm up")
     draws: int = structural(200, ge=8, le=1_000_000, help="draws after warming up")
     records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
@@ -262,9 +267,13 @@ class CooledNetwork(WideNetwork):
         return (self.warm_up + self.draws) // self.records
 
     def heat(self, draw: Int[Array, ""]) -> Float[Array, ""]:
-        """The temperature of each draw, by its number: geometric from `hottest`, and then constant."""
+        """The temperature of each draw, by its number: geometric from `hottest`, more slowly on the way, then constant.
+
+        Slowly, if `slowness` is above 1, between `slow_from` and `slow_to`: there are the onsets of rectified codes.
+        """
         between = jnp.maximum(self.cooling * self.warm_up, 1.0)
-        return fs.learning.annealed(self.hottest, self.temperature, between)(draw)
+        slow = self.slow_from, self.slow_to, self.slowness
+        return fs.learning.dwelling(self.hottest, self.temperature, between, *slow)(draw)
 
 
 @lru_cache
