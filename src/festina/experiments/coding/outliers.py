@@ -50,6 +50,11 @@ def middle(config: Any) -> int:
     return sorted(config.width)[len(config.width) // 2]
 
 
+def between(config: Any) -> int:
+    """The width of networks that dwell: of no others, which would be computed with them, and differ in the last bit."""
+    return max(10, 2 * max(config.width) // 3)
+
+
 class Outliers(Experiment):
     """Rectified networks need one outlier per class but often have more; which neurons they are is left to chance.
 
@@ -92,14 +97,14 @@ class Outliers(Experiment):
             cooling_down=named(annealed={}, quenched={"hottest": lambda config: config.temperature}),
         ),
         dwelling=Arms(
-            use(models.WideBayesian, origin="prior", width=middle, counts=first_task, **RECTIFIED),
+            use(models.WideBayesian, origin="prior", width=between, counts=first_task, **RECTIFIED),
             dwelling=over("slowness", 1.0, 4.0, 16.0),
         ),
     )
     base = {"cooling": 4 / 7, "warm_up": 350, "draws": 450, "records": 80}
     seeds = 4
     quick = {"seeds": 2, "width": (50, 100), "counts": ((20, 10, 10), (12, 12)), "warm_up": 70, "draws": 90}
-    quick |= {"records": 16}
+    quick |= {"records": 16, "dwelling": (1.0, 16.0)}
 
     equations = (
         Equation(
@@ -212,7 +217,7 @@ class Outliers(Experiment):
     checks = sampling_checks()
 
     def figure(self, result: Result) -> Figure:
-        """Outliers over time; sizes of one run; outliers per code against width and task; kernels; identity; dwelling."""
+        """Outliers over time; sizes of one run; outliers per code by width and task; kernels; identity; dwelling."""
         at = middle(result.config)
         tasks = {"/".join(map(str, each)): place_of(result, width=at, counts=each) for each in result.config.counts}
         with Page(3, 3, height=6.9) as page:
