@@ -42,7 +42,8 @@ def least_less_most(number: xr.DataArray) -> xr.DataArray:
 
 def draw_schedules(axis: Axes, result: Result) -> None:
     """T by draw, and where it dwells."""
-    heat, network = by_slowness(result, result["heat"]).isel(run=0), result.arms[-1].model
+    heat = by_slowness(result, result["heat"]).isel(run=0)
+    network: Any = next(arm.model for arm in result.arms if PANEL in arm.labels)
     axis.axhspan(float(network.slow_to), float(network.slow_from), color="0.92", lw=0, zorder=0)
     for slowness, look in graded_looks(heat["slowness"].values.tolist()).items():
         axis.semilogy(heat["time"], heat.sel(slowness=slowness), label=f"slowness {slowness:g}", **look)

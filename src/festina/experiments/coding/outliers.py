@@ -68,7 +68,11 @@ class Outliers(Experiment):
     Cooling may *dwell*: T then falls `slowness` times more slowly from .85 to .45, where codes condense, and the faster
     elsewhere, so that it takes as many draws. While outliers are small they can still give way to each other. Our
     prediction, written before the first run: the more cooling dwells the fewer outliers there are when it ends, and in
-    the end one is left for each code.
+    the end one is left for each code. Found at N = 200: fewer are there at once (3.9 per code at most without dwelling,
+    2.3 with it), but of the 200 draws of cooling too few are then left below the onsets. When cooling ends there are
+    2.4 at slowness 1, 1.9 at 4 and 2.25 at 16 (± .3 over four runs: the difference is in the noise), and in the end
+    1.2, 1.3 and 1.3. More draws do what dwelling alone does not: four chains that cool within 1600 draws end with 1.17
+    per code at slowness 1, and with 1.08, three of them with exactly one, at 16.
 
     In two arms all runs start from the same weights, to see if these decide who becomes an outlier: one is annealed,
     the other, *quenched*, begins at the final temperature. Sizes are N ≤ 300 and P ≤ 40, less than in the source, since
