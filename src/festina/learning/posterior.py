@@ -15,37 +15,13 @@ from jaxtyping import Array, Float, Int
 
 from festina import draws
 from festina.errors import require
+from festina.learning.adaptation import Adaptation, adapted_draw
 from festina.learning.process import Observed, Process, State
+from festina.learning.replicas import Company, ReplicaExchange
 from festina.learning.samplers import HMC, Sampler
 from festina.precision import is_traced, to_precision
 
 Tempered = Callable[[Any, Any, Any], Float[Array, ""]]  # E of parameters, data and temperature
-SHRINKAGE, DELAY, FORGETTING = 0.05, 10.0, 0.75  # of dual averaging, as usual
-
-
-class Adaptation(eqx.Module):
-    """Dual averaging of the logarithm of a step towards a rate of acceptance (Hoffman & Gelman 2014)."""
-
-    log_step: Float[Array, ""]
-    log_averaged: Float[Array, ""]
-    shortfall: Float[Array, ""]
-    centre: Float[Array, ""]
-    count: Float[Array, ""]
-
-    @classmethod
-    def start(cls, step: float) -> "Adaptation":
-        log = jnp.log(jnp.asarray(step, float))
-        return cls(log, log, jnp.zeros(()), log + jnp.log(jnp.asarray(10.0)), jnp.zeros(()))
-
-    def after(self, acceptance: Any, target: float) -> "Adaptation":
-        """One draw further: log ε = centre − √n/γ · (average shortfall of acceptance)."""
-        count = self.count + 1.0
-        weight = 1.0 / (count + DELAY)
-        shortfall = (1.0 - weight) * self.shortfall + weight * (target - acceptance)
-        log_step = self.centre - jnp.sqrt(count) / SHRINKAGE * shortfall
-        share = count**-FORGETTING
-        averaged = share * log_step + (1.0 - share) * self.log_averaged
-        return Adaptation(log_step, averaged, shortfall, self.centre, count)
 
 
 class Chain(eqx.Module):
@@ -57,6 +33,7 @@ class Chain(eqx.Module):
         gradients: computed so far.
         kept: draws that went into the means, those after warming up.
         means: running means of what was to be averaged.
+        company: hotter replicas, of a chain that is drawn by `ReplicaExchange`; nothing otherwise.
 
     Example:
         >>> energy = lambda theta, data, heat: jax.numpy.sum((theta - data) ** 2) / heat
@@ -73,6 +50,7 @@ class Chain(eqx.Module):
     gradients: Int[Array, ""]
     kept: Int[Array, ""]
     means: Any
+    company: Company | tuple[()] = ()
 
 
 def annealed(start: Any, end: Any, draws_between: Any) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
@@ -185,7 +163,8 @@ def posterior_process(
         observe: what is recorded of a state; ``state.memory`` is the `Chain`.
         temperature: of each draw, by its number; see `annealed`.
         warm_up: draws during which the step is adapted and nothing is averaged.
-        sampler: `HMC()` unless given.
+        sampler: `HMC()` unless given. With `ReplicaExchange` the state is that of the chain itself, and its hotter
+            replicas are in ``state.memory.company``.
         average: of θ, to be averaged over all draws after warming up.
         conclude: what is recorded of the last state only; running means, say, if they are large.
 
@@ -212,24 +191,30 @@ def posterior_process(
         chain: Chain = state.memory
         heat = temperature(state.step)
         warming = state.step < warm_up
-        log_step = jnp.where(warming, chain.adaptation.log_step, chain.adaptation.log_averaged)
-        moved = sampler.transition(
-            draws.fold_in(key, state.step), state.parameters, jnp.exp(log_step), _at(energy, data, heat)
+        own = draws.fold_in(key, state.step)
+        moved, adaptation = adapted_draw(
+            sampler, own, state.parameters, chain.adaptation, warming, _at(energy, data, heat)
         )
-        adapted = chain.adaptation.after(moved.acceptance, sampler.target)
-        adaptation = jax.tree.map(lambda new, old: jnp.where(warming, new, old), adapted, chain.adaptation)
+        parameters, gradients, company = moved.parameters, chain.gradients + moved.gradients, chain.company
+        if isinstance(sampler, ReplicaExchange) and isinstance(company, Company):
+            parameters, company, more = sampler.meet(
+                own, state.step, parameters, company, warming, lambda times: _at(energy, data, heat * times)
+            )
+            gradients = gradients + more
         kept = chain.kept + jnp.where(warming, 0, 1)
         share = jnp.where(warming, 0.0, 1.0 / jnp.maximum(kept, 1).astype(float))
-        means = jax.tree.map(lambda mean, new: mean + share * (new - mean), chain.means, average(moved.parameters))
-        memory = Chain(adaptation, moved.acceptance, chain.gradients + moved.gradients, kept, means)
+        means = jax.tree.map(lambda mean, new: mean + share * (new - mean), chain.means, average(parameters))
+        memory = Chain(adaptation, moved.acceptance, gradients, kept, means, company)
         step = state.step + 1
-        return State(step.astype(float), step, moved.parameters, memory), None
+        return State(step.astype(float), step, parameters, memory), None
 
     def advance(state: State, index: Int[Array, ""]) -> State:
         return jax.lax.scan(draw, state, None, length=draws_per_record)[0]
 
     means = jax.tree.map(jnp.zeros_like, jax.eval_shape(average, parameters))
-    chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), jnp.zeros((), int), jnp.zeros((), int), means)
+    company = sampler.company(parameters) if isinstance(sampler, ReplicaExchange) else ()
+    none = jnp.zeros((), int)
+    chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), none, none, means, company)
     times = jnp.arange(records + 1).astype(float) * draws_per_record
     start, steps = State.start(parameters, times[0], chain), records * draws_per_record
     return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps)
