@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Observed,
         Prediction,
         Process,
+        Sampler,
         Solution,
         State,
         UInt32,
@@ -201,6 +202,7 @@ class WideNetwork(Model):
         draws_per_record: int,
         warm_up: int,
         observe: Callable[[Bayesian, State], Observed],
+        sampler: Sampler | None = None,
         average: Callable[[Bayesian], Any] = lambda network: (),
         conclude: Callable[[Bayesian, State], Observed] = lambda network, state: {},
     ) -> Process:
@@ -213,6 +215,7 @@ class WideNetwork(Model):
             draws_per_record: draws between two of them.
             warm_up: draws during which the step adapts and nothing is averaged.
             observe: what is recorded, from a network and the state of its chain, besides the course of the chain.
+            sampler: how it is drawn, `HMC()` unless given.
             average: what is averaged over all later draws, to be found in ``state.memory.means``.
             conclude: what is recorded at the end only, from a network and the state of its chain.
         """
@@ -233,6 +236,7 @@ class WideNetwork(Model):
             course,
             heat,
             warm_up,
+            sampler,
             average=lambda whitened: average(network.having(whitened)),
             conclude=lambda state: conclude(network.having(state.parameters), state),
         )
