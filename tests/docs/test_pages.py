@@ -55,6 +55,7 @@ SAYS = [
     ),
     ("sampling", "Bayesian", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
     ("sampling", "labels", (r"0\.7\d right; posterior sample_stats posterior_predictive observed_data constant_data",)),
+    ("sampling", "ReplicaExchange", (r"change places in \d+% of their meetings or more",)),
     ("experiments", "# mine.py", ()),
     ("experiments", "fs.load", (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'")),
     ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),

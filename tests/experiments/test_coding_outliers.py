@@ -10,6 +10,7 @@ from festina.claims import NotApplicable, Undecided
 from festina.errors import ArgumentError
 from festina.experiments.coding import outliers
 from festina.experiments.coding._codes import served_by
+from festina.experiments.coding._dwelling import least_less_most, plainly_cooled
 from festina.experiments.coding.outliers import Outliers
 from shared import quick
 
@@ -21,16 +22,17 @@ def result():
 
 def test_there_are_arms_for_widths_tasks_and_common_starts():
     arms = Outliers().arms_at(Outliers().configure("full"))
-    assert [arm.model.width for arm in arms] == [75, 150, 150, 150, 150, 300, 150, 150]
-    assert [arm.model.origin for arm in arms] == ["prior"] * 6 + ["common"] * 2
-    assert [arm.model.hottest for arm in arms[-2:]] == [1.0, 0.1]
+    assert [arm.model.width for arm in arms] == [75, 150, 150, 150, 150, 300, 150, 150, 200, 200, 200]
+    assert [arm.model.origin for arm in arms] == ["prior"] * 6 + ["common"] * 2 + ["prior"] * 3
+    assert [arm.model.hottest for arm in arms[6:8]] == [1.0, 0.1]
+    assert [arm.model.slowness for arm in arms] == [1.0] * 9 + [4.0, 16.0]
     assert {arm.model.counts for arm in arms if arm.model.width != 150} == {(20, 10, 10)}
 
 
 def test_tasks_are_given_as_text_with_semicolons():
     config = Outliers().configure("full", counts="20,10,10;12,12", width="40,60")
     assert config.counts == ((20, 10, 10), (12, 12)) and outliers.middle(config) == 60
-    assert len(Outliers().arms_at(config)) == 5
+    assert len(Outliers().arms_at(config)) == 8 and outliers.between(config) == 40
 
 
 def test_settings_are_checked():
@@ -44,7 +46,7 @@ def test_quick_claims_hold_where_they_are_meant_to(result):
     verdicts = {verdict.claim: verdict for verdict in result.verdicts}
     for claim in ("directions", "sum", "one-each", "fewer", "identity-kept"):
         assert verdicts[claim].holds, result
-    for claim in ("kernel", "width", "identity-annealed", "identity-quenched"):
+    for claim in ("kernel", "width", "identity-annealed", "identity-quenched", "dwelling", "dwelling-one-each"):
         assert verdicts[claim].outcome == "needs the full budget"
 
 
@@ -59,7 +61,7 @@ def test_claims_of_the_full_budget_are_measured_without_an_exception(result):
 def test_runs_share_a_start_where_they_should(result):
     start = result["readout"].isel(time=0).transpose("arm", "run", ...).values
     same = [bool(np.array_equal(one[0], one[1], equal_nan=True)) for one in start]
-    assert same == [False, False, False, True, True]
+    assert same == [False, False, False, True, True, False, False]
     assert np.array_equal(start[3], start[4])
 
 
@@ -75,7 +77,21 @@ def test_outliers_are_counted_once_and_only_among_existing_neurons_and_classes(r
     codes = outliers.codes(result)
     np.testing.assert_allclose(served.sum(("neuron", "class")).mean("time") / codes, outliers.by_code(result))
     first = outliers.standing_out(result, result.data.isel(time=0))
-    assert not first.any() and codes.values.tolist() == [3, 3, 2, 3, 3]
+    assert not first.any() and codes.values.tolist() == [3, 3, 2, 3, 3, 3, 3]
+
+
+@pytest.mark.full
+def test_those_that_dwell_are_counted_by_slowness_and_apart(result):
+    number = outliers.per_code(result, outliers.when_cooled(result))
+    assert number["slowness"].values.tolist() == [1.0, 16.0]
+    by_hand = [
+        outliers.standing_out(result, outliers.when_cooled(result)).isel(arm=arm).sum("neuron") for arm in (5, 6)
+    ]
+    np.testing.assert_allclose(number.transpose("slowness", "run"), np.array(by_hand) / 3)
+    np.testing.assert_allclose(least_less_most(number), (by_hand[0] - by_hand[1]) / 3)
+    assert plainly_cooled(result, outliers.codes(result)).sizes["arm"] == 5
+    with pytest.raises(NotApplicable, match="needs --dwelling with two values or more"):
+        least_less_most(number.isel(slowness=[0]))
 
 
 @pytest.mark.full
@@ -90,7 +106,7 @@ def test_common_outliers_of_a_made_up_pair(result):
     data = result.data.copy(deep=True)
     readout = data["readout"].transpose("run", "time", "arm", "neuron", "output")
     made_up = np.zeros(readout.shape)
-    made_up[0, -1, -1, [3, 5, 8], 0] = made_up[1, -1, -1, [5, 8], 0] = 10.0
+    made_up[0, -1, 4, [3, 5, 8], 0] = made_up[1, -1, 4, [5, 8], 0] = 10.0
     data["readout"] = readout.copy(data=made_up)
     np.testing.assert_allclose(outliers.in_common(replace(result, data=data), cooling_down="quenched"), [0.8])
     np.testing.assert_allclose(outliers.in_common(replace(result, data=data), cooling_down="annealed"), [0.0])
@@ -112,4 +128,4 @@ def test_the_figure_draws_without_a_warning(result):
         warnings.simplefilter("error")
         figure = result.figure()
         figure.canvas.draw()
-    assert all(axis.get_ylabel() for axis in figure.axes) and len(figure.axes) == 6
+    assert all(axis.get_ylabel() for axis in figure.axes) and len(figure.axes) == 9

@@ -40,8 +40,8 @@ def test_warm_networks_are_not_asked_for_codes(result):
 
 def test_every_phase_has_its_own_temperature_and_start(result):
     heat = result["heat"].isel(run=0)
-    np.testing.assert_allclose(heat.isel(time=0), [1.0, 1.0, 0.02])
-    np.testing.assert_allclose(heat.isel(time=-1), [0.2, 0.02, 0.02])
+    np.testing.assert_allclose(heat.isel(time=0), [1.0, 1.0, 0.02, 0.3, 0.3])
+    np.testing.assert_allclose(heat.isel(time=-1), [0.2, 0.02, 0.02, 0.05, 0.05])
     readout = result["readout"].isel(run=0, time=0).transpose("phase", "neuron", "output").values
     np.testing.assert_array_equal(readout[0], readout[1])
     assert np.linalg.norm(readout[2]) > 5 * np.linalg.norm(readout[0])

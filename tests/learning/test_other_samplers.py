@@ -10,7 +10,8 @@ import pytest
 
 from festina.chains import effective_sample_size
 from festina.learning.loop import Checkpoint, drive
-from festina.learning.posterior import annealed, posterior_process
+from festina.learning.posterior import annealed, constant, posterior_process
+from festina.learning.replicas import ReplicaExchange
 from festina.networks.bayesian import SIGMOIDAL, Bayesian
 
 pytestmark = pytest.mark.full
@@ -82,7 +83,9 @@ def agree(draws, others):
     np.testing.assert_array_less(difference, 4 * error)
 
 
-def test_blackjax_finds_the_same(ours):
+@pytest.fixture(scope="module")
+def by_blackjax():
+    """Its own chains, with its own adaptation."""
     blackjax: Any = pytest.importorskip("blackjax")
     warm_up: Any = blackjax.window_adaptation(blackjax.nuts, log_density)
 
@@ -93,9 +96,32 @@ def test_blackjax_finds_the_same(ours):
         following = lambda state, key: (step(key, state)[0], watched(state.position))  # noqa: E731
         return jax.lax.scan(following, state, jax.random.split(for_draws, DRAWS))[1]
 
-    with usual_arithmetic():
-        others = jax.jit(jax.vmap(alone))(jax.random.split(jax.random.key(2), CHAINS))
-    agree(ours.observed["watched"][:, 61:], np.asarray(others))
+    with jax.enable_x64(True), usual_arithmetic():
+        return np.asarray(jax.jit(jax.vmap(alone))(jax.random.split(jax.random.key(2), CHAINS)))
+
+
+def test_blackjax_finds_the_same(ours, by_blackjax):
+    agree(ours.observed["watched"][:, 61:], by_blackjax)
+
+
+def test_blackjax_finds_the_same_as_a_chain_in_hotter_company(by_blackjax):
+    def in_company(inputs: Any) -> Any:
+        return posterior_process(
+            energy,
+            network().whitened,
+            (jnp.asarray(INPUTS), jnp.asarray(TARGETS)),
+            inputs["key"],
+            600,
+            3,
+            lambda state: {"watched": watched(state.parameters), "swaps": state.memory.company.acceptance},
+            constant(TEMPERATURE),
+            300,
+            ReplicaExchange((1.0, 1.8, 3.2, 6.0)),
+        )
+
+    seen = drive(in_company, {"key": jax.random.split(jax.random.key(4), CHAINS)}).observed
+    agree(seen["watched"][:, 101:], by_blackjax)
+    assert np.all(seen["swaps"][:, 101:].mean(axis=(0, 1)) > 0.1)
 
 
 def test_numpyro_finds_the_same(ours):

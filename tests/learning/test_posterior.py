@@ -11,7 +11,7 @@ import pytest
 from festina.chains import effective_sample_size, split_r_hat
 from festina.errors import ArgumentError
 from festina.learning.loop import drive
-from festina.learning.posterior import annealed, constant, posterior_process
+from festina.learning.posterior import annealed, constant, dwelling, posterior_process
 from festina.learning.samplers import HMC, MALA, NUTS, _rotated
 from festina.networks.bayesian import LINEAR, Bayesian
 
@@ -173,8 +173,32 @@ def test_a_temperature_falls_and_stays():
     np.testing.assert_allclose([heat(jnp.asarray(step)) for step in (0, 4, 8, 100)], [4.0, 1.0, 0.25, 0.25])
 
 
+def test_dwelling_is_geometric_on_three_stretches_and_takes_as_long_as_annealing():
+    """Draws of a stretch go with its length in log T, of the slow one with k times that: counted by hand."""
+    first, last, upper, lower, slowness = 2.0, 0.02, 0.9, 0.3, 6.0
+    lengths = np.log([first / upper, upper / lower, lower / last]) * [1.0, slowness, 1.0]
+    corners = 90.0 * np.cumsum([0.0, *lengths]) / np.sum(lengths)
+    heat = dwelling(first, last, 90, upper, lower, slowness)
+    draws = np.arange(120)
+    expected = np.exp(np.interp(draws, corners, np.log([first, upper, lower, last])))
+    np.testing.assert_allclose([heat(jnp.asarray(draw)) for draw in draws], expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("ends", "slow"),
+    [((1.0, 0.1), (0.85, 0.45, 1.0)), ((1.0, 0.1), (0.4, 0.8, 9.0)), ((0.1, 0.1), (0.85, 0.45, 9.0))],
+    ids=["not slow", "nothing in between", "nowhere to go"],
+)
+def test_dwelling_on_nothing_is_annealing_to_the_last_bit(ends, slow):
+    one, other = dwelling(*ends, 37, *slow), annealed(*ends, 37)
+    for draw in map(jnp.asarray, range(50)):
+        assert one(draw) == other(draw)
+
+
 def test_bad_numbers_are_refused():
     with pytest.raises(ArgumentError, match="`records` must be at least 1"):
         Regression(HMC(), records=0)({"start": jnp.zeros(5), "key": jax.random.key(0)})
     with pytest.raises(ArgumentError, match="draws_between"):
         annealed(1.0, 0.1, 0)
+    with pytest.raises(ArgumentError, match="slowness"):
+        dwelling(1.0, 0.1, 10, 0.8, 0.4, 0.5)

@@ -15,8 +15,9 @@ from festina.learning.flow import Tolerance, flow_process
 from festina.learning.joint import JointDescent, View, joint_process
 from festina.learning.learn import descent, flow
 from festina.learning.loop import Checkpoint, Recording, drive
-from festina.learning.posterior import Chain, annealed, constant, posterior_process
+from festina.learning.posterior import Chain, annealed, constant, dwelling, posterior_process
 from festina.learning.process import Process, State
+from festina.learning.replicas import Company, ReplicaExchange
 from festina.learning.runge_kutta import DORMAND_PRINCE, TSITOURAS, RungeKutta
 from festina.learning.sampled import Posterior
 from festina.learning.samplers import HMC, MALA, NUTS, Sampler
@@ -34,12 +35,14 @@ __all__ = [
     "AbstractedArms",
     "Chain",
     "Checkpoint",
+    "Company",
     "Diverged",
     "Failure",
     "JointDescent",
     "Posterior",
     "Process",
     "Recording",
+    "ReplicaExchange",
     "RungeKutta",
     "Sampler",
     "State",
@@ -55,6 +58,7 @@ __all__ = [
     "descent",
     "descent_process",
     "drive",
+    "dwelling",
     "flow",
     "flow_process",
     "joint_process",

@@ -15,37 +15,13 @@ from jaxtyping import Array, Float, Int
 
 from festina import draws
 from festina.errors import require
+from festina.learning.adaptation import Adaptation, adapted_draw
 from festina.learning.process import Observed, Process, State
+from festina.learning.replicas import Company, ReplicaExchange
 from festina.learning.samplers import HMC, Sampler
 from festina.precision import is_traced, to_precision
 
 Tempered = Callable[[Any, Any, Any], Float[Array, ""]]  # E of parameters, data and temperature
-SHRINKAGE, DELAY, FORGETTING = 0.05, 10.0, 0.75  # of dual averaging, as usual
-
-
-class Adaptation(eqx.Module):
-    """Dual averaging of the logarithm of a step towards a rate of acceptance (Hoffman & Gelman 2014)."""
-
-    log_step: Float[Array, ""]
-    log_averaged: Float[Array, ""]
-    shortfall: Float[Array, ""]
-    centre: Float[Array, ""]
-    count: Float[Array, ""]
-
-    @classmethod
-    def start(cls, step: float) -> "Adaptation":
-        log = jnp.log(jnp.asarray(step, float))
-        return cls(log, log, jnp.zeros(()), log + jnp.log(jnp.asarray(10.0)), jnp.zeros(()))
-
-    def after(self, acceptance: Any, target: float) -> "Adaptation":
-        """One draw further: log ε = centre − √n/γ · (average shortfall of acceptance)."""
-        count = self.count + 1.0
-        weight = 1.0 / (count + DELAY)
-        shortfall = (1.0 - weight) * self.shortfall + weight * (target - acceptance)
-        log_step = self.centre - jnp.sqrt(count) / SHRINKAGE * shortfall
-        share = count**-FORGETTING
-        averaged = share * log_step + (1.0 - share) * self.log_averaged
-        return Adaptation(log_step, averaged, shortfall, self.centre, count)
 
 
 class Chain(eqx.Module):
@@ -57,6 +33,7 @@ class Chain(eqx.Module):
         gradients: computed so far.
         kept: draws that went into the means, those after warming up.
         means: running means of what was to be averaged.
+        company: hotter replicas, of a chain that is drawn by `ReplicaExchange`; nothing otherwise.
 
     Example:
         >>> energy = lambda theta, data, heat: jax.numpy.sum((theta - data) ** 2) / heat
@@ -73,6 +50,7 @@ class Chain(eqx.Module):
     gradients: Int[Array, ""]
     kept: Int[Array, ""]
     means: Any
+    company: Company | tuple[()] = ()
 
 
 def annealed(start: Any, end: Any, draws_between: Any) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
@@ -99,6 +77,52 @@ def annealed(start: Any, end: Any, draws_between: Any) -> Callable[[Int[Array, "
     def temperature(draw: Int[Array, ""]) -> Float[Array, ""]:
         way = jnp.clip(draw.astype(float) / draws_between, 0.0, 1.0)
         return jnp.asarray(start, float) * (jnp.asarray(end, float) / jnp.asarray(start, float)) ** way
+
+    return temperature
+
+
+def dwelling(
+    start: Any, end: Any, draws_between: Any, slow_from: Any, slow_to: Any, slowness: Any
+) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
+    """A temperature that falls as in `annealed`, but more slowly on the way between two temperatures.
+
+    It is piecewise geometric. With k the `slowness`, and with the way w = log(start/T)/log(start/end) from 0 to 1, u at
+    `slow_from` and v at `slow_to`,
+
+        w = τ − (1 − 1/k) clip(τ − u, 0, k(v − u)),    τ = (1 + (k − 1)(v − u)) draw/draws_between:
+
+    all of the way takes as many draws as it would have at k = 1, a share k(v − u)/(1 + (k − 1)(v − u)) of them between
+    the two. Outside of what start and end leave of them, or if `slow_to` is not on the way after `slow_from`, there is
+    nothing to dwell on. At k = 1 it is `annealed`, to the last bit. All six may be traced.
+
+    Args:
+        start: the first temperature.
+        end: the last one.
+        draws_between: how many draws it takes from one to the other.
+        slow_from: where dwelling begins.
+        slow_to: where it ends.
+        slowness: how many times more draws a factor of T takes there than elsewhere.
+
+    Returns:
+        The temperature of a draw, by its number.
+
+    Example:
+        >>> heat = fs.learning.dwelling(1.0, 0.01, draws_between=100, slow_from=1.0, slow_to=0.1, slowness=9.0)
+        >>> [round(float(heat(jax.numpy.asarray(draw))), 4) for draw in (0, 45, 90, 100, 500)]
+        [1.0, 0.3162, 0.1, 0.01, 0.01]
+    """
+    if not is_traced(draws_between):
+        require(draws_between >= 1, "draws_between", "be at least 1", draws_between)
+    if not is_traced(slowness):
+        require(slowness >= 1, "slowness", "be at least 1", slowness)
+
+    def temperature(draw: Int[Array, ""]) -> Float[Array, ""]:
+        first, last, slow = (jnp.asarray(value, float) for value in (start, end, slowness))
+        begin, finish = (_way(first, last, jnp.asarray(heat, float)) for heat in (slow_from, slow_to))
+        stretch = jnp.maximum(finish - begin, 0.0)
+        time = jnp.clip(draw.astype(float) / draws_between, 0.0, 1.0) * (1.0 + (slow - 1.0) * stretch)
+        way = time - (1.0 - 1.0 / slow) * jnp.clip(time - begin, 0.0, slow * stretch)
+        return first * (last / first) ** way
 
     return temperature
 
@@ -139,7 +163,8 @@ def posterior_process(
         observe: what is recorded of a state; ``state.memory`` is the `Chain`.
         temperature: of each draw, by its number; see `annealed`.
         warm_up: draws during which the step is adapted and nothing is averaged.
-        sampler: `HMC()` unless given.
+        sampler: `HMC()` unless given. With `ReplicaExchange` the state is that of the chain itself, and its hotter
+            replicas are in ``state.memory.company``.
         average: of θ, to be averaged over all draws after warming up.
         conclude: what is recorded of the last state only; running means, say, if they are large.
 
@@ -166,27 +191,41 @@ def posterior_process(
         chain: Chain = state.memory
         heat = temperature(state.step)
         warming = state.step < warm_up
-        log_step = jnp.where(warming, chain.adaptation.log_step, chain.adaptation.log_averaged)
-        moved = sampler.transition(
-            draws.fold_in(key, state.step), state.parameters, jnp.exp(log_step), _at(energy, data, heat)
+        own = draws.fold_in(key, state.step)
+        moved, adaptation = adapted_draw(
+            sampler, own, state.parameters, chain.adaptation, warming, _at(energy, data, heat)
         )
-        adapted = chain.adaptation.after(moved.acceptance, sampler.target)
-        adaptation = jax.tree.map(lambda new, old: jnp.where(warming, new, old), adapted, chain.adaptation)
+        parameters, gradients, company = moved.parameters, chain.gradients + moved.gradients, chain.company
+        if isinstance(sampler, ReplicaExchange) and isinstance(company, Company):
+            parameters, company, more = sampler.meet(
+                own, state.step, parameters, company, warming, lambda times: _at(energy, data, heat * times)
+            )
+            gradients = gradients + more
         kept = chain.kept + jnp.where(warming, 0, 1)
         share = jnp.where(warming, 0.0, 1.0 / jnp.maximum(kept, 1).astype(float))
-        means = jax.tree.map(lambda mean, new: mean + share * (new - mean), chain.means, average(moved.parameters))
-        memory = Chain(adaptation, moved.acceptance, chain.gradients + moved.gradients, kept, means)
+        means = jax.tree.map(lambda mean, new: mean + share * (new - mean), chain.means, average(parameters))
+        memory = Chain(adaptation, moved.acceptance, gradients, kept, means, company)
         step = state.step + 1
-        return State(step.astype(float), step, moved.parameters, memory), None
+        return State(step.astype(float), step, parameters, memory), None
 
     def advance(state: State, index: Int[Array, ""]) -> State:
         return jax.lax.scan(draw, state, None, length=draws_per_record)[0]
 
     means = jax.tree.map(jnp.zeros_like, jax.eval_shape(average, parameters))
-    chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), jnp.zeros((), int), jnp.zeros((), int), means)
+    company = sampler.company(parameters) if isinstance(sampler, ReplicaExchange) else ()
+    none = jnp.zeros((), int)
+    chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), none, none, means, company)
     times = jnp.arange(records + 1).astype(float) * draws_per_record
     start, steps = State.start(parameters, times[0], chain), records * draws_per_record
     return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps)
+
+
+def _way(first: Float[Array, ""], last: Float[Array, ""], heat: Float[Array, ""]) -> Float[Array, ""]:
+    """log(first/heat)/log(first/last), kept between 0 and 1; 0 where there is no way to go."""
+    whole = jnp.log(first / last)
+    moving = jnp.abs(whole) > 1e-12
+    way = jnp.clip(jnp.log(first / heat) / jnp.where(moving, whole, 1.0), 0.0, 1.0)
+    return jnp.where(moving, way, 0.0)
 
 
 def _at(energy: Tempered, data: Any, temperature: Any) -> Callable[[Any], Float[Array, ""]]:

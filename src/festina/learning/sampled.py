@@ -29,7 +29,7 @@ ENERGY, ANSWER = "energy", "answer"
 WEIGHT, STATISTIC, MEAN = "weight:", "statistic:", "mean:"  # how recordings of another kind begin
 DIMENSIONS = {"map": ("output", "input"), ANSWER: ("example", "output")}
 DRAWS = ("chain", "draw")
-STATISTICS = ("lp", "acceptance_rate", "n_steps", "step_size")
+STATISTICS = ("lp", "acceptance_rate", "n_steps", "step_size", "swap_rate")  # the last, where there is somebody to meet
 HIGHEST_R_HAT, FEWEST_INDEPENDENT = 1.05, 100
 BLOCK = 1000  # quantities whose autocorrelations are computed together
 
@@ -251,7 +251,7 @@ def posterior_of(outcome: Recording, origin: Origin) -> Posterior:
     gradients = outcome.observed[f"{STATISTIC}n_steps"][:, origin.warm_up : outcome.records]
     seen[f"{STATISTIC}n_steps"] = np.diff(gradients, axis=1)
     weights = {name: seen.pop(WEIGHT + name) for name in origin.parts.names if WEIGHT + name in seen}
-    statistics = {name: seen.pop(STATISTIC + name) for name in STATISTICS}
+    statistics = {name: seen.pop(STATISTIC + name) for name in STATISTICS if STATISTIC + name in seen}
     last = jax.tree.map(np.multiply, origin.deviation, jax.tree.map(np.asarray, outcome.state.parameters))
     return Posterior(
         _as_variables(seen),

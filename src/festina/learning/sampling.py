@@ -32,6 +32,7 @@ from festina.learning.loop import Checkpoint, Recording, drive
 from festina.learning.posterior import constant, posterior_process
 from festina.learning.prior import Parts, deviations
 from festina.learning.process import Observed, Process, State
+from festina.learning.replicas import Company
 from festina.learning.sampled import (
     ANSWER,
     ENERGY,
@@ -127,6 +128,8 @@ class _Chain:
             "n_steps": state.memory.gradients,
             "step_size": jnp.exp(state.memory.adaptation.log_averaged),
         }
+        if isinstance(state.memory.company, Company):
+            course["swap_rate"] = state.memory.company.acceptance
         return {STATISTIC + name: value for name, value in course.items()}
 
     def _weights(self, state: State, data: Any) -> Observed:
@@ -173,7 +176,8 @@ def sample(
         chains: how many, in one batch; the first of them are the same however many there are.
         draws: kept of every chain, at least 4.
         warm_up: draws before, in which the size of steps is adapted.
-        method: `HMC()` (default), `NUTS()` or `MALA()` of `festina.learning`, or another `Sampler`.
+        method: `HMC()` (default), `NUTS()`, `MALA()` or `ReplicaExchange(…)` of `festina.learning`, or another
+            `Sampler`.
         loss: L, one of `fs.worlds.losses` or a function of answers and targets; unless given, cross-entropy if targets
             are labels, and squared error ``½⟨|y − f|²⟩`` otherwise.
         observe: ``observe(network, data)``, with the whole world's data, gives what to record of every draw.

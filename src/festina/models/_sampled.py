@@ -12,7 +12,7 @@ from festina.model import Variable
 from festina.models._wide import VARIABLES, Begin, CooledNetwork, at_all_times
 
 if TYPE_CHECKING:
-    from festina.models._types import Bayesian, Float, Int, Key, Observed, Predictor, Process, Solution
+    from festina.models._types import Bayesian, Float, Int, Key, Observed, Predictor, Process, Sampler, Solution
 
 FEWEST_RECORDINGS = 4  # for a sample size
 FEW_NEURONS = 20  # whose readouts stand for those of all
@@ -51,9 +51,14 @@ class SampledNetwork(CooledNetwork):
             draws_per_record=self.draws_per_record,
             warm_up=self.warm_up,
             observe=lambda network, state: {"heat": self.heat(state.step)} | self.seen(network),
+            sampler=self.sampler(),
             average=self.averaged,
             conclude=lambda network, state: state.memory.means | self.concluded(network),
         )
+
+    def sampler(self) -> Sampler | None:
+        """How a chain is drawn; by `HMC()` if it does not matter."""
+        return None
 
     def averaged(self, network: Bayesian) -> Observed:
         """What is averaged over all draws after warming up."""

@@ -7,6 +7,7 @@ from jaxtyping import PRNGKeyArray as Key
 
 from festina.learning.joint import JointDescent, View
 from festina.learning.process import Observed, Process, State
+from festina.learning.samplers import Sampler
 from festina.networks.abstraction import FullyConnected, NeuronGated, PathGated
 from festina.networks.bayesian import Bayesian
 from festina.networks.gated import Gated
@@ -67,6 +68,7 @@ __all__ = [
     "Rectified",
     "RoutingWorld",
     "Rule",
+    "Sampler",
     "Samples",
     "Solution",
     "Stack",

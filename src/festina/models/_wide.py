@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Observed,
         Prediction,
         Process,
+        Sampler,
         Solution,
         State,
         UInt32,
@@ -203,6 +204,7 @@ class WideNetwork(Model):
         draws_per_record: int,
         warm_up: int,
         observe: Callable[[Bayesian, State], Observed],
+        sampler: Sampler | None = None,
         average: Callable[[Bayesian], Any] = lambda network: (),
         conclude: Callable[[Bayesian, State], Observed] = lambda network, state: {},
     ) -> Process:
@@ -215,6 +217,7 @@ class WideNetwork(Model):
             draws_per_record: draws between two of them.
             warm_up: draws during which the step adapts and nothing is averaged.
             observe: what is recorded, from a network and the state of its chain, besides the course of the chain.
+            sampler: how it is drawn, `HMC()` unless given.
             average: what is averaged over all later draws, to be found in ``state.memory.means``.
             conclude: what is recorded at the end only, from a network and the state of its chain.
         """
@@ -235,6 +238,7 @@ class WideNetwork(Model):
             course,
             heat,
             warm_up,
+            sampler,
             average=lambda whitened: average(network.having(whitened)),
             conclude=lambda state: conclude(network.having(state.parameters), state),
         )
@@ -246,6 +250,11 @@ class CooledNetwork(WideNetwork):
     temperature: Temperature = continuous(0.1, scale="log", help="temperature T")
     hottest: Hottest = continuous(1.0, scale="log", help="temperature from which T falls while warming up")
     cooling: Share = continuous(0.5, help="share of warming up during which T falls")
+    slowness: float = continuous(
+        1.0, ge=1, le=100, scale="log", help="how many times more slowly T falls where it dwells than elsewhere"
+    )
+    slow_from: Hottest = continuous(0.85, scale="log", help="temperature below which cooling dwells")
+    slow_to: Hottest = continuous(0.45, scale="log", help="temperature down to which cooling dwells")
     warm_up: int = structural(200, ge=1, le=100_000, help="draws to warm up")
     draws: int = structural(200, ge=8, le=1_000_000, help="draws after warming up")
     records: int = structural(80, ge=2, le=10_000, help="recordings, evenly spaced; must divide all draws")
@@ -264,9 +273,13 @@ class CooledNetwork(WideNetwork):
         return (self.warm_up + self.draws) // self.records
 
     def heat(self, draw: Int[Array, ""]) -> Float[Array, ""]:
-        """The temperature of each draw, by its number: geometric from `hottest`, and then constant."""
+        """The temperature of each draw, by its number: geometric from `hottest`, more slowly on the way, then constant.
+
+        Slowly, if `slowness` is above 1, between `slow_from` and `slow_to`: there are the onsets of rectified codes.
+        """
         between = jnp.maximum(self.cooling * self.warm_up, 1.0)
-        return fs.learning.annealed(self.hottest, self.temperature, between)(draw)
+        slow = self.slow_from, self.slow_to, self.slowness
+        return fs.learning.dwelling(self.hottest, self.temperature, between, *slow)(draw)
 
 
 @lru_cache

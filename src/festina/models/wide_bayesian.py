@@ -14,7 +14,7 @@ from festina.models._sampled import SAMPLED, SampledNetwork
 from festina.models._wide import Begin
 
 if TYPE_CHECKING:
-    from festina.models._types import Array, Bayesian, Classes, Float, Int, Key, Observed
+    from festina.models._types import Array, Bayesian, Classes, Float, Int, Key, Observed, Sampler
 
 Origin = Literal["prior", "common", "theory", "even"]
 COMMON_SEED = 2024  # of the network that all runs start from whose origin is common
@@ -58,6 +58,9 @@ class WideBayesian(SampledNetwork):
         "prior",
         help="where a chain starts: the prior, a draw of it that all runs have in common, neurons drawn from theory, "
         "or these with as many of each code as it says",
+    )
+    replicas: int = structural(
+        1, ge=1, le=64, help="replicas of a chain, at T and at higher temperatures up to `hottest`, that change places"
     )
     tests: int = structural(0, ge=0, le=1000, help="noisy test inputs of each class; 0 for no test inputs at all")
     noise: float = continuous(0.3, ge=0, le=0.69, help="length of a test input's noise among training inputs")
@@ -127,6 +130,12 @@ class WideBayesian(SampledNetwork):
         if self.origin in ("theory", "even"):
             return fs.learning.constant(self.temperature)(draw)
         return super().heat(draw)
+
+    def sampler(self) -> Sampler | None:
+        """Replica exchange, if there are several: their temperatures are geometric from T to `hottest`."""
+        if self.replicas == 1:
+            return None
+        return fs.learning.ReplicaExchange.geometric(self.replicas, self.hottest / self.temperature)
 
     def seen(self, network: Bayesian) -> Observed:
         found = super().seen(network)

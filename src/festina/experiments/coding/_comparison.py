@@ -155,6 +155,11 @@ def checks_along(
     )
 
 
+def disagreement(result: Result, variable: str = "class_kernel", **where: Any) -> float:
+    """Split-R̂ of some of several chains, the largest of all entries."""
+    return float(fs.measures.split_r_hat(_chains(result, variable, **where)).max())
+
+
 def _chains(result: Result, variable: str, **where: Any) -> np.ndarray:
     """Recordings after warming up as (runs, recordings, entries), of entries that some arm is large enough for."""
     late = picked(settled(result.data), **where)[variable].transpose("run", "time", ...).values
