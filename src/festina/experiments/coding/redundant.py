@@ -166,8 +166,8 @@ class Redundant(Experiment):
 
     @claims.theory(claims.above(0.0), budget="full")
     def exchange(self, result: Result) -> float:
-        """Small cold sigmoidal networks agree better if replicas at several temperatures change places (split-R̂ of the
-        kernel between classes for Hamiltonian Monte Carlo alone, less that with replica exchange).
+        """Chains of small cold sigmoidal networks agree better with replica exchange (split-R̂ of the kernel between
+        classes by Hamiltonian Monte Carlo alone, less that with it).
         """
         alone, exchanged = (compare.disagreement(result, phase=phase) for phase in ("alone", "exchanged"))
         return alone - exchanged
