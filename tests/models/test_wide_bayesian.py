@@ -79,6 +79,12 @@ def test_temperature_falls_while_the_chain_warms_up_and_stays_then():
     np.testing.assert_allclose(heats, [2.0, np.sqrt(2.0 * 0.4), 0.4, 0.4])
 
 
+def test_replicas_reach_from_the_temperature_to_the_hottest():
+    assert small().sampler() is None
+    ladder = small(temperature=0.1, hottest=0.9, replicas=3).sampler().ladder
+    np.testing.assert_allclose(ladder, [1.0, 3.0, 9.0])
+
+
 def test_inputs_to_test_have_unit_norm_and_the_evidence_they_should():
     network = fs.models.WideBayesian(tests=4, noise=0.25)
     tests, data = network.test_inputs(), network.world()
