@@ -49,6 +49,7 @@ def slider(field: Any, value: Any) -> dict[str, Any] | None:
         scale = "lin"
     if whole:
         first, last = max(round(first), int(low.value) if low.value is not None else round(first)), round(last)
+        first = max(first, 1) if scale == "log" else first  # a fraction of a small number is rounded to none
     return {"from": first, "to": max(last, value), "scale": scale}
 
 

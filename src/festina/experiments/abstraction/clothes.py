@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+import festina as fs
 from festina import claims, models
 from festina._lazy import xr
 from festina.experiment import Arms, Budget, Experiment, ExperimentConfig, Preset, Result, named, structural
@@ -15,7 +16,6 @@ from festina.figures.panels import Page
 from festina.models._in_blocks import forgetful
 from festina.sources import SANDBRINK_2024
 from festina.style import BLUE, VERMILLION, draw_band
-from festina.worlds.labellings import PAIRS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,7 +139,9 @@ class Clothes(Experiment):
         before, less the share of labels kept; our tolerance).
         """
         before = common.ends_of_blocks(result, "accuracy").isel(block=slice(None, -1)).sel(arm="flexible")
-        kept = xr.DataArray([PAIRS[images].kept for images in STAND_INS], {"labelling": [UPPER, WARM]})
+        kept = xr.DataArray(
+            [fs.worlds.labellings.PAIRS[images].kept for images in STAND_INS], {"labelling": [UPPER, WARM]}
+        )
         return late(result, _at_switches(result) / before.values) - kept
 
     def figure(self, result: Result) -> Figure:
@@ -158,7 +160,9 @@ class Clothes(Experiment):
                     axis.set(xlabel="time t", xlim=(0, result.config.until))
             _draw_recovery(page[2], result)
             _draw_switches(page[5], result)
-            seen = PAIRS["fashion_warm_cold" if result.config.shown == "clothes" else "digits"].title
+            seen = fs.worlds.labellings.PAIRS[
+                "fashion_warm_cold" if result.config.shown == "clothes" else "digits"
+            ].title
             page.figure.suptitle(f"{seen}, labels permuted as in fig. A.15", fontsize=9)
         return page.figure
 

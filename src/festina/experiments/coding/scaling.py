@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -287,7 +288,7 @@ def learned_error(result: Result, data: xr.Dataset) -> xr.DataArray:
 
 @lru_cache
 def predicted(
-    network: str, examples: int, power: float, temperature: float, neurons: float = np.inf
+    network: str, examples: int, power: float, temperature: float, neurons: float = math.inf
 ) -> tuple[float, float]:
     """η² of the last layer and |Y − ⟨f⟩|²/|Y|² in theory, not numbers where it is not solved; N matters if linear."""
     kind, layers = network.split("-")[-1], layers_of(network)
