@@ -33,7 +33,7 @@ def bounds_of(field: Any) -> tuple[Bound, Bound]:
 
 
 def slider(field: Any, value: Any) -> dict[str, Any] | None:
-    """The ends and the scale of a slider around a value; None for what is no number."""
+    """The ends and the scale of a slider around a value; None for what is no number, or only one."""
     if field.annotation not in (int, float) or isinstance(value, bool):
         return None
     low, high = bounds_of(field)
@@ -50,7 +50,8 @@ def slider(field: Any, value: Any) -> dict[str, Any] | None:
     if whole:
         first, last = max(round(first), int(low.value) if low.value is not None else round(first)), round(last)
         first = max(first, 1) if scale == "log" else first  # a fraction of a small number is rounded to none
-    return {"from": first, "to": max(last, value), "scale": scale}
+    last = max(last, value)
+    return {"from": first, "to": last, "scale": scale} if first < last else None
 
 
 def _is_wide(field: Any, low: Bound, high: Bound, value: float) -> bool:
