@@ -140,7 +140,7 @@ KERNELS = {
     "wishart": (lambda: joint(Wishart(200)), Work(827, 2990, 650)),
     "sampled": (lambda: joint(Sampled(200)), Work(4121, 3953, 884)),
     "population": (lambda: joint(Population()), Work(220, 2666, 259)),
-    "closure": (lambda: joint(None), Work(11.8, 71.9, 346)),  # 9.4 while blocks could not end by chance
+    "closure": (lambda: joint(None), Work(9.4, 56.6, 249)),
     "deep-linear": (deep_linear, Work(283, 301, 108)),
     "gated": (gated, Work(1256, 1051, 220)),
     "rectified": (rectified, Work(1563, 647, 91)),

@@ -1,6 +1,7 @@
 """Joint descent on students and gates through blocks of tasks that are never announced (Sandbrink et al. 2024)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -199,15 +200,17 @@ def joint_process(
     step_size = jnp.asarray(step_size, float)
     wide = isinstance(network, PathGated) and not rule.regularizer.costs_weights
 
-    def take(network: Any, shown: tuple[Blocks, Tasks], first: Int[Array, ""], steps: int) -> Any:
-        steps_of = wide_steps if wide else plain_steps
-        return steps_of(seen, steps)(network, rule, *shown, key, first, step_size)
+    def take(network: Any, drawn: tuple[Any, Tasks], first: Int[Array, ""], steps: int) -> Any:
+        steps_of, (shifts, tasks) = wide_steps if wide else plain_steps, drawn
+        return steps_of(seen, steps)(network, rule, replace(blocks, shifts=shifts), tasks, key, first, step_size)
 
     def watch(state: State) -> Observed:
-        blocks, tasks = state.memory
-        return observe(View(state.parameters, rule, tasks, shown_map(blocks, tasks, state.step)))
+        shifts, tasks = state.memory
+        shown = shown_map(replace(blocks, shifts=shifts), tasks, state.step)
+        return observe(View(state.parameters, rule, tasks, shown))
 
-    return stepping_process(take, network, step_size, records, steps_per_record, watch, memory=(blocks, tasks))
+    # Only what chance has drawn goes along with the state: a clock that is known costs a step nothing.
+    return stepping_process(take, network, step_size, records, steps_per_record, watch, memory=(blocks.shifts, tasks))
 
 
 def plain_steps(statistics: Statistics, steps: int) -> Callable[..., Any]:

@@ -129,14 +129,17 @@ def loss(task: Task, products: Float[np.ndarray, "*batch choice pathway"]) -> An
         >>> round(float(fs.theory.stationary.loss(task, np.zeros((2, 3)))), 4)
         0.2083
     """
-    errors = task.reward - np.einsum("...ak,sk->...sa", products, task.seen)
-    return 0.5 * np.sum(task.chances * errors**2, axis=(-2, -1))
+    return 0.5 * np.sum(task.chances * _errors(task, products) ** 2, axis=(-2, -1))
+
+
+def _errors(task: Task, products: np.ndarray) -> np.ndarray:
+    """Rewards less what is expected: (…, stimulus, choice)."""
+    return task.reward - np.einsum("...ak,sk->...sa", products, task.seen)
 
 
 def _slope(task: Task, products: np.ndarray) -> np.ndarray:
     """G = ∂L/∂V: (…, choice, pathway)."""
-    errors = task.reward - np.einsum("...ak,sk->...sa", products, task.seen)
-    return -np.einsum("...sa,sk->...ak", task.chances * errors, task.seen)
+    return -np.einsum("...sa,sk->...ak", task.chances * _errors(task, products), task.seen)
 
 
 def gradient(
