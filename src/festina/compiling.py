@@ -9,11 +9,13 @@ optimiser through large layers are the exception: XLA's own choices make them fa
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from time import monotonic
 from typing import Any
 
 import jax
+from jax.extend.core import get_opaque_trace_state
 
 QUICK = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
 BRIEF = QUICK | {"xla_backend_optimization_level": 0}
@@ -52,11 +54,27 @@ def last_compiled() -> float:
     return _LastCompiled.moment
 
 
+@lru_cache
+def _at_rest() -> object:
+    """The state of a thread in which JAX traces nothing."""
+    with ThreadPoolExecutor(1) as fresh:
+        return fresh.submit(get_opaque_trace_state).result()
+
+
+def is_tracing() -> bool:
+    """Whether JAX is tracing a function right now, in this thread."""
+    return get_opaque_trace_state() != _at_rest()
+
+
 class quick_jit:
-    """`jax.jit` with options that compile quickly, looked up when the function is first called, not on import."""
+    """`jax.jit` with options that compile quickly, looked up when the function is first called, not on import.
+
+    Called while JAX traces another function, it becomes a part of that one, and has no options of its own.
+    """
 
     def __init__(self, function: Callable[..., Any], **settings: Any) -> None:
-        self.function, self.settings = function, settings
+        self.function = self.__wrapped__ = function
+        self.settings = settings
 
     @property
     def options(self) -> dict[str, Any] | None:
@@ -66,8 +84,12 @@ class quick_jit:
     def compiled(self) -> Any:
         return jax.jit(self.function, compiler_options=self.options, **self.settings)
 
+    @cached_property
+    def nested(self) -> Any:
+        return jax.jit(self.function, **self.settings)
+
     def __call__(self, *arguments: Any) -> Any:
-        return self.compiled(*arguments)
+        return (self.nested if is_tracing() else self.compiled)(*arguments)
 
     def shapes(self, *arguments: Any) -> Any:
         """The shapes of what would come back; nothing is compiled, and a later call does not trace again."""

@@ -69,6 +69,30 @@ def to_precision(tree: T, precision: str) -> T:
     return jax.tree.map(convert, tree)
 
 
+def on_host(tree: T) -> T:
+    """The same tree with every array as a NumPy array, the real ones in float64; PRNG keys stay what they are."""
+
+    def convert(leaf: Any) -> Any:
+        if not _is_array(leaf) or jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return leaf
+        return np.asarray(leaf, dtype=float if jnp.issubdtype(leaf.dtype, jnp.floating) else None)
+
+    return jax.tree.map(convert, tree)
+
+
+def namespace(*trees: Any) -> Any:
+    """The library that computes with these arrays: `jax.numpy` if any of them is JAX's, else NumPy.
+
+    A formula written for both is compiled and differentiated where JAX asks for it, and costs no compiling elsewhere.
+
+    Example:
+        >>> from festina.precision import namespace
+        >>> namespace(np.ones(2), 1.0).__name__, namespace(jax.numpy.ones(2)).__name__
+        ('numpy', 'jax.numpy')
+    """
+    return jnp if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(trees)) else np
+
+
 def bytes_of(tree: Any) -> int:
     """How much memory the arrays of a tree take, or would take: their shapes are enough."""
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
@@ -92,8 +116,9 @@ def is_traced(tree: Any) -> bool:
 def precise(function: Callable[P, R]) -> Callable[P, R]:
     """Run a public function in float64 and hand out NumPy.
 
-    Under a JAX transformation the function is called as it is, so that it can be differentiated, batched
-    and compiled; precision is then the caller's: use ``with fs.double(): ...``.
+    The function is given NumPy arrays; one that takes its :func:`namespace` from them compiles nothing. Under a JAX
+    transformation it is called as it is, so that it can be differentiated, batched and compiled; precision is then the
+    caller's: use ``with fs.double(): ...``.
 
     Example:
         >>> import jax.numpy as jnp
@@ -107,8 +132,8 @@ def precise(function: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         if is_traced((args, kwargs)):
             return function(*args, **kwargs)
-        with double():
-            arguments, named = to_double((args, kwargs))
+        with double(), np.errstate(all="ignore"):  # JAX does not warn of infinities either
+            arguments, named = on_host((args, kwargs))
             return to_numpy(function(*arguments, **named))
 
     return wrapper

@@ -9,15 +9,17 @@ from ``input_gram`` = W₁ᵀW₁, ``output_gram`` = M and XXᵀ. Grams may carr
 ``inputs``, X is the identity: whitened inputs.
 """
 
-import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Shaped
 
+from festina.arrays import Real, real, xp
 from festina.errors import require
 from festina.precision import precise
 
 Gram = Shaped[ArrayLike, "..."]
-Values = Float[Array, "..."]
+Values = Real
+Matrix = Array | np.ndarray
 
 
 @precise
@@ -44,20 +46,18 @@ def kernel_inner(
         >>> float(fs.measures.kernel_inner(first, second, first, second))
         41.0
     """
-    first, second, other_first, other_second = map(
-        _real, (input_gram, output_gram, other_input_gram, other_output_gram)
-    )
+    first, second, other_first, other_second = map(real, (input_gram, output_gram, other_input_gram, other_output_gram))
     moment = _moment(inputs, first.shape[-1])
     return _inner(first, second, other_first, other_second, moment)
 
 
-def _inner(first: Array, second: Array, other_first: Array, other_second: Array, moment: Array) -> Array:
+def _inner(first: Matrix, second: Matrix, other_first: Matrix, other_second: Matrix, moment: Matrix) -> Values:
     seen, other_seen = first @ moment, other_first @ moment
     return (
-        second.shape[-1] * jnp.einsum("...ij,...ji->...", seen, other_seen)
+        second.shape[-1] * xp.einsum("...ij,...ji->...", seen, other_seen)
         + _trace(other_second) * _trace(seen @ moment)
         + _trace(second) * _trace(other_seen @ moment)
-        + jnp.einsum("...ij,...ij->...", second, other_second) * jnp.sum(moment**2)
+        + xp.einsum("...ij,...ij->...", second, other_second) * xp.sum(moment**2)
     )
 
 
@@ -94,8 +94,8 @@ def kernel_distance(
     (first, second), (start_first, start_second), moment = _pair(
         input_gram, output_gram, start_input_gram, start_output_gram, inputs
     )
-    size = jnp.sqrt(_inner(first, second, first, second, moment))[..., None, None]
-    start = jnp.sqrt(_inner(start_first, start_second, start_first, start_second, moment))[..., None, None]
+    size = xp.sqrt(_inner(first, second, first, second, moment))[..., None, None]
+    start = xp.sqrt(_inner(start_first, start_second, start_first, start_second, moment))[..., None, None]
     turn = first / size - start_first / start, second / size - start_second / start
     return _inner(*turn, *turn, moment) / 2
 
@@ -133,7 +133,7 @@ def kernel_movement(
     )
     change = first - start_first, second - start_second
     start = _inner(start_first, start_second, start_first, start_second, moment)
-    return jnp.sqrt(jnp.maximum(_inner(*change, *change, moment), 0.0) / start)
+    return xp.sqrt(xp.maximum(_inner(*change, *change, moment), 0.0) / start)
 
 
 @precise
@@ -159,14 +159,14 @@ def target_alignment(input_gram: Gram, output_gram: Gram, targets: Gram, inputs:
         >>> np.round(fs.measures.target_alignment(np.stack([start, end]), np.zeros((2, 1, 1)), targets), 3)
         array([0.707, 1.   ])
     """
-    first, second, targets = map(_real, (input_gram, output_gram, targets))
-    examples = jnp.eye(first.shape[-1], dtype=first.dtype) if inputs is None else _real(inputs)
+    first, second, wanted = map(real, (input_gram, output_gram, targets))
+    examples = np.eye(first.shape[-1], dtype=first.dtype) if inputs is None else real(inputs)
     expected = (second.shape[-1], examples.shape[1])
-    require(targets.shape == expected, "targets", f"have shape (outputs, examples) = {expected}", targets.shape)
-    moment, correlation = _moment(inputs, first.shape[-1]), targets @ examples.T
-    aligned = jnp.einsum("oi,...ij,oj->...", correlation, first, correlation)
-    aligned = aligned + jnp.einsum("oi,...op,pi->...", correlation, second, correlation)
-    return aligned / (jnp.sqrt(_inner(first, second, first, second, moment)) * jnp.sum(targets**2))
+    require(wanted.shape == expected, "targets", f"have shape (outputs, examples) = {expected}", wanted.shape)
+    moment, correlation = _moment(inputs, first.shape[-1]), wanted @ examples.T
+    aligned = xp.einsum("oi,...ij,oj->...", correlation, first, correlation)
+    aligned = aligned + xp.einsum("oi,...op,pi->...", correlation, second, correlation)
+    return aligned / (xp.sqrt(_inner(first, second, first, second, moment)) * xp.sum(wanted**2))
 
 
 @precise
@@ -191,20 +191,20 @@ def representational_similarity(gram: Gram, reference: Gram, inputs: Gram | None
         >>> np.round(fs.measures.representational_similarity(np.stack([np.eye(2), 5 * target]), target), 3)
         array([0.707, 1.   ])
     """
-    first = _real(gram)
-    second = jnp.broadcast_to(_real(reference), first.shape)
+    first = real(gram)
+    second = xp.broadcast_to(real(reference), first.shape)
     moment = _moment(inputs, first.shape[-1])
 
-    def inner(one: Array, other: Array) -> Array:
-        return jnp.einsum("...ij,...ji->...", one @ moment, other @ moment)
+    def inner(one: Matrix, other: Matrix) -> Values:
+        return xp.einsum("...ij,...ji->...", one @ moment, other @ moment)
 
-    return inner(first, second) / jnp.sqrt(inner(first, first) * inner(second, second))
+    return inner(first, second) / xp.sqrt(inner(first, first) * inner(second, second))
 
 
 @precise
 def empirical_kernel(
-    first: Float[Array, "hidden in"], second: Float[Array, "out hidden"], inputs: Float[Array, "in examples"]
-) -> Float[Array, "rows rows"]:
+    first: Float[Matrix, "hidden in"], second: Float[Matrix, "out hidden"], inputs: Float[Matrix, "in examples"]
+) -> Float[Matrix, "rows rows"]:
     """K itself, (No·P, No·P), outputs before examples: for small networks and for tests.
 
     Args:
@@ -220,7 +220,7 @@ def empirical_kernel(
     """
     seen = first @ inputs
     similarity, gram = seen.T @ seen, inputs.T @ inputs
-    return jnp.kron(jnp.eye(len(second)), similarity) + jnp.kron(second @ second.T, gram)
+    return xp.kron(np.eye(len(second)), similarity) + xp.kron(second @ second.T, gram)
 
 
 def _pair(
@@ -229,30 +229,26 @@ def _pair(
     start_input: Gram | None,
     start_output: Gram | None,
     inputs: Gram | None,
-) -> tuple[tuple[Array, Array], tuple[Array, Array], Array]:
-    first, second = _real(input_gram), _real(output_gram)
+) -> tuple[tuple[Matrix, Matrix], tuple[Matrix, Matrix], Matrix]:
+    first, second = real(input_gram), real(output_gram)
     given = start_input is not None and start_output is not None
     both = (start_input is None) == (start_output is None)
     require(both, "start_output_gram", "be given together with `start_input_gram`", "alone")
     require(given or first.ndim > 2, "start_input_gram", "be given for grams without a time axis", None)
-    start_first = _real(start_input) if start_input is not None else first[0]
-    start_second = _real(start_output) if start_output is not None else second[0]
-    start = jnp.broadcast_to(start_first, first.shape), jnp.broadcast_to(start_second, second.shape)
+    start_first = real(start_input) if start_input is not None else first[0]
+    start_second = real(start_output) if start_output is not None else second[0]
+    start = xp.broadcast_to(start_first, first.shape), xp.broadcast_to(start_second, second.shape)
     return (first, second), start, _moment(inputs, first.shape[-1])
 
 
-def _moment(inputs: Gram | None, width: int) -> Float[Array, "in in"]:
+def _moment(inputs: Gram | None, width: int) -> Float[Matrix, "in in"]:
     """XXᵀ: with it A and G, whose size is the number of examples, need not be formed."""
     if inputs is None:
-        return jnp.eye(width)
-    examples = _real(inputs)
+        return np.eye(width)
+    examples = real(inputs)
     require(examples.ndim == 2 and len(examples) == width, "inputs", f"have {width} rows", examples.shape)
     return examples @ examples.T
 
 
-def _trace(matrix: Array) -> Array:
-    return jnp.trace(matrix, axis1=-2, axis2=-1)
-
-
-def _real(value: Gram) -> Values:
-    return jnp.asarray(value, dtype=jnp.result_type(float))
+def _trace(matrix: Matrix) -> Values:
+    return xp.trace(matrix, axis1=-2, axis2=-1)

@@ -10,13 +10,12 @@ its precision where y or 1-y would round to zero. Only differences of T have a m
 
 import math
 from functools import lru_cache, partial
-from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 from numpy.polynomial import chebyshev
+
+from festina.arrays import Real, log_sigmoid, plain_on_host, repeat, xp
 
 # Power series are used for y ≤ 1/2 only: this many terms, or this degree, reach the rounding of float64.
 TERMS, DEGREE = 56, 19
@@ -29,7 +28,7 @@ def _vanishes(exponent: float) -> bool:
     return exponent > 0.01
 
 
-def _power(log_y: Any, exponent: float, xp: Any = jnp) -> Any:
+def _power(log_y: Real, exponent: float) -> Real:
     """∫ y^(exponent-1) dy as a function of ln y, with a logarithm at exponent zero."""
     if exponent == 0:
         return log_y
@@ -38,13 +37,13 @@ def _power(log_y: Any, exponent: float, xp: Any = jnp) -> Any:
     return xp.expm1(exponent * log_y) / exponent
 
 
-def _unpower(value: Float[Array, "..."], exponent: float) -> Float[Array, "..."]:
+def _unpower(value: Real, exponent: float) -> Real:
     """The inverse of `_power`."""
     if exponent == 0:
         return value
     if _vanishes(exponent):
-        return jnp.log(exponent * value) / exponent
-    return jnp.log1p(exponent * value) / exponent
+        return xp.log(exponent * value) / exponent
+    return xp.log1p(exponent * value) / exponent
 
 
 @lru_cache
@@ -60,48 +59,51 @@ def _coefficients(left: float, right: float) -> list[float]:
     return chebyshev.cheb2poly(economised)[::-1].tolist()
 
 
-def _tail(log_y: Any, left: float, right: float, xp: Any = jnp) -> Any:
+def _tail(log_y: Real, left: float, right: float) -> Real:
     """∫ y^(left-1) (1-y)^(right-1) dy for y ≤ 1/2; two terms apart, as left and left + 1 may vanish."""
     log_y = xp.minimum(log_y, math.log(0.5))
-    first = _power(log_y, left, xp) + (1 - right) * _power(log_y, left + 1, xp)
-    coefficients = xp.asarray(_coefficients(left, right), dtype=log_y.dtype)
+    first = _power(log_y, left) + (1 - right) * _power(log_y, left + 1)
+    coefficients = np.asarray(_coefficients(left, right), dtype=log_y.dtype)
     return first + xp.exp((left + 2) * log_y) * xp.polyval(coefficients, 4 * xp.exp(log_y) - 1)
 
 
 def _half(left: float, right: float) -> float:
     """The same up to y = 1/2; a constant, and so no work for JAX."""
-    return float(_tail(np.float64(0), left, right, np))
+    return float(_tail(np.float64(0), left, right))
 
 
-def _log_rate(logit: Float[Array, "..."], left: float, right: float) -> Float[Array, "..."]:
+def _log_rate(logit: Real, left: float, right: float) -> Real:
     """ln dT/dv."""
-    return left * jax.nn.log_sigmoid(logit) + right * jax.nn.log_sigmoid(-logit)
+    return left * log_sigmoid(logit) + right * log_sigmoid(-logit)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def elapsed(logit: Float[Array, "..."], left: float, right: float) -> Float[Array, "..."]:
+def _elapsed(logit: Real, left: float, right: float) -> Real:
     """T(v), up to a constant."""
-    below = _tail(jax.nn.log_sigmoid(logit), left, right)
-    above = _half(left, right) + _half(right, left) - _tail(jax.nn.log_sigmoid(-logit), right, left)
-    return jnp.where(logit < 0, below, above)
+    below = _tail(log_sigmoid(logit), left, right)
+    above = _half(left, right) + _half(right, left) - _tail(log_sigmoid(-logit), right, left)
+    return xp.where(logit < 0, below, above)
 
 
-@elapsed.defjvp
+@_elapsed.defjvp
 def _elapsed_jvp(left, right, primals, tangents):
     (logit,), (logit_dot,) = primals, tangents
-    return elapsed(logit, left, right), jnp.exp(_log_rate(logit, left, right)) * logit_dot
+    return elapsed(logit, left, right), xp.exp(_log_rate(logit, left, right)) * logit_dot
 
 
-def _unstretch(stretched: Float[Array, "..."], left: float, right: float) -> Float[Array, "..."]:
+elapsed = plain_on_host(_elapsed)
+
+
+def _unstretch(stretched: Real, left: float, right: float) -> Real:
     """v from the variable in which T is nearly a straight line: e^(left v) below, e^(-right v) above v = 0."""
-    middle = _power(jnp.zeros_like(stretched), left)
-    below = _unpower(jnp.minimum(stretched, middle), left)
-    above = -_unpower(-jnp.maximum(stretched - middle, 0.0), right)
-    return jnp.where(stretched < middle, below, above)
+    middle = _power(xp.zeros_like(stretched), left)
+    below = _unpower(xp.minimum(stretched, middle), left)
+    above = -_unpower(-xp.maximum(stretched - middle, 0.0), right)
+    return xp.where(stretched < middle, below, above)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(2, 3))
-def advance(logit: Float[Array, "..."], time: Float[Array, "..."], left: float, right: float) -> Float[Array, "..."]:
+def _advance(logit: Real, time: Real, left: float, right: float) -> Real:
     """The logit after a time: the solution v of T(v) = T(logit) + time, by Newton's method in a bracket.
 
     In the stretched variable the slope of T lies between 1 and 2^-(left+right), which is at most 4 away from 1:
@@ -111,25 +113,28 @@ def advance(logit: Float[Array, "..."], time: Float[Array, "..."], left: float, 
     target = elapsed(logit, left, right) + time
     origin = 0.0 if _vanishes(left) else _half(left, right)
     offset, steepest = target - origin, 2.0 ** (left + right)
-    lower, upper = jnp.minimum(offset, offset * steepest), jnp.maximum(offset, offset * steepest)
+    lower, upper = xp.minimum(offset, offset * steepest), xp.maximum(offset, offset * steepest)
     if left > 0 and not _vanishes(left):
         # The stretched variable ends at -1/left, where v = -∞; the smallest floats stay clear of it.
-        lower = jnp.maximum(lower, -(1 - 1e-4) / left)
+        lower = xp.maximum(lower, -(1 - 1e-4) / left)
 
-    def improve(_, stretched):
+    def improve(stretched):
         guess = _unstretch(stretched, left, right)
-        slope = jnp.exp((left + right) * jax.nn.log_sigmoid(jnp.abs(guess)))
-        return jnp.clip(stretched - (elapsed(guess, left, right) - target) / slope, lower, upper)
+        slope = xp.exp((left + right) * log_sigmoid(xp.abs(guess)))
+        return xp.clip(stretched - (elapsed(guess, left, right) - target) / slope, lower, upper)
 
-    start = jnp.clip(offset * math.sqrt(steepest), lower, upper)
-    solution = _unstretch(jax.lax.fori_loop(0, ITERATIONS, improve, start), left, right)
+    start = xp.clip(offset * math.sqrt(steepest), lower, upper)
+    solution = _unstretch(repeat(ITERATIONS, improve, start), left, right)
     # A start so close to the saddle that its clock overflows does not move in any time a float can express.
-    return jnp.where(jnp.isfinite(target), solution, logit)
+    return xp.where(xp.isfinite(target), solution, logit)
 
 
-@advance.defjvp
+@_advance.defjvp
 def _advance_jvp(left, right, primals, tangents):
     (logit, time), (logit_dot, time_dot) = primals, tangents
     end = advance(logit, time, left, right)
     before, after = _log_rate(logit, left, right), _log_rate(end, left, right)
-    return end, jnp.exp(-after) * time_dot + jnp.exp(before - after) * logit_dot
+    return end, xp.exp(-after) * time_dot + xp.exp(before - after) * logit_dot
+
+
+advance = plain_on_host(_advance)

@@ -18,12 +18,12 @@ from functools import partial
 from typing import Any, SupportsFloat
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from festina.arrays import Real, plain_on_host, real, xp
+from festina.compiling import brief_jit
 from festina.errors import ArgumentError, require
 from festina.precision import is_traced, precise
 from festina.theory import _beta
@@ -41,13 +41,13 @@ class Chain(eqx.Module):
     """
 
     depth: float = eqx.field(static=True)
-    strength: Float[Array, "*modes"]
-    initial: Float[Array, "*modes"]
-    input_variance: Float[Array, "*modes"]
-    timescale: Float[Array, "*modes"]
+    strength: Float[Array | np.ndarray, "*modes"]
+    initial: Float[Array | np.ndarray, "*modes"]
+    input_variance: Float[Array | np.ndarray, "*modes"]
+    timescale: Float[Array | np.ndarray, "*modes"]
 
     @precise
-    def __call__(self, time: ArrayLike) -> dict[str, Float[Array, "..."]]:
+    def __call__(self, time: ArrayLike) -> dict[str, Real]:
         """The `product` a(t) and the `loss` ½λ(a - s/λ)², of shape ``time.shape + modes``; time ≥ 0."""
         modes = (self.strength, self.initial, self.input_variance, self.timescale)
         product, loss = balanced(self.depth, *_over_time(time, *modes))
@@ -118,7 +118,7 @@ def time_to_reach(
     *,
     input_variance: ArrayLike = 1.0,
     timescale: ArrayLike = 1.0,
-) -> Float[Array, "..."]:
+) -> Real:
     """The time at which the product reaches `level`·s/λ, 0 < level < 1, in the flow of :func:`chain`.
 
     Depth 1: t = (τ/λ) ln((1-x0)/(1-level)), x0 = λa0/s. Otherwise t = τ |s/λ|^(2/D-2) (F(level) - F(x0)) / (Dλ),
@@ -151,25 +151,26 @@ def time_to_reach(
     return _crossing(layers, level, *modes)
 
 
-@partial(jax.jit, static_argnums=0)
+@plain_on_host
+@partial(brief_jit, static_argnums=0)
 def _crossing(
     depth: float, level: Values, strength: Values, initial: Values, input_variance: Values, timescale: Values
 ) -> Values:
     learnable = strength != 0
-    best = jnp.where(learnable, strength, 1.0) / input_variance
+    best = xp.where(learnable, strength, 1.0) / input_variance
     ratio = initial / best
     stuck = ~learnable | ((ratio <= 0) & (depth > 1))
     on_the_way = ~stuck & (ratio < level)
-    ratio = jnp.where(on_the_way, ratio, level)
+    ratio = xp.where(on_the_way, ratio, level)
     if depth == 1:
-        duration = (jnp.log1p(-ratio) - jnp.log1p(-level)) / input_variance
+        duration = (xp.log1p(-ratio) - xp.log1p(-level)) / input_variance
     else:
-        start, end = (jnp.log(x) - jnp.log1p(-x) for x in (ratio, level))
+        start, end = (xp.log(x) - xp.log1p(-x) for x in (ratio, level))
         power = exponents(depth)[0]
         clock = _beta.elapsed(end, power, 0.0) - _beta.elapsed(start, power, 0.0)
-        duration = clock / scaled_rate(depth, jnp.abs(best), input_variance)
-    never = jnp.where(learnable, jnp.nan, jnp.inf) if 1 < depth < 2 else jnp.full_like(duration, jnp.inf)
-    return jnp.where(stuck, never, timescale * duration)
+        duration = clock / scaled_rate(depth, xp.abs(best), input_variance)
+    never = xp.where(learnable, xp.nan, xp.inf) if 1 < depth < 2 else xp.full_like(duration, xp.inf)
+    return xp.where(stuck, never, timescale * duration)
 
 
 @precise
@@ -180,7 +181,7 @@ def stage_index(
     *,
     input_variance: ArrayLike = 1.0,
     timescale: ArrayLike = 1.0,
-) -> Float[Array, "..."]:
+) -> Real:
     """How stage-like learning is: (t90 - t10)/t10, the duration of the transition over the wait before it.
 
     It goes to zero with the initial product at depth 2 and beyond; from zero, depth 1 has ln 9 / ln(10/9) ≈ 20.9.
@@ -205,7 +206,7 @@ def stage_index(
         array([1.83, 0.63, 0.38])
     """
     where = {"input_variance": input_variance, "timescale": timescale}
-    early, late = (jnp.asarray(time_to_reach(depth, strength, initial, level, **where)) for level in (0.1, 0.9))
+    early, late = (time_to_reach(depth, strength, initial, level, **where) for level in (0.1, 0.9))
     passes = is_traced(late) or bool(np.all((np.asarray(late) > 0) & np.isfinite(np.asarray(late))))
     require(passes, "initial", "be below 90 % of s/λ and not be stuck at zero", initial)
     return (late - early) / early
@@ -221,21 +222,21 @@ class ImbalancedChain(eqx.Module):
         array([-0.5,  1. ])
     """
 
-    strength: Float[Array, "*modes"]
-    initial: Float[Array, "*modes"]
-    imbalance: Float[Array, "*modes"]
-    input_variance: Float[Array, "*modes"]
-    timescale: Float[Array, "*modes"]
+    strength: Float[Array | np.ndarray, "*modes"]
+    initial: Float[Array | np.ndarray, "*modes"]
+    imbalance: Float[Array | np.ndarray, "*modes"]
+    input_variance: Float[Array | np.ndarray, "*modes"]
+    timescale: Float[Array | np.ndarray, "*modes"]
 
     @precise
-    def __call__(self, time: ArrayLike) -> dict[str, Float[Array, "..."]]:
+    def __call__(self, time: ArrayLike) -> dict[str, Real]:
         """The `product` a(t) and the `loss` ½λ(a - s/λ)², of shape ``time.shape + modes``; time ≥ 0."""
         modes = (self.strength, self.initial, self.imbalance, self.input_variance, self.timescale)
         product, loss = _unbalanced(*_over_time(time, *modes))
         return {"product": product, "loss": loss}
 
     @precise
-    def time_to_reach(self, level: ArrayLike) -> Float[Array, "..."]:
+    def time_to_reach(self, level: ArrayLike) -> Real:
         """The time at which the product reaches `level`·s/λ, 0 < level < 1, as :func:`time_to_reach` has it of ℓ = 0.
 
         The solution, solved for t (with λ = τ = 1): t = ln[(p - p₋)(p₊ - p0) / ((p0 - p₋)(p₊ - p))] / 2R.
@@ -291,35 +292,37 @@ def imbalanced(
     return ImbalancedChain(*modes)
 
 
-@jax.jit
+@plain_on_host
+@brief_jit
 def _unbalanced(
     time: Values, strength: Values, initial: Values, imbalance: Values, input_variance: Values, timescale: Values
 ) -> tuple[Values, Values]:
     """The product and its loss."""
-    sign = jnp.where(initial < 0, -1.0, 1.0)
-    rescaled = jnp.minimum(time * input_variance / timescale, math.sqrt(jnp.finfo(time.dtype).max))
+    sign = xp.where(initial < 0, -1.0, 1.0)
+    rescaled = xp.minimum(time * input_variance / timescale, math.sqrt(xp.finfo(time.dtype).max))
     product, distance = _riccati(rescaled, sign * strength / input_variance, sign * initial, imbalance / 2)
     return sign * product, input_variance * distance**2 / 2
 
 
-@jax.jit
+@plain_on_host
+@brief_jit
 def _unbalanced_crossing(
     level: Values, strength: Values, initial: Values, imbalance: Values, input_variance: Values, timescale: Values
 ) -> Values:
     """With L = √(a² + ℓ²/4), p = a + L: p - p₋ is a sum of positive numbers, p₊ - p is (s - a)(1 + (s + a)/(R + L))."""
-    best, half = jnp.abs(strength / input_variance), jnp.abs(imbalance / 2)
-    start, root = jnp.where(strength < 0, -initial, initial), _hypotenuse(best, half)
+    best, half = xp.abs(strength / input_variance), xp.abs(imbalance / 2)
+    start, root = xp.where(strength < 0, -initial, initial), _hypotenuse(best, half)
 
     def passed(product: Values) -> Values:
         length = _hypotenuse(product, half)
-        larger = length + jnp.abs(product)
-        p = jnp.where(product < 0, half * quotient(half, larger), larger)
+        larger = length + xp.abs(product)
+        p = xp.where(product < 0, half * quotient(half, larger), larger)
         near = (best - product) * (1 + quotient(best + product, root + length))
-        return jnp.log(p + half * quotient(half, root + best)) - jnp.log(jnp.where(product < 0, best + root - p, near))
+        return xp.log(p + half * quotient(half, root + best)) - xp.log(xp.where(product < 0, best + root - p, near))
 
     on_the_way = start < level * best
-    duration = passed(level * best) - passed(jnp.where(on_the_way, start, level * best))
-    return timescale * jnp.where(best == 0, jnp.inf, duration / (2 * root * input_variance))
+    duration = passed(level * best) - passed(xp.where(on_the_way, start, level * best))
+    return timescale * xp.where(best == 0, xp.inf, duration / (2 * root * input_variance))
 
 
 def _riccati(time: Values, best: Values, initial: Values, half: Values) -> tuple[Values, Values]:
@@ -328,16 +331,16 @@ def _riccati(time: Values, best: Values, initial: Values, half: Values) -> tuple
     p and n are both of the size of ℓ, and so their difference is taken in symbols, except where the product falls to
     the saddle and would be lost in it: s < -|ℓ|/2.
     """
-    half = jnp.abs(half)
-    grows, wide = best >= 0, half > jnp.abs(best)
+    half = xp.abs(half)
+    grows, wide = best >= 0, half > xp.abs(best)
     length, root = _hypotenuse(initial, half), _hypotenuse(best, half)
-    p_start, larger = initial + length, root + jnp.where(grows, best, -best)
+    p_start, larger = initial + length, root + xp.where(grows, best, -best)
     n_start = half * quotient(half, p_start)
     # R - |s|; the plain difference only where all is zero, for the sake of its derivative.
-    smaller = jnp.where(larger == 0, root - jnp.where(grows, best, -best), half * quotient(half, larger))
-    plus, minus = jnp.where(grows, larger, smaller), jnp.where(grows, smaller, larger)
+    smaller = xp.where(larger == 0, root - xp.where(grows, best, -best), half * quotient(half, larger))
+    plus, minus = xp.where(grows, larger, smaller), xp.where(grows, smaller, larger)
 
-    decay, filled = jnp.exp(-2 * root * time), saturation(2 * root, time)
+    decay, filled = xp.exp(-2 * root * time), saturation(2 * root, time)
     above = decay + (plus + n_start) * filled
     below = decay + (minus + p_start) * filled
     reach, pull = root * filled, best * filled
@@ -346,42 +349,42 @@ def _riccati(time: Values, best: Values, initial: Values, half: Values) -> tuple
     )
     symbolic = quotient(quotient(initial * decay**2 + 2 * crossed, above), below)
     falling = (p_start * quotient(above, below) - n_start * quotient(below, above)) / 2
-    product = jnp.where(grows | wide, symbolic, falling)
+    product = xp.where(grows | wide, symbolic, falling)
 
     # p0 - p₊ and n₊ - n0, each in the form that does not cancel.
     towards = (initial - best) * (1 + quotient(initial + best, length + root))
-    p_gap = jnp.where(grows | wide, towards, p_start - plus)
-    share = quotient(n_start, jnp.where(wide, plus, larger))
-    n_gap = jnp.where(grows | wide, towards * share, larger * (1 - share))
+    p_gap = xp.where(grows | wide, towards, p_start - plus)
+    share = quotient(n_start, xp.where(wide, plus, larger))
+    n_gap = xp.where(grows | wide, towards * share, larger * (1 - share))
     distance = decay * (quotient(p_gap, below) + quotient(n_gap, above)) / 2
-    return product, jnp.where((above == 0) | (below == 0), product - best, distance)
+    return product, xp.where((above == 0) | (below == 0), product - best, distance)
 
 
 def _hypotenuse(a: Values, b: Values) -> Values:
     """√(a² + b²), with derivative zero instead of NaN where both vanish."""
-    longer, shorter = jnp.maximum(jnp.abs(a), jnp.abs(b)), jnp.minimum(jnp.abs(a), jnp.abs(b))
-    return jnp.where(longer == 0, 0.0, longer * jnp.sqrt(1 + quotient(shorter, longer) ** 2))
+    longer, shorter = xp.maximum(xp.abs(a), xp.abs(b)), xp.minimum(xp.abs(a), xp.abs(b))
+    return xp.where(longer == 0, 0.0, longer * xp.sqrt(1 + quotient(shorter, longer) ** 2))
 
 
-def _arrays(*values: ArrayLike) -> tuple[Array, ...]:
+def _arrays(*values: ArrayLike) -> tuple[Array | np.ndarray, ...]:
     """All as real arrays of one shape."""
-    arrays = [jnp.asarray(value, dtype=jnp.result_type(float)) for value in values]
+    arrays = [real(value) for value in values]
     shapes = [array.shape for array in arrays]
     try:
-        shape = jnp.broadcast_shapes(*shapes)
+        shape = np.broadcast_shapes(*shapes)
     except ValueError:
         raise ArgumentError(
             "Argument `strength` must have one entry for each mode, as all others that are not one number, "
             f"but together they are of shapes {', '.join(map(str, shapes))}."
         ) from None
-    return tuple(jnp.broadcast_to(array, shape) for array in arrays)
+    return tuple(xp.broadcast_to(array, shape) for array in arrays)
 
 
-def _over_time(time: ArrayLike, *modes: Array) -> tuple[Array, ...]:
+def _over_time(time: ArrayLike, *modes: Real) -> tuple[Array | np.ndarray, ...]:
     """Time first, then the modes, all of shape ``time.shape + modes.shape``."""
     if not is_traced(time):
         require(bool(np.all(np.asarray(time, dtype=float) >= 0)), "time", "be a number and not negative", time)
-    times, modes = jnp.asarray(time, dtype=jnp.result_type(float)), _arrays(*modes)
+    times, modes = real(time), _arrays(*modes)
     return _arrays(times.reshape(times.shape + (1,) * modes[0].ndim), *modes)
 
 
@@ -392,7 +395,7 @@ def _depth(depth: Any) -> float:
     return float(depth)
 
 
-def _check(depth: float, strength: Array, initial: Array, input_variance: Array, timescale: Array) -> None:
+def _check(depth: float, strength: Real, initial: Real, input_variance: Real, timescale: Real) -> None:
     """Refuse what has no solution; traced values are taken on trust."""
     for name, value in (("strength", strength), ("initial", initial)):
         require(is_traced(value) or bool(np.all(np.isfinite(np.asarray(value)))), name, "be finite", value)
