@@ -21,14 +21,19 @@ import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 import compiling_often  # noqa: E402
+from festina.worlds import images  # noqa: E402
 from made_up_time import Time  # noqa: E402
-from shared import COMPILED  # noqa: E402
+from shared import CACHE, COMPILED  # noqa: E402
 
 # Most of the suite's time is compiling: what one worker, an earlier run, or a command that a test starts has compiled
 # serves the others. A process that a test kills must not, since it could leave half a program behind.
 for name, value in {"compilation_cache_dir": str(COMPILED), "persistent_cache_min_compile_time_secs": 0.0}.items():
     jax.config.update(f"jax_{name}", value)
     os.environ[f"JAX_{name.upper()}"] = str(value)
+
+# What comes out must not depend on the sets of images that a machine has: there are none, but for those a test makes.
+os.environ["FESTINA_DATA"] = str(CACHE / "no-images")
+images.SYSTEM.clear()
 
 # Examples are drawn from the test's own text, so that what has passed passes again, and none is ever late.
 settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -35,23 +35,30 @@ def known_options(brief: bool) -> dict[str, Any] | None:
     return options
 
 
-class _LastCompiled:
-    """When XLA last finished a program in this process; JAX tells, also of one that it found in its cache."""
+class _Compiled:
+    """How many programs XLA has finished in this process, and when the last; JAX tells, also of one that it found in
+    its cache.
+    """
 
-    moment = -math.inf
+    programs, moment = 0, -math.inf
 
     @classmethod
     def note(cls, event: str, duration_secs: float, **kwargs: str | int) -> None:
         if event == COMPILED:
-            cls.moment = monotonic()
+            cls.programs, cls.moment = cls.programs + 1, monotonic()
 
 
-jax.monitoring.register_event_duration_secs_listener(_LastCompiled.note)
+jax.monitoring.register_event_duration_secs_listener(_Compiled.note)
 
 
 def last_compiled() -> float:
     """When a program was last compiled in this process, by the monotonic clock; never is minus infinity."""
-    return _LastCompiled.moment
+    return _Compiled.moment
+
+
+def programs_compiled() -> int:
+    """How many programs were compiled in this process so far, or found in JAX's cache."""
+    return _Compiled.programs
 
 
 @lru_cache

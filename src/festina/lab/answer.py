@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from festina.compiling import programs_compiled
 from festina.errors import Interrupted, StoreError
 from festina.experiment import Experiment, Result
 from festina.journal import journal
@@ -98,6 +99,7 @@ def recorded(
 def _computed(question: Question, folder: Path | None, tell: Tell | None) -> Result:
     experiment, runs = question.experiment, question.runs
     checkpoint = None if folder is None else Checkpoint(folder / "checkpoint.npz", mark=folder.name)
+    before = programs_compiled()
     _tell_of_beginning(question)
     simulated, data = recorded(
         experiment, runs, label=experiment.name, checkpoint=checkpoint, tell=tell, hand_back=True
@@ -120,7 +122,7 @@ def _computed(question: Question, folder: Path | None, tell: Tell | None) -> Res
     result = judged(Result(experiment, question.config, data, predicted, path=folder), question)
     JOURNAL.debug("%s: %d claims are judged", experiment.name, len(result.verdicts))
     if folder is not None:
-        _keep(folder, result, card)
+        _keep(folder, result, card | {"programs": programs_compiled() - before})
         JOURNAL.info("%s: kept in %s", experiment.name, folder)
     return result
 
