@@ -1,6 +1,7 @@
 """PyTorch's own gradients and tangent kernels, of the same weights."""
 
 from itertools import pairwise
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,8 +13,15 @@ import festina as fs
 from festina.measures.kernels import empirical_kernel
 from references.facts import GRADIENTS, KERNELS
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.full
+torch: Any = None  # takes seconds to import, and so is imported only where these tests run
+
+
+@pytest.fixture(autouse=True, scope="module")
+def torch_is_there():
+    global torch
+    torch = pytest.importorskip("torch")
+
 
 SIZES = (5, 16, 3)
 

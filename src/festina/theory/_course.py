@@ -13,9 +13,11 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from festina.arrays import real, xp
+from festina.compiling import brief_jit
 from festina.errors import require
 from festina.learning.flow import Tolerance, flow_process
-from festina.precision import is_traced
+from festina.precision import is_traced, to_numpy
 
 RELATIVE, ABSOLUTE = 1e-11, 1e-13
 STIFF = 1e4  # relaxation times; explicit steps are bound to be shorter than about three of them
@@ -46,16 +48,16 @@ def course(rate: Rate, start: Any, time: Any, timescale: Any, given: Any, fastes
     if not is_traced(time):
         values = np.asarray(time, float)
         require(bool(np.all((values >= 0) & np.isfinite(values))), "time", "be finite, and not be negative", time)
-    times = jnp.asarray(time, dtype=jnp.result_type(float))
-    order = jnp.argsort(times.reshape(-1))
-    rising = jnp.concatenate([jnp.zeros(1), times.reshape(-1)[order] / timescale])
+    times = real(time)
+    order = xp.argsort(times.reshape(-1))
+    rising = xp.concatenate([np.zeros(1), times.reshape(-1)[order] / timescale])
     found = _traced(rate, start, rising, given) if is_traced((start, rising, given)) else None
     if found is None:
         stiff = float(fastest()) * float(rising[-1]) > STIFF
         found, reached = (None, False) if stiff else _explicit(rate, start, rising, given)
         if not np.all(reached):
             found = _implicit(rate, start, np.asarray(rising), given)
-    back = jnp.argsort(order)
+    back, found = xp.argsort(order), to_numpy(found)
     return jax.tree.map(lambda leaf: leaf[1:][back].reshape(times.shape + leaf.shape[1:]), found)
 
 
@@ -64,7 +66,7 @@ def _traced(rate: Rate, start: Any, times: Float[Array, " n"], given: Any) -> An
     return jax.tree.map(lambda leaf: jnp.where(reached.reshape(-1, *(1,) * (leaf.ndim - 1)), leaf, jnp.nan), found)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(brief_jit, static_argnums=0)
 def _explicit(rate: Rate, start: Any, times: Float[Array, " n"], given: Any) -> tuple[Any, Any]:
     """The states, and which of them are those of their times."""
     process = flow_process(
@@ -93,7 +95,7 @@ def _implicit(rate: Rate, start: Any, times: np.ndarray, given: Any) -> Any:
     def field(state: Any) -> Any:
         return ravel_pytree(rate(restore(state), given))[0]
 
-    moves, slopes = jax.jit(field), jax.jit(jax.jacfwd(field))
+    moves, slopes = brief_jit(field), brief_jit(jax.jacfwd(field))
     apart, places = np.unique(times, return_inverse=True)
     solved = solve_ivp(
         lambda _, state: np.asarray(moves(state)), apart[[0, -1]], np.asarray(begin), "LSODA", apart,
@@ -101,4 +103,5 @@ def _implicit(rate: Rate, start: Any, times: np.ndarray, given: Any) -> Any:
     )  # fmt: skip
     whole = solved.success and solved.y.shape[1] == len(apart) and bool(np.all(np.isfinite(solved.y)))
     require(whole, "time", "be one that the integration reaches", float(times[-1]))
-    return jax.vmap(restore)(jnp.asarray(solved.y.T[places]))
+    rows = [restore(state) for state in solved.y.T]
+    return jax.tree.map(lambda *leaves: np.stack(leaves)[places], *to_numpy(rows))

@@ -18,11 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from festina.arrays import Real, xp
 from festina.errors import require
 from festina.precision import precise
 from festina.theory._course import course
 from festina.theory.chain import imbalanced
 from festina.theory.chain import time_to_reach as chain_time
+
+Numbers = Array | np.ndarray
 
 
 class Race(eqx.Module):
@@ -46,13 +49,13 @@ class Race(eqx.Module):
     @precise
     def __call__(self, time: Any) -> dict[str, Float[Any, "..."]]:
         """`strength` π of the first and of the rival, (*time, 2), and the `loss` ½⟨|y − h|²⟩; times ≥ 0, any order."""
-        given = jnp.asarray([*self.depths, self.paths, self.correlation, float(self.same)], float)
-        states = course(_rate, jnp.asarray(self.weights, float), time, 1.0, given, self._fastest)
+        given = np.asarray([*self.depths, self.paths, self.correlation, float(self.same)], float)
+        states = course(_rate, np.asarray(self.weights, float), time, 1.0, given, self._fastest)
         first, rival = _strengths(states, given)
         on, met = self.correlation, 1.0 - first - rival
         shared = on * met**2 + (1.0 - on) * (1.0 - first) ** 2
         loss = shared if self.same else (1.0 - first) ** 2 + on * (1.0 - rival) ** 2
-        return {"strength": jnp.stack([first, rival], axis=-1), "loss": 0.5 * self.paths * loss}
+        return {"strength": xp.stack([first, rival], axis=-1), "loss": 0.5 * self.paths * loss}
 
     def _fastest(self) -> float:
         """About the fastest relaxation, that of the largest weights."""
@@ -93,8 +96,8 @@ def race(
     return Race((float(depths[0]), float(depths[1])), positive, float(paths), float(correlation), bool(same))
 
 
-def _strengths(state: Float[Array, "*times 3"], given: Float[Array, " 5"]) -> tuple[Array, Array]:
-    weight, shared, own = jnp.moveaxis(state, -1, 0)
+def _strengths(state: Float[Numbers, "*times 3"], given: Float[Numbers, " 5"]) -> tuple[Real, Real]:
+    weight, shared, own = xp.moveaxis(state, -1, 0)
     return weight ** given[0], shared * own ** (given[1] - 1.0)
 
 
