@@ -15,17 +15,17 @@ the gates, c̄ = c^1 − c^2, feed each other:
 from math import ceil
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from festina.errors import ArgumentError, require
 from festina.precision import is_traced, precise
+from festina.theory._orbit import followed_round
 
 SETTLED = 1e-6  # by which errors may change from one round to the next
 HALVINGS = 54  # of an interval of length 2, down to the last digit
-NEAR, CLOSER = 1e-3, 4  # how far errors may then be from those of the orbit, and Newton's steps that lead there
+NEAR = 1e-3  # how far errors may then be from those of the orbit
 
 
 class Scales(NamedTuple):
@@ -442,52 +442,15 @@ def specialization_growth(
     require(steps >= 1, "block_length", f"hold at least one step of {step_size}", block_length)
     require(settle > 0, "settle", "be positive", settle)
     rounds = 1 + ceil(settle * float(scales.weight_timescale) / (2 * steps * step_size))
-    growth, drift, distance = _growth(scales, normalization, step_size, steps, rounds)
-    if not np.isfinite(drift):
+    rates = step_size / float(scales.weight_timescale), step_size / float(scales.gate_timescale)
+    orbit = followed_round(rates, float(normalization), steps, rounds)
+    if not np.isfinite(orbit.drift):
         raise NoOrbit(f"Argument `step_size` must be small enough for stable steps, but is {step_size!r}.")
-    if not (float(drift) < SETTLED and float(distance) < NEAR):
+    if not (orbit.drift < SETTLED and orbit.distance < NEAR):
         raise NoOrbit(
             f"Argument `settle` must be long enough for the periodic orbit to be reached, but is {settle!r}, after "
-            f"which errors still change by {float(drift):.1g} a round."
+            f"which errors still change by {orbit.drift:.1g} a round."
         )
-    return growth
-
-
-@precise
-def _growth(
-    scales: Scales, normalization: Any, step_size: Any, steps: int, rounds: int
-) -> tuple[Growth, Float[Array, ""], Float[Array, ""]]:
-    """The growth on the orbit; by how much errors change in the last round on the way there, and how far they are."""
-    tau_w, tau_c = scales.weight_timescale, scales.gate_timescale
-
-    def step(state: Float[Array, "3"], number: Any) -> tuple[Float[Array, "3"], Float[Array, "2"]]:
-        weights, gate = state[:2], state[2]  # of both paths
-        second = ((number // steps) % 2).astype(float)
-        error = jnp.stack([1.0 - second, second]) - 2.0 * gate * weights
-        pull = jnp.sum(weights * error) - 2.0 * normalization * (2.0 * gate - 1.0)
-        moved = jnp.append(step_size / tau_w * gate * error, step_size / tau_c * pull)
-        return state + moved, error
-
-    def through(state: Float[Array, "3"], rounds: int = 1) -> tuple[Float[Array, "3"], Float[Array, "steps 2"]]:
-        return jax.lax.scan(step, state, jnp.arange(2 * steps * rounds))
-
-    def closer(state: Float[Array, "3"], _: Any) -> tuple[Float[Array, "3"], None]:
-        after, slope = through(state)[0], jax.jacfwd(lambda state: through(state)[0])(state)
-        return state - jnp.linalg.solve(slope - jnp.eye(3), after - state), None
-
-    settled, course = through(jnp.array([0.1, 0.1, 0.5]), rounds)
-    last, before = course[-2 * steps :], course[-4 * steps : -2 * steps]
-    errors = through(jax.lax.scan(closer, settled, None, CLOSER)[0])[1]
-
-    def grow(propagator: Float[Array, "3 3"], error: Float[Array, "2"]) -> tuple[Float[Array, "3 3"], None]:
-        weights, gate = propagator[:2], propagator[2]
-        weights_after = weights + step_size / tau_w * error[:, None] * gate[None]
-        gate_after = gate + step_size / tau_c * jnp.sum(error[:, None] * weights, axis=0)
-        return jnp.concatenate([weights_after, gate_after[None]]), None
-
-    propagator = jax.lax.scan(grow, jnp.eye(3), errors)[0]
-    multiplier = jnp.max(jnp.abs(jnp.linalg.eigvals(propagator)))
-    size, length = jnp.sqrt(jnp.mean(jnp.sum(errors**2, axis=-1))), steps * step_size
-    second_order = jnp.log1p(block_gain(1.0, size, length, scales)) / (2 * length)
-    growth = Growth(jnp.log(multiplier) / (2 * length), multiplier, errors, second_order)
-    return growth, jnp.max(jnp.abs(last - before)), jnp.max(jnp.abs(errors - last))
+    size, length = np.sqrt(np.mean(np.sum(orbit.errors**2, axis=-1))), steps * step_size
+    second_order = np.log1p(block_gain(1.0, size, length, scales)) / (2 * length)
+    return Growth(np.log(orbit.multiplier) / (2 * length), orbit.multiplier, orbit.errors, second_order)
