@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Opening = Annotated[float, Field(ge=0.0, le=10.0)]
 MATCHED = 6  # teachers up to which all ways to match them with students are looked at in every recording
 LARGE, LONG = 2000, 200_000  # networks and steps up to which their limit of infinitely many inputs is computed
-TOGETHER = 64  # networks whose limits are computed as one: in seconds, so that what all of them take can be foretold
+TOGETHER = 2**13  # coordinates of networks whose limits are computed as one: a step is then as cheap as that of a few
 
 
 class Begin(NamedTuple):
@@ -189,8 +189,9 @@ class TaskAbstraction(LinearInBlocks):
     def solutions(cls, models: Sequence[Model], starts: Sequence[Any], times: Any) -> Iterator[Curves | None]:
         """The limits of many networks at once, which is hardly more work than that of one."""
         known = [cast(TaskAbstraction, model) for model in models]
-        for first in range(0, len(known), TOGETHER):
-            some = slice(first, first + TOGETHER)
+        count = max(1, TOGETHER // _coordinates_of(starts[0])) if starts else 1
+        for first in range(0, len(known), count):
+            some = slice(first, first + count)
             limit = _limit(known[some], starts[some]) if len(known) <= LARGE else None
             found = None if limit is None else limit(times[0])
             for place in range(len(known[some])):
@@ -230,6 +231,12 @@ def _best_total(components: Float[Array, "m m"], norms: Float[Array, " m"]) -> F
     orders = np.asarray(list(permutations(teachers)))
     sums = jnp.sum(components[teachers, orders], axis=1)
     return jnp.max(sums) / jnp.sqrt(len(norms) * jnp.sum(norms**2))
+
+
+def _coordinates_of(start: Begin) -> int:
+    """How many numbers the students of a network are in a basis of students and teachers."""
+    paths = len(start.network.students)
+    return paths * (paths + start.tasks.count)
 
 
 def _limit(models: Sequence[TaskAbstraction], starts: Sequence[Begin]) -> Solution | None:

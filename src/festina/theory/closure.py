@@ -12,8 +12,9 @@ the same closure compiled, for maps of many thousands. In terms of inner product
 loss would be a difference that loses its digits as it falls.)
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,19 +80,19 @@ class Closure:
         last, wanted = int(steps.max()), set(steps.tolist())
         seen: dict[float, dict[str, np.ndarray]] = {}
         students, gates = self.students.copy(), self.gates.copy()
-        changes, target = self._changes(last), self._target(0)
+        changes, target, advance = self._changes(last), self._target(0), self._advance()
         with np.errstate(over="ignore", invalid="ignore"):  # of networks that diverge, as their simulations do
             for step in range(last + 1):
                 if step in changes:
                     target = self._target(step)
-                error = target - np.einsum("pkn,pn->kn", students, gates)
+                error = target - np.add.reduce(students * gates[:, None], axis=0)
                 if step in wanted:
                     seen[step] = self._seen(students, gates, error)
-                self._advance(students, gates, error)
+                advance(students, gates, error)
         found = [seen[step] for step in steps.tolist()]
         return {name: np.stack([one[name] for one in found]) for name in found[0]}
 
-    @property
+    @cached_property
     def _block_steps(self) -> Float[np.ndarray, " n"]:
         return np.rint(self.block_length / self.step_size)
 
@@ -100,7 +101,7 @@ class Closure:
         block = np.floor((step + 0.5) / self._block_steps)
         block = block if self.shifts is None else block + self.shifts[:, step]
         number = np.asarray(self.order)[(block % len(self.order)).astype(int)]
-        return np.take_along_axis(self.teachers, number[None, None], axis=0)[0]
+        return np.ascontiguousarray(self.teachers[number, :, np.arange(len(number))].T)
 
     def _changes(self, last: int) -> set[int]:
         """The steps at which some network is shown another task."""
@@ -110,14 +111,19 @@ class Closure:
             return by_clock
         return by_clock | set((np.flatnonzero(np.diff(self.shifts, axis=1).any(axis=0)) + 1).tolist())
 
-    def _advance(self, students: np.ndarray, gates: np.ndarray, error: np.ndarray) -> None:
-        """One step, in place."""
-        pulls = np.einsum("pkn,kn->pn", students, error)
-        moved = (self.step_size * self.loss_share / self.weight_timescale) * gates
-        bounds = 2.0 * self.normalization * (np.abs(gates).sum(axis=0) - 1.0) * np.sign(gates)
-        bounds -= self.nonnegativity * (gates < 0)
-        students += moved[:, None] * error[None]
-        gates += self.step_size / self.gate_timescale * (self.loss_share * pulls - bounds)
+    def _advance(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
+        """One step, in place: ``advance(students, gates, error)``."""
+        of_weights = self.step_size * self.loss_share / self.weight_timescale
+        of_gates, bound = self.step_size / self.gate_timescale, 2.0 * self.normalization
+
+        def advance(students: np.ndarray, gates: np.ndarray, error: np.ndarray) -> None:
+            pulls = np.add.reduce(students * error, axis=1)
+            bounds = bound * (np.add.reduce(np.abs(gates), axis=0) - 1.0) * np.sign(gates)
+            bounds -= self.nonnegativity * (gates < 0)
+            students += (of_weights * gates)[:, None] * error
+            gates += of_gates * (self.loss_share * pulls - bounds)
+
+        return advance
 
     def _seen(self, students: np.ndarray, gates: np.ndarray, error: np.ndarray) -> dict[str, np.ndarray]:
         """What is recorded, with networks first."""
