@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import festina as fs
-from festina._lazy import jax, jnp, xr
+from festina._lazy import jax, jnp, np, xr
 from festina.config import continuous, structural
 from festina.model import Equation, Preset, Variable
 from festina.models._in_blocks import BOUNDS, RecordedInBlocks
@@ -110,7 +113,7 @@ class ImageAbstraction(RecordedInBlocks):
         _, for_weights, for_data = fs.draws.split(key, 3)
         steps = self.pretraining or self.pair.pretraining
         images = fs.worlds.load_images(self.pair.images)
-        lessons = lessons_of(images, self.pair.codes, jax.random.key(self.pretraining_seed), steps)
+        lessons = lessons_of(Pretraining.on(images, self.pretraining_seed, steps), self.pair.codes)
         outputs, inputs = len(self.pair.classes), lessons.features.shape[1]
         return Begin(fs.networks.PathGated.init(for_weights, 2, outputs, inputs, self.scale), lessons, for_data)
 
@@ -159,24 +162,57 @@ class ImageAbstraction(RecordedInBlocks):
         }
 
 
-def lessons_of(images: ImageSet, codes: Int[Array, "m classes"], key: Key, steps: int) -> Lessons:
-    """Train a convolutional network on images, and keep what its last hidden layer says of them.
+@dataclass(frozen=True)
+class Pretraining:
+    """A convolutional network that learns to name images; one and the same if all but the images themselves is."""
+
+    digest: str
+    seed: int
+    steps: int
+    images: ImageSet = field(compare=False)
+
+    @classmethod
+    def on(cls, images: ImageSet, seed: int, steps: int) -> Pretraining:
+        parts = images.images, images.labels, images.test_images, images.test_labels
+        return cls(sha256(b"".join(part.tobytes() for part in parts)).hexdigest(), seed, steps, images)
+
+
+def lessons_of(pretraining: Pretraining, codes: Int[np.ndarray, "m classes"]) -> Lessons:
+    """What students see: features of images, and the label of each in every task.
 
     Args:
-        images: for learning and for testing.
+        pretraining: of the network that gives the features.
         codes: the label of each class in each task.
-        key: of the network's weights and batches.
-        steps: of its training.
     """
-    convolutional = fs.networks.convolutional
-    for_weights, for_batches = jax.random.split(key)
-    seen, unseen, codes = jnp.asarray(images.images), jnp.asarray(images.test_images), jnp.asarray(codes, jnp.int32)
-    labels, test_labels = jnp.asarray(images.labels), jnp.asarray(images.test_labels)
-    network = convolutional.Convolutional.init(for_weights, *seen.shape[1:], classes=codes.shape[1])
-    network = convolutional.trained(network, for_batches, seen, labels, steps=steps)
-    test_features = network.features_of_many(unseen)
-    right = convolutional.accuracy(network.scores(test_features), test_labels)
-    return Lessons(network.features_of_many(seen), codes[:, labels], test_features, codes[:, test_labels], right)
+    images = pretraining.images
+    features, test_features, right = features_of(pretraining)
+    labels, test_labels = (codes.astype(np.int32)[:, classes] for classes in (images.labels, images.test_labels))
+    return Lessons(*map(jnp.asarray, (features, labels, test_features, test_labels, right)))
+
+
+@lru_cache(maxsize=4)
+def features_of(pretraining: Pretraining) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the last hidden layer says of the images to learn from and to be tested on, and the accuracy on the latter.
+
+    They are the same for all seeds, arms and labellings. So they are computed once and by themselves, and are no part
+    of the program that draws the start of every run.
+    """
+    from festina.compiling import brief_jit
+
+    images, convolutional = pretraining.images, fs.networks.convolutional
+
+    def learn(seed: Any, seen: Any, labels: Any, unseen: Any, test_labels: Any) -> Any:
+        for_weights, for_batches = jax.random.split(jax.random.key(seed))
+        network = convolutional.Convolutional.init(for_weights, *seen.shape[1:], fs.worlds.images.CLASSES)
+        network = convolutional.trained(network, for_batches, seen, labels, steps=pretraining.steps)
+        test_features = network.features_of_many(unseen)
+        right = convolutional.accuracy(network.scores(test_features), test_labels)
+        return network.features_of_many(seen), test_features, right
+
+    given = np.uint32(pretraining.seed), images.images, images.labels, images.test_images, images.test_labels
+    with fs.double():  # lowered and compiled step by step, for a start is being traced while this runs
+        features, test_features, right = brief_jit(learn).compiled.lower(*given).compile()(*given)
+    return np.asarray(features), np.asarray(test_features), np.asarray(right)
 
 
 def entropy_rate(
