@@ -74,7 +74,7 @@ class Capacity(Experiment):
     base = {"outputs": 4, "weight_timescale": 0.2, "nonnegativity": 0.5, "normalization": 1.25, "convention": "mean"}
     base |= {"until": 36.0, "step_size": 0.005, "records": 720}
     seeds = 10
-    quick = {"seeds": 3, "paths": (2, 4), "tasks": (2, 3)}
+    quick = {"seeds": 3, "paths": (2, 4), "tasks": (2, 3), "data": "population"}
     equations = (
         Equation(
             r"\frac1M \sum_m \Bigl[1 - \min_c \frac{|W^{*m} - \sum_p c^p W^p|^2}{|W^{*m}|^2}\Bigr] \le \frac{P}{M}",
