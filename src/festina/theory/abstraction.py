@@ -15,12 +15,11 @@ the gates, c̄ = c^1 − c^2, feed each other:
 from math import ceil
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from festina.errors import ArgumentError, require
-from festina.precision import is_traced, precise
+from festina.precision import is_traced, namespace, precise
 from festina.theory._orbit import followed_round
 
 SETTLED = 1e-6  # by which errors may change from one round to the next
@@ -151,10 +150,11 @@ def reduced_rates(
         >>> gates  # the task has changed: the first gate closes, the second opens
         array([-10.,  10.])
     """
-    error = target - jnp.sum(gates[:, None] * weights, axis=0)
+    xp = namespace(weights, gates, target, scales)
+    error = target - xp.sum(gates[:, None] * weights, axis=0)
     return (
         gates[:, None] * error[None] / scales.weight_timescale,
-        jnp.sum(weights * error[None], axis=1) / scales.gate_timescale,
+        xp.sum(weights * error[None], axis=1) / scales.gate_timescale,
     )
 
 
@@ -194,9 +194,11 @@ def protected(
         nan
     """
     _check_positive(gate_timescale=gate_timescale, weight_timescale=weight_timescale)
-    separation, start, initial = (jnp.asarray(value) for value in (separation, initial_separation, initial))
+    xp = namespace(separation, gate_timescale, weight_timescale, initial_separation, initial)
+    given = (separation, initial_separation, initial, gate_timescale, weight_timescale)
+    separation, start, initial, gate_timescale, weight_timescale = (xp.asarray(value, float) for value in given)
     square = initial**2 - 0.5 * gate_timescale / weight_timescale * (start - separation) * (start + separation)
-    return jnp.where(square >= 0, jnp.where(initial < 0, -1.0, 1.0) * jnp.sqrt(jnp.maximum(square, 0.0)), jnp.nan)
+    return xp.where(square >= 0, xp.where(initial < 0, -1.0, 1.0) * xp.sqrt(xp.maximum(square, 0.0)), xp.nan)
 
 
 @precise
@@ -221,10 +223,12 @@ def co_specialized(separation: Any, gate_timescale: Any, weight_timescale: Any) 
         >>> fs.theory.abstraction.co_specialized([1.0, 0.0, -1.0], gate_timescale=0.02, weight_timescale=1.0).round(3)
         array([ 0.  , -0.01, -0.02])
     """
-    separation = jnp.asarray(separation)
-    root = jnp.sqrt(jnp.asarray(0.5 * gate_timescale / weight_timescale))
-    left = jnp.asarray(protected(separation, gate_timescale, weight_timescale))
-    return root * jnp.log((root * separation + left) / (root + 1.0))
+    xp = namespace(separation, gate_timescale, weight_timescale)
+    given = separation, gate_timescale, weight_timescale
+    separation, gate_timescale, weight_timescale = (xp.asarray(value, float) for value in given)
+    root = xp.sqrt(0.5 * gate_timescale / weight_timescale)
+    left = protected(separation, gate_timescale, weight_timescale)
+    return root * xp.log((root * separation + left) / (root + 1.0))
 
 
 def adapted_separation(gate_timescale: Any, weight_timescale: Any) -> Any:
@@ -280,7 +284,8 @@ def tangent_kernel(weights: Float[Any, "p k"], gates: Float[Any, " p"]) -> Float
         array([[2., 0.],
                [0., 2.]])
     """
-    return jnp.sum(gates**2) * jnp.eye(weights.shape[-1]) + jnp.einsum("pk,pl->kl", weights, weights)
+    xp = namespace(weights, gates)
+    return xp.sum(gates**2) * xp.eye(weights.shape[-1]) + xp.einsum("pk,pl->kl", weights, weights)
 
 
 @precise
@@ -313,8 +318,9 @@ def adaptation_speeds(
         (2.0, 20.0)
     """
     _check_positive(weight_timescale=scales.weight_timescale, gate_timescale=scales.gate_timescale)
-    by_weights = jnp.sum(gates**2, axis=-1) * jnp.sum(error**2, axis=-1) / scales.weight_timescale
-    by_gates = jnp.sum(jnp.einsum("...pk,...k->...p", weights, error) ** 2, axis=-1) / scales.gate_timescale
+    xp = namespace(weights, gates, error, scales)
+    by_weights = xp.sum(gates**2, axis=-1) * xp.sum(error**2, axis=-1) / scales.weight_timescale
+    by_gates = xp.sum(xp.einsum("...pk,...k->...p", weights, error) ** 2, axis=-1) / scales.gate_timescale
     return by_weights, by_gates
 
 
@@ -334,7 +340,7 @@ def gate_drive(teacher: Float[Any, "*batch o i"], student: Float[Any, "*batch o 
         >>> [float(fs.theory.abstraction.gate_drive(np.eye(rank), 0.5 * np.eye(rank))) for rank in (1, 2, 4)]
         [0.25, 0.5, 1.0]
     """
-    return jnp.sum((teacher - student) * student, axis=(-2, -1))
+    return namespace(teacher, student).sum((teacher - student) * student, axis=(-2, -1))
 
 
 @precise
