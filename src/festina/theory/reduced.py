@@ -10,13 +10,14 @@ Source: A. M. Saxe, S. Sodhani, S. Lewallen, "The neural race reduction: dynamic
 
 import itertools
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from festina.compiling import brief_jit
 from festina.errors import ArgumentError, require
 from festina.networks.graph import Graph
 from festina.precision import double, with_slope_of
@@ -24,7 +25,20 @@ from festina.theory._descent import gradient_flow
 from festina.theory.chain import chain
 from festina.theory.paths import UNSEEN, PathStatistics
 
+Members = tuple[tuple[int, ...], ...]  # the edges of each path, by number
+
 HOLDS = 1e-8  # a condition holds if it fails by less than this share of a matrix's norm
+
+
+class _Numbers(NamedTuple):
+    """What the loss of a race is made of."""
+
+    overlaps: Float[Any, "paths paths modes"]
+    strengths: Float[Any, "paths modes"]
+    energy: Any
+    roots: Float[Any, "paths paths modes"]
+    wanted: Float[Any, "paths modes"]
+    floor: Any
 
 
 @dataclass(frozen=True)
@@ -179,7 +193,8 @@ class Reduction:
         require(sound, "time", "be finite numbers from 0 on", time)
         order, back = np.unique(times, return_inverse=True)
         with double():
-            edges, paths, losses = (np.asarray(part) for part in self._integrate(jnp.asarray(order)))
+            found = _followed(self.members, self._numbers, self.initial, order, float(self.timescale))
+        edges, paths, losses = map(np.asarray, found)
         reshape = lambda values: values[back.reshape(times.shape)]  # noqa: E731
         return {"edges": reshape(edges), "paths": reshape(paths), "loss": reshape(losses)}
 
@@ -194,12 +209,11 @@ class Reduction:
 
     def loss(self, edges: Float[Any, "edges modes"]) -> Any:
         """½⟨|y|²⟩ + Σ_modes [½ Σ_{j,p} B_j D(j, p) B_p − Σ_p B_p S(p)]; never negative."""
-        paths = self.products(edges)
-        fitted = jnp.einsum("jm,jpm,pm->", paths, jnp.asarray(self.overlaps), paths)
-        expanded = self.statistics.energy + 0.5 * fitted - jnp.sum(paths * jnp.asarray(self.strengths))
-        roots, wanted = self._completed
-        left = jnp.einsum("kpm,pm->km", roots, paths) - wanted
-        return with_slope_of(0.5 * jnp.sum(left**2) + self._floor, expanded)
+        return _loss(self.members, self._numbers, edges)
+
+    @cached_property
+    def _numbers(self) -> _Numbers:
+        return _Numbers(self.overlaps, self.strengths, float(self.statistics.energy), *self._completed, self._floor)
 
     @property
     def _seen(self) -> np.ndarray:
@@ -229,14 +243,7 @@ class Reduction:
 
     def products(self, edges: Float[Any, "edges modes"]) -> Float[Array, "paths modes"]:
         """B_p, the product of the edges along each path."""
-        return jnp.stack([jnp.prod(edges[jnp.asarray(member)], axis=0) for member in self.members])
-
-    def _integrate(self, times: Float[Array, " times"]) -> tuple[Array, Array, Array]:
-        def seen(edges: Array) -> tuple[Array, Array, Array]:
-            return edges, self.products(edges), self.loss(edges)
-
-        start = jnp.asarray(self.initial)
-        return gradient_flow(self.loss, start, times, self.timescale, seen, relative=1e-11, absolute=1e-14)
+        return _products(self.members, edges)
 
     def closed_form(self) -> Any:
         """The race in closed form, if it has one: `paths` B_p and the `loss` as functions of time.
@@ -279,6 +286,36 @@ class Reduction:
             parts = np.abs(self.initial[list(member)])
             if np.max(np.ptp(parts, axis=0)) > HOLDS * max(np.max(parts), np.finfo(float).tiny):
                 raise LookupError(f"no closed form: the edges of {names[p]} do not start balanced")
+
+
+def _products(members: Members, edges: Float[Any, "edges modes"]) -> Float[Array, "paths modes"]:
+    return jnp.stack([jnp.prod(edges[jnp.asarray(member)], axis=0) for member in members])
+
+
+def _loss(members: Members, race: _Numbers, edges: Float[Any, "edges modes"]) -> Any:
+    """The loss in squares, which keep its digits, with the slope of its expansion."""
+    paths = _products(members, edges)
+    fitted = jnp.einsum("jm,jpm,pm->", paths, jnp.asarray(race.overlaps), paths)
+    expanded = race.energy + 0.5 * fitted - jnp.sum(paths * jnp.asarray(race.strengths))
+    left = jnp.einsum("kpm,pm->km", jnp.asarray(race.roots), paths) - jnp.asarray(race.wanted)
+    return with_slope_of(0.5 * jnp.sum(left**2) + race.floor, expanded)
+
+
+@partial(brief_jit, static_argnums=0)
+def _followed(
+    members: Members,
+    race: _Numbers,
+    start: Float[Array, "edges modes"],
+    times: Float[Array, " times"],
+    timescale: Float[Array, ""],
+) -> tuple[Array, Array, Array]:
+    """Edges, paths and the loss at rising times: one program for all races between the same paths."""
+
+    def seen(edges: Array) -> tuple[Array, Array, Array]:
+        return edges, _products(members, edges), _loss(members, race, edges)
+
+    loss = partial(_loss, members, race)
+    return gradient_flow(loss, start, times, timescale, seen, relative=1e-11, absolute=1e-14)
 
 
 def _solve_parity(members: np.ndarray, odd: np.ndarray) -> np.ndarray | None:

@@ -47,7 +47,7 @@ class Images(Experiment):
     sources = (SANDBRINK_2024,)
     arms = Arms(models.ImageAbstraction, arm=named(flexible={}, forgetful=forgetful))
     seeds = 10
-    quick = {"seeds": 3, "until": 6.0, "records": 600}
+    quick = {"seeds": 2, "until": 6.0, "records": 300}
     presets = (
         Preset(
             "two labellings", "The flexible network comes to switch between two labellings, the other learns each anew."

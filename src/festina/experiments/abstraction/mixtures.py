@@ -59,7 +59,7 @@ class Mixtures(Experiment):
     base = {"weight_timescale": 0.05, "nonnegativity": 1 / 3, "normalization": 5 / 6, "convention": "mean"}
     base |= {"until": 50.0, "records": 2500}
     seeds = 10
-    quick = {"seeds": 3, "data": "population"}
+    quick = {"seeds": 3, "step_size": 0.002, "data": "population"}
     presets = (
         Preset(
             "Figure A.14", "Students come near the teachers and turn on slowly; two gates are half open in each task."
