@@ -69,7 +69,7 @@ class Composition(Experiment):
         arm=named(flexible={}, forgetful=unbounded),
     )
     seeds = 10
-    quick = {"seeds": 3, "training_blocks": 14, "novel_blocks": 4, "until": 18.0, "records": 1800, "data": "population"}
+    quick = {"seeds": 3, "training_blocks": 14, "novel_blocks": 4, "until": 18.0, "records": 1800}
 
     class Config(ExperimentConfig):
         subtask_gate_timescale: Timescale = continuous(0.005, scale="log", unit="t", help="τ_c, subtask composition")

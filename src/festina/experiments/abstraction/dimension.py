@@ -57,7 +57,7 @@ class Dimension(Experiment):
     )
     base = {"inputs": 30, "outputs": 30, "weight_timescale": 0.5, "gate_timescale": 0.1, "data": "closure"}
     seeds = 10
-    quick = {"seeds": 3, "records": 1000, "step_size": 0.002, "rank": (1, 4, 15)}
+    quick = {"seeds": 3, "records": 1000, "rank": (1, 4, 15)}
     equations = (
         Equation(
             r"\tau_c\, \dot c = \langle W^* - W, W \rangle = \sum_\alpha \bigl(s^*_\alpha s_\alpha - s_\alpha^2\bigr)",
