@@ -38,12 +38,8 @@ def fold_in(key: Array, number: Any) -> Array:
         >>> bool((first == second).item()), bool((second == fs.draws.split(key, 2)[1]).item())
         (False, True)
     """
-    with double(), np.errstate(over="ignore"):
-        words = _words(key)
-        module = jnp if is_traced((words, number)) else np
-        child = _hash(_joined(words), module.asarray(number).astype(np.uint64))
-        halves = module.stack([child >> np.uint64(32), child & np.uint64(0xFFFFFFFF)])
-        return jax.random.wrap_key_data(jnp.asarray(halves.astype(np.uint32)))
+    with double():
+        return jax.random.wrap_key_data(jnp.asarray(_children(key, number)))
 
 
 def split(key: Array, count: int) -> tuple[Array, ...]:
@@ -61,7 +57,8 @@ def split(key: Array, count: int) -> tuple[Array, ...]:
         >>> fs.draws.normal(for_weights, (3, 2)).shape
         (3, 2)
     """
-    return tuple(fold_in(key, number) for number in range(count))
+    with double():
+        return tuple(jax.random.wrap_key_data(jnp.asarray(child)) for child in _children(key, np.arange(count)))
 
 
 def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Array | np.ndarray, "..."]:
@@ -118,6 +115,16 @@ def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Arr
         numbers = (np if known else jnp).arange(count, dtype=np.uint64)
         hashed = _hash(_joined(words), numbers) >> np.uint64(64 - bits)
         return ((hashed.astype(kind) + half) * grain).reshape(shape)
+
+
+def _children(key: Array, numbers: Any) -> UInt32[Array | np.ndarray, "*numbers 2"]:
+    """The halves of the keys of some children (inside `double`): one hash for all of them is quickest to compile."""
+    words = _words(key)
+    module = jnp if is_traced((words, numbers)) else np
+    with np.errstate(over="ignore"):
+        children = _hash(_joined(words), module.asarray(numbers).astype(np.uint64))
+    halves = module.stack([children >> np.uint64(32), children & np.uint64(0xFFFFFFFF)], axis=-1)
+    return halves.astype(np.uint32)
 
 
 def _words(key: Array) -> UInt32[Array | np.ndarray, "2"]:
