@@ -15,12 +15,12 @@ from festina.precision import namespace
 #: Largest max|Λ|·dT of a short step; I + PᵀΦP then has a condition number of about e⁸.
 SHORT = 4.0
 
-Matrix = Float[Array | np.ndarray, "... _ _"]
+Matrix = Float[Any, "... _ _"]
 First = Float[Array | np.ndarray, "hidden in"]
 Second = Float[Array | np.ndarray, "out hidden"]
 Correlation = Float[Array | np.ndarray, "out in"]
 Scalar = Float[Array | np.ndarray | np.floating, ""]
-Rates = Float[Array | np.ndarray, " rows"]
+Rates = Float[Any, " rows"]
 Named = dict[str, Array | np.ndarray]
 Products = tuple[Matrix, Matrix, Matrix]
 

@@ -57,12 +57,14 @@ def evaluate(
     return {name: values.reshape(time.shape + values.shape[1:]) for name, values in found.items()}
 
 
-def _empty(times: int, inputs: int, outputs: int) -> Named:
+def _empty(times: int, inputs: int, outputs: int) -> dict[str, np.ndarray]:
     shapes = {"map": (outputs, inputs), "input_gram": (inputs, inputs), "output_gram": (outputs, outputs), "loss": ()}
     return {name: np.empty((times, *shape)) for name, shape in shapes.items()}
 
 
-def _write(found: Named, modes: Modes, factors: Factors, correlation: Correlation, variance: Scalar) -> None:
+def _write(
+    found: dict[str, np.ndarray], modes: Modes, factors: Factors, correlation: Correlation, variance: Scalar
+) -> None:
     """What `named` makes of P at some times, in the place of ``found``: memory is what large networks wait for."""
     into, out = layers(modes, factors)
     for name, one, other in (("map", out, into), ("input_gram", into, into), ("output_gram", out, out)):

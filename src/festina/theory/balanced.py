@@ -72,8 +72,9 @@ class Balanced(eqx.Module):
             return _riccati.evaluate(*map(real, arguments), self.gradient_steps)
         values = np.asarray(time, dtype=float)
         require(bool(np.all(np.isfinite(values) & (values >= 0))), "time", "be finite and not negative", values)
-        known = (np.asarray(argument, dtype=float) for argument in arguments[:3])
-        return _riccati_known.evaluate(*known, values, *map(np.float64, arguments[4:]))
+        first, second, correlation = (np.asarray(argument, dtype=float) for argument in arguments[:3])
+        timescale, variance = map(np.float64, arguments[4:])
+        return _riccati_known.evaluate(first, second, correlation, values, timescale, variance)
 
     def limit(self) -> Named:
         """The same quantities for t → ∞.

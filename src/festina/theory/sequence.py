@@ -63,8 +63,9 @@ class Sequence(eqx.Module):
             return _shaped(found, jnp.shape(time))
         values = np.asarray(time, dtype=float)
         require(bool(np.all(np.isfinite(values) & (values >= 0))), "time", "be finite and not negative", values)
-        known = (np.asarray(argument, dtype=float) for argument in arguments)
-        return _shaped(_known_course(*known, values.ravel()), values.shape)
+        first, second, tasks, switches, clock, variance = (np.asarray(argument, dtype=float) for argument in arguments)
+        found = _known_course(first, second, tasks, switches, clock, variance, values.ravel())
+        return _shaped(found, values.shape)
 
 
 def sequence(

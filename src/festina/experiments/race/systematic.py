@@ -163,7 +163,7 @@ def fit_starts(result: Result) -> xr.Dataset:
         raise claims.Undecided(f"random weights have not learned half of every mode; {longer(result, None, None)}")
     times = tuple(chosen["time"].values.tolist())
     runs = zip(halves.values.tolist(), chosen["loss"].transpose("run", "time").values.tolist(), strict=True)
-    return xr.concat([_fit_run(model, tuple(half), times, tuple(loss)) for half, loss in runs], "run")
+    return xr.concat([_fit_run(model, tuple(half), times, tuple(loss)) for half, loss in runs], "run")  # pyright: ignore[reportArgumentType]
 
 
 @lru_cache(maxsize=32)  # two claims and the figure ask for it, and it takes seconds
