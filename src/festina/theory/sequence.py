@@ -25,11 +25,14 @@ from jax import lax
 from jaxtyping import Array, Float, Shaped
 
 from festina.arrays import xp
+from festina.compiling import brief_jit
 from festina.errors import ArgumentError, FestinaWarning, require
-from festina.precision import is_traced
+from festina.precision import double, is_traced, to_numpy
 from festina.theory import _riccati, _riccati_known
 from festina.theory._riccati_basis import layers, modes_of
 from festina.theory.balanced import OBSTRUCTED, balanced, determinant_obstruction
+
+FEW = 50  # tasks; more of them are worth compiling
 
 Named = dict[str, Array | np.ndarray]
 Matrices = Array | np.ndarray
@@ -64,8 +67,12 @@ class Sequence(eqx.Module):
         values = np.asarray(time, dtype=float)
         require(bool(np.all(np.isfinite(values) & (values >= 0))), "time", "be finite and not negative", values)
         first, second, tasks, switches, clock, variance = (np.asarray(argument, dtype=float) for argument in arguments)
-        found = _known_course(first, second, tasks, switches, clock, variance, values.ravel())
-        return _shaped(found, values.shape)
+        given, flat = (first, second, tasks, switches, clock, variance), values.ravel()
+        if len(tasks) <= FEW:
+            return _shaped(_known_course(*given, flat), values.shape)
+        with double():
+            found = _compiled_course(*map(jnp.asarray, (*given, flat, _by_stage(flat, switches))))
+        return _shaped(found if is_traced(found) else to_numpy(found), values.shape)
 
 
 def sequence(
@@ -135,8 +142,8 @@ def _check_tasks(one: Any, two: Any, tasks: np.ndarray, clock: Any, variance: An
 
 
 def _known_course(
-    first: np.ndarray, second: np.ndarray, correlations: np.ndarray, switches: np.ndarray, timescale: Any,
-    variance: Any, time: Float[np.ndarray, " time"],
+    first: Any, second: Any, correlations: Any, switches: Any, timescale: Any, variance: Any,
+    time: Float[np.ndarray, " time"],
 ) -> Named:  # fmt: skip
     """The network at all times, task by task, each from where the last one left the weights."""
     root = np.sqrt(variance)  # with √c·W in place of W, input variance c becomes 1
@@ -163,6 +170,16 @@ def _known_stage(factor: Factor, correlation: np.ndarray, offsets: np.ndarray) -
         for layer, values in zip(found, layers(modes, factors), strict=True):
             layer[chunk, :, : values.shape[-1]] = values  # hidden directions that no mode can reach stay empty
     return found[0], found[1]
+
+
+def _by_stage(time: np.ndarray, switches: np.ndarray) -> np.ndarray:
+    """For each stage the places in ``time`` of what falls in it, in order of time, the first repeated to fill up."""
+    number = np.searchsorted(switches, time, side="right")
+    order = np.argsort(time, kind="stable")
+    groups = [order[number[order] == k] for k in range(len(switches) + 1)]
+    width = max((len(group) for group in groups), default=0)
+    repeated = [np.full(width - len(group), group[0] if len(group) else 0) for group in groups]
+    return np.stack([np.concatenate(pair) for pair in zip(repeated, groups, strict=True)])
 
 
 def _everywhere(time: Float[Array, " time"], stages: int) -> Array:
@@ -199,6 +216,9 @@ def _course(
 @_course.defjvp
 def _no_derivatives(primals: tuple, tangents: tuple) -> tuple:
     raise ArgumentError("Argument `correlations` must hold one task to be differentiated: use `balanced` task by task.")
+
+
+_compiled_course = brief_jit(_course)
 
 
 def _stage(factor: Factor, correlation: Float[Array, "out in"], offsets: Float[Array, " time"]) -> Factors:
