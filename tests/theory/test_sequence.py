@@ -1,5 +1,7 @@
 """Sequences of tasks against integration, against one task at a time, and at a saddle."""
 
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -103,6 +105,14 @@ def test_any_order_shape_and_transformation():
     np.testing.assert_allclose(delayed[1], sequence(*weights, SWITCHES + 1)(TIMES)["map"], atol=1e-12)
     with pytest.raises(ArgumentError, match="task by task"):
         jax.grad(lambda scale: sequence(scale * weights[0], *weights[1:], SWITCHES)(2.5)["loss"])(1.0)
+
+
+def test_many_tasks_are_compiled_to_the_same(monkeypatch):
+    solution = sequence(*problem((4, 3, 3), 0.5), SWITCHES)
+    known = solution(TIMES)
+    monkeypatch.setattr(sys.modules[sequence.__module__], "FEW", 0)
+    for name, values in solution(TIMES).items():
+        np.testing.assert_allclose(values, known[name], atol=1e-12)
 
 
 def test_imbalance_is_conserved_through_all_tasks():

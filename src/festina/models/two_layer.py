@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from math import hypot, log
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -138,17 +140,24 @@ class TwoLayer(Model):
 
         The hidden layer's own rotation changes nothing that is measured here, and is left out.
         """
-        drawn = jax.random.normal(key, (2, self.outputs, self.inputs))
-        left, size, right = jnp.linalg.svd(drawn, full_matrices=False)
-        strength = jnp.linspace(self.strongest, self.weakest, self.modes)
+        left, strength, right, weights = self._parts(jax.random.normal(key, (2, self.outputs, self.inputs)))
+        return Begin(left, strength, right, fs.networks.DeepLinear(weights))
+
+    def _parts(self, drawn: Float[Array, "2 outputs inputs"]) -> tuple[Array, Array, Array, tuple[Array, Array]]:
+        """U, s, Vᵀ, and W₁ and W₂, made of normal numbers; with λ of shape (…, 1) both layers have … in front."""
+        from festina.arrays import xp
+
+        left, size, right = xp.linalg.svd(drawn, full_matrices=False)
+        strength = xp.linspace(self.strongest, self.weakest, self.modes)
         if self.initial == "aligned":
-            own, first, second = 0, *split(self.scale * jnp.ones(self.modes), self.imbalance)
+            own, first, second = 0, *split(self.scale * np.ones(self.modes), self.imbalance)
         else:
             own, first, second = 1, *split(self.scale * size[1], self.imbalance)
             if self.inputs == self.outputs:  # the sign of the determinant of the initial map
-                strength = strength.at[-1].multiply(jnp.prod(jnp.sign(jnp.linalg.det(drawn))))
-        network = fs.networks.DeepLinear((first[:, None] * right[own], left[own] * second[None, :]))
-        return Begin(left[0], strength, right[0], network)
+                sign = xp.prod(xp.sign(xp.linalg.det(drawn)))
+                strength = strength * xp.where(np.arange(self.modes) < self.modes - 1, 1.0, sign)
+        weights = first[..., :, None] * right[own], left[own] * second[..., None, :]
+        return left[0], strength, right[0], weights
 
     def process(self, start: Begin) -> Process:
         task, network = start.task, start.network
@@ -160,7 +169,7 @@ class TwoLayer(Model):
             return jax.tree.map(jnp.negative, jax.grad(loss)(network))
 
         def observe(state: State) -> Observed:
-            seen = compare_grams(task, grams_of(network), grams_of(state.parameters))
+            seen = compare_grams(task, grams_of(network.weights), grams_of(state.parameters.weights))
             return {"loss": loss(state.parameters), "learned": start.learned(state.parameters.map), **seen}
 
         later = jnp.exp(jnp.linspace(jnp.log(self.first), jnp.log(self.until), self.records))
@@ -170,7 +179,7 @@ class TwoLayer(Model):
     def solution(self, start: Begin) -> Solution:
         """The exact solution, and beside it the loss while only the visible part of the network turns."""
         exact = self._modes_alone(start) if self.initial == "aligned" else self._modes_together(start)
-        task, grams = start.task, grams_of(start.network)
+        task, grams = start.task, grams_of(start.network.weights)
 
         def curves(time: Float[Array, "*times"]) -> Curves:
             found = exact(time)
@@ -222,21 +231,23 @@ class TwoLayer(Model):
 
         W₁ᵀW₁ → V (√(4s² + λ²) − λ)/2 Vᵀ and W₂W₂ᵀ → U (√(4s² + λ²) + λ)/2 Uᵀ.
         """
-        size = jnp.hypot(self.imbalance, 2 * start.strength)[None, :]
-        first = (start.right.T * (size - self.imbalance) / 2) @ start.right
-        second = (start.left * (size + self.imbalance) / 2) @ start.left.T
-        return compare_grams(start.task, grams_of(start.network), (first, second))
+        return self._limit(start.left, start.strength, start.right, start.network.weights)
+
+    def _limit(self, left: Array, strength: Array, right: Array, weights: tuple[Array, ...]) -> Curves:
+        imbalance = np.asarray(self.imbalance)[..., None]
+        size = np.hypot(imbalance, 2 * strength)
+        first, second = (right.T * (size - imbalance) / 2) @ right, (left * (size + imbalance) / 2) @ left.T
+        return compare_grams((left * strength) @ right, grams_of(weights), (first, second))
 
     def limits(self, imbalances: Float[np.ndarray, " imbalances"], seeds: Int[np.ndarray, " seeds"]) -> Curves:
         """`limit` for many λ and seeds, each of shape (imbalances, seeds)."""
 
-        def limit(imbalance: Float[Array, ""], seed: Int[Array, ""]) -> Curves:
-            own = self.model_copy(update={"imbalance": imbalance})
-            return own.limit(own.start(jax.random.key(seed)))
-
         with fs.double():
-            found = jax.jit(jax.vmap(jax.vmap(limit, (None, 0)), (0, None)))(imbalances, seeds)
-            return {name: np.asarray(values) for name, values in found.items()}
+            drawn = np.asarray(_drawing(2 * self.outputs * self.inputs)(seeds))
+        draws = drawn.reshape(-1, 2, self.outputs, self.inputs)
+        many = self.model_copy(update={"imbalance": imbalances[:, None]})
+        found = [many._limit(*many._parts(drawn)) for drawn in draws]
+        return {name: np.stack([one[name] for one in found], axis=1) for name in found[0]}
 
     def rotation(self, start: Begin, time: Float[Array, "*times"]) -> Float[np.ndarray, "*times"]:
         """The loss while the visible part turns; NaN unless learning is delayed.
@@ -263,15 +274,25 @@ def split(product: Float[Array, " modes"], imbalance: Float[Array, ""]) -> tuple
 
     The larger of the two is √((√(λ² + 4α²) + |λ|)/2). Written without |λ|, which has no derivative at zero.
     """
-    positive, size = imbalance >= 0, jnp.hypot(imbalance, 2.0 * product)
-    second = jnp.sqrt(jnp.where(positive, size + imbalance, 1.0) / 2.0)
-    first = jnp.sqrt(jnp.where(positive, 1.0, size - imbalance) / 2.0)
-    return jnp.where(positive, product / second, first), jnp.where(positive, second, product / first)
+    from festina.arrays import xp
+
+    positive, size = imbalance >= 0, xp.hypot(imbalance, 2.0 * product)
+    second = xp.sqrt(xp.where(positive, size + imbalance, 1.0) / 2.0)
+    first = xp.sqrt(xp.where(positive, 1.0, size - imbalance) / 2.0)
+    return xp.where(positive, product / second, first), xp.where(positive, second, product / first)
 
 
-def grams_of(network: DeepLinear) -> tuple[Array, Array]:
+@cache
+def _drawing(count: int) -> Callable[[Any], Array]:
+    """What draws so many normal numbers for each of many seeds, as `start` does for one."""
+    from festina.compiling import brief_jit
+
+    return brief_jit(jax.vmap(lambda seed: jax.random.normal(jax.random.key(seed), (count,))))
+
+
+def grams_of(weights: tuple[Array, ...]) -> tuple[Array, Array]:
     """W₁ᵀW₁ and W₂W₂ᵀ."""
-    first, second = network.weights
+    first, second = weights
     return first.mT @ first, second @ second.mT
 
 

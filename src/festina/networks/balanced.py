@@ -1,13 +1,13 @@
 """Initial weights of two-layer linear networks with a given imbalance between the layers."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from festina.arrays import xp
 from festina.errors import require
-from festina.precision import is_traced, precise
+from festina.precision import is_traced, precise, to_numpy
 from festina.worlds.orthogonal import orthogonal_factor
 
 
@@ -47,19 +47,19 @@ def balanced_weights(
 
     hidden directions beyond them have only the layer that λ asks for, with √|λ|.
     """
-    imbalance, scale = jnp.asarray(imbalance, float), jnp.asarray(scale, float)
+    imbalance, scale = (xp.asarray(number, dtype=float) for number in (imbalance, scale))
     if not is_traced((imbalance, scale)):
         require(bool(np.isfinite(imbalance)), "imbalance", "be finite", float(imbalance))
         require(0 <= float(scale) < np.inf, "scale", "be finite and not negative", float(scale))
         feasible(float(imbalance), sizes)
     inputs, hidden, outputs = sizes
-    along = jnp.where(jnp.arange(hidden) < min(sizes), scale, 0.0)
+    along = xp.where(np.arange(hidden) < min(sizes), scale, 0.0)
     positive = imbalance > 0
-    size = jnp.where(positive, imbalance, -imbalance)  # |λ|, with the derivative of d₁ and d₂ at zero, too
-    larger = jnp.sqrt((jnp.hypot(imbalance, 2 * along) + size) / 2)
-    smaller = along / jnp.where(larger == 0, 1.0, larger)  # d₁d₂ = α instead of a difference of near numbers
-    inward, outward = jnp.where(positive, smaller, larger), jnp.where(positive, larger, smaller)
-    normal = jax.random.normal(key, (3, max(sizes), max(sizes)), dtype=scale.dtype)
+    size = xp.where(positive, imbalance, -imbalance)  # |λ|, with the derivative of d₁ and d₂ at zero, too
+    larger = xp.sqrt((xp.hypot(imbalance, 2 * along) + size) / 2)
+    smaller = along / xp.where(larger == 0, 1.0, larger)  # d₁d₂ = α instead of a difference of near numbers
+    inward, outward = xp.where(positive, smaller, larger), xp.where(positive, larger, smaller)
+    normal = to_numpy(jax.random.normal(key, (3, max(sizes), max(sizes))))  # with known numbers NumPy goes on
     right, turn, left = (orthogonal_factor(one[:size, :size]) for one, size in zip(normal, sizes, strict=True))
     wide_in, wide_out = min(hidden, inputs), min(hidden, outputs)
     first = turn[:, :wide_in] * inward[None, :wide_in] @ right[:, :wide_in].T

@@ -2,23 +2,37 @@
 
 See `festina.theory.balanced` for the equation. Over a short gap a factor of QQᵀ is advanced by one Cholesky
 factorisation (:func:`_short_step`), over a gap of any length by the same formula in hidden coordinates that sort the
-modes by how far they have grown (:func:`long_step`).
+modes by how far they have grown (:func:`long_step`). This is the route that JAX traces, batches and differentiates;
+`_riccati_known` takes the same steps through numbers that are known.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Shaped
 
-#: Largest max|Λ|·dT of a short step; I + PᵀΦP then has a condition number of about e⁸.
-SHORT = 4.0
-#: The same for the differentiable variant, whose derivatives cancel to about e¹⁶ rounding errors.
+from festina.theory._riccati_basis import (
+    SHORT,
+    Correlation,
+    First,
+    Modes,
+    Named,
+    Scalar,
+    Second,
+    forever,
+    imbalance_of,
+    modes_of,
+    named,
+    obstructed,
+    products,
+    to_modes,
+)
+
+#: Largest max|Λ|·dT of a part of the differentiable variant, whose derivatives cancel to about e¹⁶ rounding errors.
 DIFFERENTIABLE = 8.0
 
 #: Entries of all factors that are advanced together, and the most times; large matrices gain nothing by it.
@@ -27,75 +41,12 @@ CHUNK, COMPANY = 65536, 10
 BLOCK = 64
 
 Matrix = Float[Array, "_ _"]
-First = Float[Array | np.ndarray, "hidden in"]
-Second = Float[Array | np.ndarray, "out hidden"]
-Correlation = Float[Array | np.ndarray, "out in"]
-Scalar = Float[Array | np.ndarray, ""]
-Named = dict[str, Array | np.ndarray]
 Times = Float[Array, " time"]
 Rates = Float[Array, " rows"]
 Products = tuple[Float[Array, "*t out in"], Float[Array, "*t in in"], Float[Array, "*t out out"]]
 
 
-class Modes(NamedTuple):
-    """The eigenvectors of F that the weights can reach, and their eigenvalues Λ (``rates``).
-
-    A singular triple (u, s, v) of S gives the eigenvectors [a v; b u] and [−b v; a u] for ±√(s² + λ²/4),
-    with a = ``inward``, b = ``outward``. What the wider side has beyond the singular vectors of S has the
-    eigenvalue ±λ/2; of it only the span of the initial weights, ``rest``, is kept.
-    """
-
-    right: Matrix
-    left: Matrix
-    inward: Float[Array, "modes 1"]
-    outward: Float[Array, "modes 1"]
-    rest: Matrix
-    rates: Float[Array, " all"]
-
-
-def modes_of(first: First, second: Second, correlation: Correlation) -> Modes:
-    imbalance = imbalance_of(first, second)
-    left, strength, right = jnp.linalg.svd(correlation, full_matrices=True)
-    count, wider_out = len(strength), len(second) > first.shape[1]
-    angle = jnp.arctan2(imbalance / 2, strength)[:, None] / 2
-    inward, outward = (jnp.cos(angle) - jnp.sin(angle)) / 2**0.5, (jnp.cos(angle) + jnp.sin(angle)) / 2**0.5
-    beyond, wide = (left[:, count:], second) if wider_out else (right[count:].T, first.T)
-    rest = beyond @ jnp.linalg.qr(beyond.T @ wide)[0] if beyond.size else beyond
-    growth = jnp.hypot(strength, imbalance / 2)
-    leftover = (imbalance if wider_out else -imbalance) / 2 * jnp.ones(rest.shape[1])
-    rates = jnp.concatenate([growth, -growth, leftover])
-    return Modes(right[:count].T, left[:, :count], inward, outward, rest, rates)
-
-
-def _to_modes(modes: Modes, first: First, second: Second, size: bool = False) -> Matrix:
-    """P = OᵀQ; with ``size``, |O|ᵀ|Q|, the size of what was added up and hence of the rounding error."""
-    if size:
-        modes, first, second = jax.tree.map(jnp.abs, (modes, first, second))
-    sign = 1.0 if size else -1.0
-    into, out = modes.right.T @ first.T, modes.left.T @ second
-    rest = modes.rest.T @ (second if len(second) > first.shape[1] else first.T)
-    a, b = modes.inward, modes.outward
-    return jnp.concatenate([a * into + b * out, sign * b * into + a * out, rest])
-
-
-def layers(modes: Modes, factor: Matrix) -> tuple[Matrix, Matrix]:
-    """W₁ᵀ and W₂ from P, up to a rotation of the hidden layer: the blocks of O P."""
-    count = modes.right.shape[1]
-    plus, minus, rest = factor[:count], factor[count : 2 * count], modes.rest @ factor[2 * count :]
-    into = modes.right @ (modes.inward * plus - modes.outward * minus)
-    out = modes.left @ (modes.outward * plus + modes.inward * minus)
-    if len(out) > len(into):
-        return into, out + rest
-    return (into + rest, out) if len(into) > len(out) else (into, out)
-
-
-def _products(modes: Modes, factor: Matrix) -> Products:
-    """W₂W₁, W₁ᵀW₁ and W₂W₂ᵀ from P."""
-    into, out = layers(modes, factor)
-    return out @ into.T, into @ into.T, out @ out.T
-
-
-def _sorted_factor(
+def sorted_factor(
     factor: Matrix, weight: Rates, floor: Rates, growing: Shaped[Array, " rows"], most: Shaped[Array, ""]
 ) -> tuple[Matrix, Shaped[Array, ""]]:
     """The same PPᵀ in hidden coordinates that the modes claim one by one, the weightiest mode first.
@@ -143,7 +94,7 @@ def long_step(rates: Float[Array, " all"], factor: Matrix, gap: Float[Array, ""]
     ratio = jnp.where(decay == 0, 1.0, -jnp.expm1(-decay) / jnp.where(decay == 0, 1.0, decay))
     weight = jnp.maximum(rates, 0.0) * gap + jnp.log(gap * ratio) / 2
     tiny = 4 * jnp.finfo(factor.dtype).eps * factor.shape[1] ** 0.5
-    factor = _sorted_factor(factor, weight, tiny * jnp.linalg.norm(factor, axis=1), rates > 0, rank)[0]
+    factor = sorted_factor(factor, weight, tiny * jnp.linalg.norm(factor, axis=1), rates > 0, rank)[0]
     size = weight[:, None] + jnp.log(jnp.abs(factor))
     column = jnp.logaddexp(0.0, jax.nn.logsumexp(2 * size, axis=0)) / 2
     scaled = jnp.sign(factor) * jnp.exp(size - column[None, :])
@@ -181,31 +132,12 @@ def initial_factor(
     leave; a part below rounding is therefore taken as zero. Where determinants say that it is singular, what is left
     for the last direction is rounding whatever its size.
     """
-    factor = _to_modes(modes, first, second)
-    size = jnp.linalg.norm(_to_modes(modes, first, second, size=True), axis=1)
+    factor = to_modes(modes, first, second)
+    size = jnp.linalg.norm(to_modes(modes, first, second, size=True), axis=1)
     growing = modes.rates > 0
-    most = factor.shape[1] - obstructed(first, second, correlation, jnp).astype(jnp.int32)
+    most = factor.shape[1] - jnp.asarray(obstructed(first, second, correlation), jnp.int32)
     weight = jnp.where(growing, 0.0, -1e6)
-    return _sorted_factor(factor, weight, jnp.finfo(factor.dtype).eps * len(factor) * size, growing, most)
-
-
-def obstructed(first: First, second: Second, correlation: Correlation, library: Any) -> Any:
-    """Whether Ni = Nh = No, λ = 0, and the determinants of W₂W₁ and of S have opposite signs.
-
-    Then W₂ᵀ = W₁O with O orthogonal, and the growing part W₂ᵀU + W₁V = W₁V(VᵀOU + I) is singular, since an orthogonal
-    matrix of determinant −1 has the eigenvalue −1. ``library`` is NumPy, or its like in JAX.
-    """
-    matrices = first, second, correlation
-    count = len(first)
-    if any(np.shape(matrix) != (count, count) for matrix in matrices):
-        return library.asarray(False)
-    inward, outward = library.sum(first**2), library.sum(second**2)
-    level = abs(outward - inward) <= 1e-12 * (inward + outward)
-    signs, ranks = ([find(matrix) for matrix in matrices] for find in (
-        lambda matrix: library.linalg.slogdet(matrix)[0], library.linalg.matrix_rank,
-    ))  # fmt: skip
-    full = (ranks[0] == count) & (ranks[1] == count) & (ranks[2] == count)
-    return level & full & (signs[0] * signs[1] * signs[2] < 0)
+    return sorted_factor(factor, weight, jnp.finfo(factor.dtype).eps * len(factor) * size, growing, most)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(4,))
@@ -226,12 +158,12 @@ def _exact(first: First, second: Second, correlation: Correlation, times: Times,
     def advance(carry: tuple[Matrix, Array], chunk: Times) -> tuple[tuple[Matrix, Array], Products]:
         factor, offsets = carry[0], chunk - carry[1]
         factors = lax.cond(fastest * offsets[-1] <= SHORT, together, one_by_one, factor, offsets)
-        return (factors[-1], chunk[-1]), jax.vmap(partial(_products, modes))(factors)
+        return (factors[-1], chunk[-1]), jax.vmap(partial(products, modes))(factors)
 
     size = max(1, min(len(times), COMPANY, CHUNK // max(start.size, 1)))
     chunks = jnp.pad(times, (0, -len(times) % size), mode="edge").reshape(-1, size)
-    products = lax.scan(advance, (start, jnp.zeros_like(fastest)), chunks)[1]
-    return jax.tree.map(lambda block: block.reshape(-1, *block.shape[2:])[: len(times)], products)
+    blocks = lax.scan(advance, (start, jnp.zeros_like(fastest)), chunks)[1]
+    return jax.tree.map(lambda block: block.reshape(-1, *block.shape[2:])[: len(times)], blocks)
 
 
 @_exact.defjvp
@@ -292,34 +224,19 @@ def evaluate(
     times = time.ravel() / timescale
     order = jnp.argsort(times)
     root = jnp.sqrt(variance)  # with √c·W in place of W, input variance c becomes 1
-    products = _exact(root * first, root * second, correlation, times[order], steps)
+    blocks = _exact(root * first, root * second, correlation, times[order], steps)
     back = jnp.argsort(order)
-    return _named(
-        tuple(block[back].reshape(*time.shape, *block.shape[1:]) for block in products), correlation, variance
-    )
-
-
-def _named(products: Products, correlation: Correlation, variance: Scalar) -> Named:
-    product, inward, outward = (block / variance for block in products)
-    error = jnp.broadcast_to(correlation / variance, product.shape) - product
-    loss = variance / 2 * jnp.sum(error**2, axis=(-2, -1))
-    return {"map": product, "input_gram": inward, "output_gram": outward, "loss": loss}
+    found = (block[back].reshape(*time.shape, *block.shape[1:]) for block in blocks)
+    return named(tuple(found), correlation, variance)
 
 
 @jax.jit
 def evaluate_limit(first: First, second: Second, correlation: Correlation, variance: Scalar) -> Named:
     root = jnp.sqrt(variance)
     modes = modes_of(root * first, root * second, correlation)
-    # Long enough to decide every race between rates that double precision can tell apart.
-    forever = 1e12 / jnp.maximum(jnp.max(jnp.abs(modes.rates)), jnp.finfo(root.dtype).tiny ** 0.5)
     start, rank = initial_factor(modes, root * first, root * second, correlation)
-    factor = long_step(modes.rates, start, forever, rank)
-    return _named(_products(modes, factor), correlation, variance)
-
-
-def imbalance_of(first: First, second: Second) -> Any:
-    """λ, the mean of the diagonal of W₂ᵀW₂ − W₁W₁ᵀ."""
-    return ((second**2).sum() - (first**2).sum()) / first.shape[0]
+    factor = long_step(modes.rates, start, forever(modes.rates), rank)
+    return named(products(modes, factor), correlation, variance)
 
 
 def real(value: Shaped[ArrayLike, "..."]) -> Float[Array, "..."]:

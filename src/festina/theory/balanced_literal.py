@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Shaped
 
+from festina.compiling import brief_jit
 from festina.precision import precise
 from festina.theory.balanced import balanced
 
@@ -100,7 +101,7 @@ class Literal(eqx.Module):
         return {"map": product, **grams, "loss": loss}
 
 
-@eqx.filter_jit
+@brief_jit
 def _curve(solution: Literal, times: Float[Array, " time"]) -> dict[str, Array]:
     return jax.vmap(solution._at)(times)
 

@@ -19,6 +19,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
+from festina.compiling import quick_jit
 from festina.errors import require
 from festina.precision import double
 from festina.theory._descent import gradient_flow
@@ -243,8 +244,8 @@ def _rows(inputs: np.ndarray, targets: np.ndarray, gates: dict[str, np.ndarray])
     return _Rows(*(jnp.asarray(part) for part in (few.inputs["x"], few.targets["y"], columns, few.constant)))
 
 
-@eqx.filter_jit
-def _integrate(layers: list[Array], rows: _Rows, times: Array, timescale: float) -> tuple[Array, Array]:
+@quick_jit
+def _integrate(layers: list[Array], rows: _Rows, times: Array, timescale: Any) -> tuple[Array, Array]:
     """Gradient flow of all pathways together: the loss and their energies at each time."""
 
     def seen(layers: list[Array]) -> tuple[Array, Array]:

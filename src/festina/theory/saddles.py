@@ -19,8 +19,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from festina.arrays import sigmoid, xp
+from festina.compiling import brief_jit, quick_jit
 from festina.errors import require
 from festina.precision import precise
 from festina.theory.stationary import weights
@@ -29,13 +31,14 @@ from festina.worlds.gratings import PATHWAYS, inputs, rewards, shares
 SEEN = inputs()
 """What the stimuli left, none and right switch on."""
 
-Weights = tuple[Float[Array, "3"], Float[Array, "2 3"]]
+Weights = tuple[Float[Any, "3"], Float[Any, "2 3"]]
 
 
 class MeanField(eqx.Module):
     """The expected update; ``crosstalk`` 0 for partial errors (the published rule), 1 for the total error.
 
-    Made by `mean_field`. It computes with JAX in the precision in force: call it inside ``with fs.double():``.
+    Made by `mean_field`. It computes with NumPy, or with JAX if it is given what JAX traces: that inside ``with
+    fs.double():``.
 
     Attributes:
         crosstalk: 0 for partial errors, 1 for the total error.
@@ -48,8 +51,7 @@ class MeanField(eqx.Module):
         >>> import numpy as np
         >>> import festina as fs
         >>> field = fs.theory.saddles.mean_field()
-        >>> with fs.double():
-        ...     on_tutor, on_executor = field(np.full(3, 0.1), np.full((2, 3), 0.1))  # dw1/dt and dW2/dt
+        >>> on_tutor, on_executor = field(np.full(3, 0.1), np.full((2, 3), 0.1))  # dw1/dt and dW2/dt
         >>> np.round(on_tutor, 3).tolist()
         [0.022, 0.022, 0.048]
     """
@@ -60,37 +62,37 @@ class MeanField(eqx.Module):
     inverse_temperature: Float[Any, "*lanes"]
     seen: Float[Any, "*lanes stimulus 3"]
 
-    def right(self, products: Float[Any, "2 3"]) -> Float[Array, " stimulus"]:
+    def right(self, products: Float[Any, "2 3"]) -> Float[Any, " stimulus"]:
         """P(right) for every stimulus."""
-        values = jnp.asarray(self.seen) @ products.T
-        return jax.nn.sigmoid(self.inverse_temperature * (values[:, 1] - values[:, 0]))
+        values = self.seen @ products.T
+        return sigmoid(self.inverse_temperature * (values[:, 1] - values[:, 0]))
 
-    def choices(self, products: Float[Any, "2 3"]) -> Float[Array, "stimulus 2"]:
+    def choices(self, products: Float[Any, "2 3"]) -> Float[Any, "stimulus 2"]:
         """π(a|s), the probability of both choices for every stimulus."""
         right = self.right(products)
-        return jnp.stack([1.0 - right, right], axis=1)
+        return xp.stack([1.0 - right, right], axis=1)
 
-    def signals(self, products: Float[Any, "2 3"]) -> Float[Array, "3 stimulus 2"]:
+    def signals(self, products: Float[Any, "2 3"]) -> Float[Any, "3 stimulus 2"]:
         """The expected teaching signals δ_tot, δ_stim and δ_const, by stimulus and choice."""
-        seen = jnp.asarray(self.seen)
+        seen = self.seen
         reward, stimulus = rewards(len(seen)), seen[:, :2] @ products[:, :2].T
         constant = seen[:, 2:] @ products[:, 2:].T
         for_stimulus = reward - stimulus - self.crosstalk * constant
         for_constant = reward - constant - self.crosstalk * stimulus
-        return jnp.stack([reward - stimulus - constant, for_stimulus, for_constant])
+        return xp.stack([reward - stimulus - constant, for_stimulus, for_constant])
 
-    def errors(self, products: Float[Any, "2 3"]) -> tuple[Float[Array, "stimulus 2"], Float[Array, "stimulus 2 3"]]:
+    def errors(self, products: Float[Any, "2 3"]) -> tuple[Float[Any, "stimulus 2"], Float[Any, "stimulus 2 3"]]:
         """Errors of tutor (stimulus × choice) and executor (… × pathway), times their probability p(s) π(a|s)."""
         chances = shares(len(self.seen), self.blank)[:, None] * self.choices(products)
         total, stimulus, constant = chances[None] * self.signals(products)
-        return total, jnp.stack([stimulus, stimulus, constant], axis=2)
+        return total, xp.stack([stimulus, stimulus, constant], axis=2)
 
     def __call__(self, tutor: Float[Any, "3"], executor: Float[Any, "2 3"]) -> Weights:
         """(dw1/dt, dW2/dt), without the bound at zero."""
         for_tutor, for_executor = self.errors(executor * tutor[None, :])
-        drive = for_tutor.T @ jnp.asarray(self.seen)
-        on_tutor = self.tutor_speed * jnp.sum(drive * executor, axis=0)
-        return on_tutor, jnp.sum(for_executor * jnp.asarray(self.seen)[:, None, :], axis=0) * tutor[None, :]
+        drive = for_tutor.T @ self.seen
+        on_tutor = self.tutor_speed * xp.sum(drive * executor, axis=0)
+        return on_tutor, xp.sum(for_executor * self.seen[:, None, :], axis=0) * tutor[None, :]
 
 
 def mean_field(
@@ -117,8 +119,7 @@ def mean_field(
         >>> import numpy as np
         >>> import festina as fs
         >>> field = fs.theory.saddles.mean_field(inverse_temperature=2.0)
-        >>> with fs.double():
-        ...     right = field.right(np.eye(2, 3))  # P(right) for the stimuli left, none and right
+        >>> right = field.right(np.eye(2, 3))  # P(right) for the stimuli left, none and right
         >>> np.round(right, 2).tolist()
         [0.12, 0.5, 0.88]
     """
@@ -184,7 +185,7 @@ def expected_course(
     return _courses(field, tutor, executor, rate * stride, sessions, trials // stride)
 
 
-@partial(jax.jit, static_argnums=(4, 5))
+@partial(quick_jit, static_argnums=(4, 5))
 def _courses(field: MeanField, tutor: Any, executor: Any, rate: Any, sessions: int, steps: int) -> dict[str, Any]:
     def one(field: MeanField, tutor: Any, executor: Any, rate: Any) -> dict[str, Any]:
         def met(tutor: Any, executor: Any) -> Any:
@@ -260,14 +261,12 @@ def saddle(
 
 
 @precise
-@jax.jit
 def _drifts(field: MeanField, products: Float[Any, "2 3"]) -> Float[Any, "2 3"]:
     """E[δ 1{a} x_k], the drift of each executor weight per tutor weight."""
-    return jnp.sum(field.errors(products)[1] * jnp.asarray(field.seen)[:, None, :], axis=0)
+    return xp.sum(field.errors(products)[1] * field.seen[:, None, :], axis=0)
 
 
 @precise
-@jax.jit
 def growth(field: MeanField, products: Float[Any, "2 3"]) -> tuple[Float[Any, "3"], Float[Any, "3 3"]]:
     """How fast each pathway, were it closed, would grow at a rest point, and how to see it growing.
 
@@ -288,12 +287,12 @@ def growth(field: MeanField, products: Float[Any, "2 3"]) -> tuple[Float[Any, "3
         >>> rates.round(3)  # from nothing the constant pathway grows fastest, at 1/√8
         array([0.225, 0.225, 0.354])
     """
-    tutor = (field.errors(products)[0].T @ jnp.asarray(field.seen)).T
+    tutor = (field.errors(products)[0].T @ field.seen).T
     executor = _drifts(field, products).T
     held = (executor < -1e-12) & (products.T <= 0.0)
-    squared = jnp.sum(jnp.where(held, 0.0, tutor * executor), axis=1)
-    rates = jnp.sqrt(jnp.maximum(squared * field.tutor_speed, 0.0))
-    return rates, jnp.concatenate([rates[:, None], jnp.where(held, 0.0, tutor)], axis=1)
+    squared = xp.sum(xp.where(held, 0.0, tutor * executor), axis=1)
+    rates = xp.sqrt(xp.maximum(squared * field.tutor_speed, 0.0))
+    return rates, xp.concatenate([rates[:, None], xp.where(held, 0.0, tutor)], axis=1)
 
 
 def directions_out(field: MeanField, products: Float[np.ndarray, "2 3"]) -> int:
@@ -322,7 +321,7 @@ def directions_out(field: MeanField, products: Float[np.ndarray, "2 3"]) -> int:
 
 
 @precise
-@jax.jit
+@brief_jit
 def _linearised(field: MeanField, both: Float[Any, "9"]) -> Float[Any, "9 9"]:
     def motion(both: Any) -> Any:
         on_tutor, on_executor = field(both[:3], both[3:].reshape(2, 3))

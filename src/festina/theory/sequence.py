@@ -24,16 +24,22 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Shaped
 
+from festina.arrays import xp
+from festina.compiling import brief_jit
 from festina.errors import ArgumentError, FestinaWarning, require
 from festina.precision import double, is_traced, to_numpy
-from festina.theory import _riccati
+from festina.theory import _riccati, _riccati_known
+from festina.theory._riccati_basis import layers, modes_of
 from festina.theory.balanced import OBSTRUCTED, balanced, determinant_obstruction
 
+FEW = 50  # tasks; more of them are worth compiling
+
 Named = dict[str, Array | np.ndarray]
-Into = Float[Array, "in hidden"]
-Out = Float[Array, "out hidden"]
+Matrices = Array | np.ndarray
+Into = Float[Matrices, "in hidden"]
+Out = Float[Matrices, "out hidden"]
 Factor = tuple[Into, Out]
-Factors = tuple[Float[Array, "time in hidden"], Float[Array, "time out hidden"]]
+Factors = tuple[Float[Matrices, "time in hidden"], Float[Matrices, "time out hidden"]]
 
 
 class Sequence(eqx.Module):
@@ -60,10 +66,12 @@ class Sequence(eqx.Module):
             return _shaped(found, jnp.shape(time))
         values = np.asarray(time, dtype=float)
         require(bool(np.all(np.isfinite(values) & (values >= 0))), "time", "be finite and not negative", values)
-        flat = values.ravel()
+        first, second, tasks, switches, clock, variance = (np.asarray(argument, dtype=float) for argument in arguments)
+        given, flat = (first, second, tasks, switches, clock, variance), values.ravel()
+        if len(tasks) <= FEW:
+            return _shaped(_known_course(*given, flat), values.shape)
         with double():
-            arrays = (jnp.asarray(argument, dtype=jnp.float64) for argument in arguments)
-            found = _course(*arrays, flat, _by_stage(flat, np.asarray(self.switches)))
+            found = _compiled_course(*map(jnp.asarray, (*given, flat, _by_stage(flat, switches))))
         return _shaped(found if is_traced(found) else to_numpy(found), values.shape)
 
 
@@ -133,6 +141,37 @@ def _check_tasks(one: Any, two: Any, tasks: np.ndarray, clock: Any, variance: An
             return
 
 
+def _known_course(
+    first: Any, second: Any, correlations: Any, switches: Any, timescale: Any, variance: Any,
+    time: Float[np.ndarray, " time"],
+) -> Named:  # fmt: skip
+    """The network at all times, task by task, each from where the last one left the weights."""
+    root = np.sqrt(variance)  # with √c·W in place of W, input variance c becomes 1
+    number, order = np.searchsorted(switches, time, side="right"), np.argsort(time, kind="stable")
+    begins, factor = np.append(0.0, switches), (root * first.T, root * second)
+    into, out = (np.empty((len(time), *layer.shape)) for layer in factor)
+    for task, correlation in enumerate(correlations):
+        places = order[number[order] == task]
+        wanted = np.append(time[places], switches[task : task + 1]) - begins[task]  # the last task has no end
+        if len(wanted):
+            found = _known_stage(factor, correlation, wanted / timescale)
+            into[places], out[places] = (layer[: len(places)] for layer in found)
+            factor = found[0][-1], found[1][-1]
+    return _named(into, out, correlations, variance, number)
+
+
+def _known_stage(factor: Factor, correlation: np.ndarray, offsets: np.ndarray) -> Factors:
+    """What `_stage` does, for known numbers."""
+    into, out = factor
+    modes = modes_of(into.T, out, correlation)
+    start, rank = _riccati_known.initial_factor(modes, into.T, out, correlation)
+    found = tuple(np.zeros((len(offsets), *layer.shape)) for layer in factor)
+    for chunk, factors in _riccati_known.course(modes.rates, start, rank, offsets):
+        for layer, values in zip(found, layers(modes, factors), strict=True):
+            layer[chunk, :, : values.shape[-1]] = values  # hidden directions that no mode can reach stay empty
+    return found[0], found[1]
+
+
 def _by_stage(time: np.ndarray, switches: np.ndarray) -> np.ndarray:
     """For each stage the places in ``time`` of what falls in it, in order of time, the first repeated to fill up."""
     number = np.searchsorted(switches, time, side="right")
@@ -179,10 +218,13 @@ def _no_derivatives(primals: tuple, tangents: tuple) -> tuple:
     raise ArgumentError("Argument `correlations` must hold one task to be differentiated: use `balanced` task by task.")
 
 
+_compiled_course = brief_jit(_course)
+
+
 def _stage(factor: Factor, correlation: Float[Array, "out in"], offsets: Float[Array, " time"]) -> Factors:
     """The factor (W₁ᵀ, W₂) at the offsets from the start of one task; they do not fall."""
     into, out = factor
-    modes = _riccati.modes_of(into.T, out, correlation)
+    modes = modes_of(into.T, out, correlation)
     start, rank = _riccati.initial_factor(modes, into.T, out, correlation)
 
     def advance(inner: Array, gap: Float[Array, ""]) -> tuple[Array, Array]:
@@ -191,19 +233,16 @@ def _stage(factor: Factor, correlation: Float[Array, "out in"], offsets: Float[A
 
     steps = lax.scan(advance, start, jnp.diff(offsets, prepend=0.0))[1]
     hidden = into.shape[1] - start.shape[1]  # hidden directions that no mode can reach stay empty
-    layers = jax.vmap(partial(_riccati.layers, modes))(steps)
-    return jax.tree.map(lambda layer: jnp.pad(layer, ((0, 0), (0, 0), (0, hidden))), layers)
+    both = jax.vmap(partial(layers, modes))(steps)
+    return jax.tree.map(lambda layer: jnp.pad(layer, ((0, 0), (0, 0), (0, hidden))), both)
 
 
-def _named(into: Array, out: Array, correlations: Array, variance: Array, number: Array) -> Named:
-    product, inward, outward = (
-        jnp.einsum(rule, *pair) / variance
-        for rule, pair in (("toh,tih->toi", (out, into)), ("tih,tjh->tij", (into, into)), ("toh,tph->top", (out, out)))
-    )
+def _named(into: Matrices, out: Matrices, correlations: Matrices, variance: Matrices, number: Matrices) -> Named:
+    product, inward, outward = (pair / variance for pair in (out @ into.mT, into @ into.mT, out @ out.mT))
     rows = (len(product), *correlations.shape)
-    error = jnp.broadcast_to((correlations / variance)[None], rows) - jnp.broadcast_to(product[:, None], rows)
-    losses = variance / 2 * jnp.sum(error**2, axis=(-2, -1))
-    loss = jnp.take_along_axis(losses, number[:, None], axis=1)[:, 0]
+    error = xp.broadcast_to((correlations / variance)[None], rows) - xp.broadcast_to(product[:, None], rows)
+    losses = variance / 2 * xp.sum(error**2, axis=(-2, -1))
+    loss = xp.take_along_axis(losses, number[:, None], axis=1)[:, 0]
     return {"map": product, "input_gram": inward, "output_gram": outward, "losses": losses, "loss": loss}
 
 

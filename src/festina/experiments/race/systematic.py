@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import festina as fs
@@ -160,16 +161,20 @@ def fit_starts(result: Result) -> xr.Dataset:
     halves = fs.measures.crossings(chosen["learned"].transpose("run", "mode", "time"), 0.5)
     if not np.all(np.isfinite(halves)):
         raise claims.Undecided(f"random weights have not learned half of every mode; {longer(result, None, None)}")
-    runs = zip(halves.values, chosen["loss"].transpose("run", "time"), strict=True)
-    return xr.concat([_fit_run(model, *run) for run in runs], "run")
+    times = tuple(chosen["time"].values.tolist())
+    runs = zip(halves.values.tolist(), chosen["loss"].transpose("run", "time").values.tolist(), strict=True)
+    return xr.concat([_fit_run(model, tuple(half), times, tuple(loss)) for half, loss in runs], "run")  # pyright: ignore[reportArgumentType]
 
 
-def _fit_run(model: models.RandomRouting, halves: np.ndarray, loss: xr.DataArray) -> xr.Dataset:
+@lru_cache(maxsize=32)  # two claims and the figure ask for it, and it takes seconds
+def _fit_run(
+    model: models.RandomRouting, halves: tuple[float, ...], times: tuple[float, ...], loss: tuple[float, ...]
+) -> xr.Dataset:
     """The fits of one run, from the half-times of its modes and its loss."""
     from scipy.optimize import minimize_scalar
 
     def gaps(starts: Any) -> np.ndarray:
-        return np.abs(model.reduced(starts)(loss["time"].values)["loss"] - loss.values) / float(loss[0])
+        return np.abs(model.reduced(starts)(np.array(times))["loss"] - np.array(loss)) / loss[0]
 
     modes = zip(halves, model.modes.strengths, strict=True)
     own = np.array([fs.theory.routing.equal_start(half, 0.5, size, **model.pairs) for half, size in modes])
