@@ -1,0 +1,28 @@
+"""Runs examples of pages one after the other, each in the folder of its file: what is imported is imported once.
+
+python run_pages.py FILE ... prints what each said, and the last line of its error if there was one, as JSON.
+"""
+
+import io
+import json
+import os
+import runpy
+import sys
+import traceback
+from contextlib import redirect_stdout
+from pathlib import Path
+
+
+def ran(path: Path) -> tuple[str, str]:
+    """What an example says, and how it failed, if it did."""
+    os.chdir(path.parent)
+    with redirect_stdout(io.StringIO()) as said:
+        try:
+            runpy.run_path(str(path), run_name="__main__")
+        except Exception:  # whatever it is, the others run all the same
+            return said.getvalue(), traceback.format_exc()
+    return said.getvalue(), ""
+
+
+if __name__ == "__main__":
+    print(json.dumps({name: ran(Path(name)) for name in sys.argv[1:]}))
