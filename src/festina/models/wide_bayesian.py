@@ -143,7 +143,8 @@ class WideBayesian(SampledNetwork):
             found["test"] = network(jnp.asarray(self.test_inputs()))
         if self.layers > 1:
             kernels, members = jnp.stack(network.kernels(np.asarray(self.world().inputs))), self.members()
-            found["class_kernels"] = jax.vmap(lambda each: fs.measures.between_classes(each, members))(kernels)
+            every = jax.vmap(lambda each: fs.measures.between_classes(each, members))(kernels)
+            found |= {"class_kernels": every, "class_kernel": every[-1]}
         return found
 
     def averaged(self, network: Bayesian) -> Observed:
