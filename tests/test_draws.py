@@ -72,3 +72,13 @@ def test_children_of_a_key_are_keys_of_their_own():
     for fold in (draws.fold_in, jax.jit(draws.fold_in), lambda key, n: jax.jit(lambda n: draws.fold_in(key, n))(n)):
         np.testing.assert_array_equal(jax.random.key_data(fold(jax.random.key(3), 1)), jax.random.key_data(second))
     assert abs(np.corrcoef(draws.normal(first, (9999,)), draws.normal(second, (9999,)))[0, 1]) < 0.05
+
+
+def test_numbers_of_several_children_are_those_of_each_of_them():
+    key, counts = jax.random.key(3), (3, 0, 4)
+    each = np.concatenate([draws.uniform(draws.fold_in(key, n), (count,)) for n, count in enumerate(counts)])
+    np.testing.assert_array_equal(draws.uniforms(key, counts), each)
+    np.testing.assert_array_equal(jax.jit(lambda key: draws.uniforms(key, counts))(key), each)
+    np.testing.assert_allclose(jax.jit(lambda key: draws.normals(key, counts))(key), stats.norm.ppf(each), rtol=1e-11)
+    split = jax.jit(lambda key: jnp.stack(draws.split(key, 3)))(key)
+    assert all((split[n] == draws.fold_in(key, n)).item() for n in range(3))

@@ -7,6 +7,7 @@ that is known (outside of `jit` and `vmap`) NumPy does the work, and nothing is 
 that both generators can be used with them.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -82,11 +83,8 @@ def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Arra
         >>> bool((fs.draws.normal(jax.random.key(0), (10_000,)) == drawn.ravel()).all())  # whatever the shape
         True
     """
-    kind = np.dtype(dtype)
-    root, two, one = kind.type(np.sqrt(2.0)), kind.type(2.0), kind.type(1.0)
     with double():
-        even = uniform(key, shape, dtype)
-        return root * (special.erfinv if isinstance(even, np.ndarray) else jax.lax.erf_inv)(two * even - one)
+        return _quantile(uniform(key, shape, dtype))
 
 
 def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Array | np.ndarray, "..."]:
@@ -105,16 +103,76 @@ def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Arr
         >>> round(float(drawn.mean()), 1), round(float((drawn < 0.2).mean()), 1)
         (0.5, 0.2)
     """
-    kind = np.dtype(dtype)
-    bits = _BITS[kind.name]
-    half, grain = kind.type(0.5), kind.type(2.0**-bits)
     count = int(np.prod(shape, dtype=int))
     with double(), np.errstate(over="ignore"):
         words = _words(key)
-        known = not is_traced(words) and kind == np.float64
-        numbers = (np if known else jnp).arange(count, dtype=np.uint64)
-        hashed = _hash(_joined(words), numbers) >> np.uint64(64 - bits)
-        return ((hashed.astype(kind) + half) * grain).reshape(shape)
+        numbers = (np if _known(words, dtype) else jnp).arange(count, dtype=np.uint64)
+        return _even(_hash(_joined(words), numbers), dtype).reshape(shape)
+
+
+def normals(key: Array, counts: Sequence[int], dtype: Any = float) -> Float[Array | np.ndarray, " numbers"]:
+    """Standard normal numbers of several children of a key in a row: ``counts[n]`` of child n.
+
+    They are those of ``normal(fold_in(key, n), (counts[n],))``, and compile in the time of one such call.
+
+    Args:
+        key: of JAX.
+        counts: how many numbers of each child.
+        dtype: `float` (float64) or float32.
+
+    Returns:
+        An array of NumPy, if the key is known and the numbers are in float64; of JAX otherwise.
+
+    Example:
+        >>> drawn = fs.draws.normals(jax.random.key(0), (3, 2))
+        >>> bool((drawn[3:] == fs.draws.normal(fs.draws.fold_in(jax.random.key(0), 1), (2,))).all())
+        True
+    """
+    with double():
+        return _quantile(uniforms(key, counts, dtype))
+
+
+def uniforms(key: Array, counts: Sequence[int], dtype: Any = float) -> Float[Array | np.ndarray, " numbers"]:
+    """The same for numbers that are uniform on (0, 1); see `normals`.
+
+    Args:
+        key: of JAX.
+        counts: how many numbers of each child.
+        dtype: `float` (float64) or float32.
+
+    Returns:
+        An array of NumPy, if the key is known and the numbers are in float64; of JAX otherwise.
+
+    Example:
+        >>> drawn = fs.draws.uniforms(jax.random.key(0), (0, 1))
+        >>> bool((drawn == fs.draws.uniform(fs.draws.fold_in(jax.random.key(0), 1), (1,))).all())
+        True
+    """
+    with double(), np.errstate(over="ignore"):
+        words = _words(key)
+        module = np if _known(words, dtype) else jnp
+        children = _mixed(_hash(_joined(words), np.arange(len(counts), dtype=np.uint64)))
+        weyl = [_weyl(children[n], module.arange(count, dtype=np.uint64)) for n, count in enumerate(counts) if count]
+        return _even(_mixed(module.concatenate(weyl)), dtype)
+
+
+def _quantile(even: Any) -> Any:
+    """√2 erf⁻¹(2u − 1): the standard normal number of a uniform one."""
+    root, two, one = (even.dtype.type(value) for value in (np.sqrt(2.0), 2.0, 1.0))
+    return root * (special.erfinv if isinstance(even, np.ndarray | np.generic) else jax.lax.erf_inv)(two * even - one)
+
+
+def _even(hashed: Any, dtype: Any) -> Any:
+    """The number between 0 and 1 that belongs to a hash."""
+    kind = np.dtype(dtype)
+    bits = _BITS[kind.name]
+    half, grain = kind.type(0.5), kind.type(2.0**-bits)
+    return ((hashed >> np.uint64(64 - bits)).astype(kind) + half) * grain
+
+
+def _known(words: Any, dtype: Any) -> bool:
+    """Whether NumPy does the work."""
+    return not is_traced(words) and np.dtype(dtype) == np.float64
 
 
 def _children(key: Array, numbers: Any) -> UInt32[Array | np.ndarray, "*numbers 2"]:
@@ -140,7 +198,11 @@ def _joined(words: Any) -> Any:
 
 
 def _hash(word: Any, number: Any) -> Any:
-    return _mixed(word + _STRIDE * (number + np.uint64(1)))
+    return _mixed(_weyl(word, number))
+
+
+def _weyl(word: Any, number: Any) -> Any:
+    return word + _STRIDE * (number + np.uint64(1))
 
 
 def _mixed(bits: Any) -> Any:

@@ -75,3 +75,11 @@ def test_the_prior_of_the_readout_and_bad_sizes():
         Bayesian.init(jax.random.key(0), (3, 4, 5, 1))
     with pytest.raises(ArgumentError, match="hidden widths"):
         Bayesian.init(jax.random.key(0), (3, 1))
+
+
+@pytest.mark.parametrize("idle", [0, 2])
+def test_unit_vectors_pick_weights_and_answers_are_those_of_the_product(idle):
+    network = Bayesian.init(jax.random.key(2), (4 + idle, 7, 7, 2), SIGMOIDAL)
+    inputs = np.eye(4, 4 + idle)
+    np.testing.assert_allclose(network(inputs), network(jnp.asarray(inputs)), rtol=1e-14)
+    np.testing.assert_allclose(network.kernels(inputs), network.kernels(jnp.asarray(inputs)), rtol=1e-14)

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from festina.theory.coding import RECTIFIED, planted, sparse, sparse_onsets
+from festina.theory.coding import RECTIFIED, class_task, planted, sparse, sparse_onsets
+from festina.theory.coding._bulk import bulk_builder
+from festina.theory.coding.sparse import _slope
 from festina.worlds.classes import toy_classes
 
 TOY = toy_classes()
@@ -103,3 +105,19 @@ def test_planted_networks_have_the_kernel_and_the_answers_of_the_theory(cold):
     inputs = 0.1 * np.random.default_rng(0).normal(size=(5, 100)) + 0.1 * (TOY.labels == 0)
     predicted = cold.predict(inputs, np.sum(inputs**2, axis=1), width)
     assert relative(RECTIFIED.function(weights @ inputs.T).T @ readouts / width, predicted.mean) < 0.02
+
+
+def test_slopes_of_the_equations_are_their_differences():
+    task = class_task((8, 7, 7), TOY.class_targets, 0.5, 0.04, RECTIFIED)
+    outliers, build = np.array([[0.9, 0.3], [-0.2, 0.7]]), bulk_builder(task)
+
+    def mismatch(flat):
+        residual, readouts = flat[:6].reshape(3, 2), flat[6:].reshape(2, 2)
+        drive = np.maximum(residual @ readouts.T, 0.0)
+        pull = task.readout_variance * (task.counts[:, None] * drive).T @ residual - readouts
+        return np.concatenate([(build(residual).mismatch + drive @ readouts).ravel(), pull.ravel()])
+
+    place = np.concatenate([0.6 * task.targets.ravel(), outliers.ravel()])
+    steps = 1e-5 * np.eye(len(place))
+    differences = np.stack([(mismatch(place + step) - mismatch(place - step)) / 2e-5 for step in steps], axis=1)
+    np.testing.assert_allclose(_slope(build(0.6 * task.targets), outliers), differences, atol=1e-7)

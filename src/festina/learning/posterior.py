@@ -118,7 +118,7 @@ def dwelling(
 
     def temperature(draw: Int[Array, ""]) -> Float[Array, ""]:
         first, last, slow = (jnp.asarray(value, float) for value in (start, end, slowness))
-        begin, finish = (_way(first, last, jnp.asarray(heat, float)) for heat in (slow_from, slow_to))
+        begin, finish = _way(first, last, jnp.stack([jnp.asarray(heat, float) for heat in (slow_from, slow_to)]))
         stretch = jnp.maximum(finish - begin, 0.0)
         time = jnp.clip(draw.astype(float) / draws_between, 0.0, 1.0) * (1.0 + (slow - 1.0) * stretch)
         way = time - (1.0 - 1.0 / slow) * jnp.clip(time - begin, 0.0, slow * stretch)
@@ -220,7 +220,7 @@ def posterior_process(
     return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps)
 
 
-def _way(first: Float[Array, ""], last: Float[Array, ""], heat: Float[Array, ""]) -> Float[Array, ""]:
+def _way(first: Float[Array, ""], last: Float[Array, ""], heat: Float[Array, " heats"]) -> Float[Array, " heats"]:
     """log(first/heat)/log(first/last), kept between 0 and 1; 0 where there is no way to go."""
     whole = jnp.log(first / last)
     moving = jnp.abs(whole) > 1e-12

@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Int
 from festina import draws
 from festina.errors import require
 from festina.learning.adaptation import Adaptation, adapted_draw
-from festina.learning.samplers import HMC, Energy, Sampler, Transition, uniform
+from festina.learning.samplers import HMC, Energy, Sampler, Transition
 from festina.precision import is_traced
 
 Heated = Callable[[Any], Energy]  # the energy at so many times the temperature
@@ -149,7 +149,9 @@ class ReplicaExchange:
         together = jax.tree.map(lambda cold, hot: jnp.concatenate([cold[None], hot]), parameters, moved.parameters)
         acceptance = meeting(together, ladder, at)
         meets = jnp.arange(len(self.ladder) - 1) % 2 == number % 2
-        chances = jax.vmap(uniform)(jnp.stack(draws.split(for_meeting, len(self.ladder) - 1)))
+        chances = jax.vmap(lambda own: draws.uniform(own, ()))(
+            jnp.stack(draws.split(for_meeting, len(self.ladder) - 1))
+        )
         together = exchanged(together, meets & (chances < acceptance))
         last = jnp.where(meets, acceptance, company.acceptance)
         hotter = Company(_part(together, slice(1, None)), adaptation, last)

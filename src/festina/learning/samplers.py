@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from festina import draws
@@ -77,29 +78,28 @@ class HMC:
     most_steps: int = 2000
 
     def transition(self, key: Array, parameters: Any, step: Any, energy: Energy) -> Transition:
-        for_momentum, for_jitter, for_choice = draws.split(key, 3)
-        momentum = normal_like(for_momentum, parameters)
+        start, shaped = ravel_pytree(parameters)  # one array, so that all of it compiles once and not for every layer
+        momentum = draws.normals(draws.fold_in(key, 0), _sizes(parameters), start.dtype)
+        jitter, choice = draws.uniforms(key, (0, 1, 1))
         count = jnp.clip(jnp.ceil(self.length / step), 1, self.most_steps).astype(int)
         # The number of steps stays, so that the length varies too: no direction comes back to where it was every time.
-        step = step * (1.0 + self.jitter * (2.0 * uniform(for_jitter) - 1.0))
-        forces = _forces(energy, self.force_precision)
+        step = step * (1.0 + self.jitter * (2.0 * jitter - 1.0))
+        forces = _forces(energy, shaped, self.force_precision)
 
-        def kick(position: Any, momentum: Any, size: Any) -> Any:
-            return jax.tree.map(lambda p, f: p + size * f, momentum, forces(position))
+        def forward(number: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
+            """A kick, half as long at either end, and a rotation, unless it is the end."""
+            position, momentum = state
+            last = number == count
+            momentum = momentum + jnp.where((number == 0) | last, 0.5 * step, step) * forces(position)
+            return _rotated(position, momentum, jnp.where(last, 0.0, step))
 
-        def forward(_: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
-            position, momentum = _rotated(*state, step)
-            return position, kick(position, momentum, step)
-
-        halfway = (parameters, kick(parameters, momentum, 0.5 * step))
-        position, last = jax.lax.fori_loop(0, count - 1, forward, halfway)
-        position, last = _rotated(position, last, step)
-        last = kick(position, last, 0.5 * step)
-        change = _hamiltonian(energy, parameters, momentum) - _hamiltonian(energy, position, last)
+        position, last = jax.lax.fori_loop(0, count + 1, forward, (start, momentum))
+        motion = 0.5 * jnp.sum(start**2 + momentum**2 - position**2 - last**2)
+        before, after = jax.vmap(lambda theta: energy(shaped(theta)))(jnp.stack([start, position]))
+        change = before - after + motion
         acceptance = jnp.where(jnp.isfinite(change), jnp.exp(jnp.minimum(change, 0.0)), 0.0)
-        accepted = uniform(for_choice) < acceptance
-        chosen = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), position, parameters)
-        return Transition(chosen, acceptance, count + 1)
+        chosen = jnp.where(choice < acceptance, position, start)
+        return Transition(shaped(chosen), acceptance, count + 1)
 
 
 @dataclass(frozen=True)
@@ -154,41 +154,34 @@ class NUTS:
 
 
 def normal_like(key: Array, tree: Any) -> Any:
-    """Standard normal numbers in the shape of a tree."""
-    leaves, structure = jax.tree.flatten(tree)
-    drawn = [draws.normal(draws.fold_in(key, n), np.shape(leaf), leaf.dtype) for n, leaf in enumerate(leaves)]
-    return jax.tree.unflatten(structure, [jnp.asarray(part) for part in drawn])
+    """Standard normal numbers in the shape of a tree; leaf n is drawn with child n of the key."""
+    flat, shaped = ravel_pytree(tree)
+    return shaped(jnp.asarray(draws.normals(key, _sizes(tree), flat.dtype)))
 
 
-def uniform(key: Array) -> Float[Array, ""]:
-    """One number between 0 and 1."""
-    return 0.5 * (1.0 + jax.lax.erf(jnp.asarray(draws.normal(key, (), float)) / 2**0.5))
+def _sizes(tree: Any) -> list[int]:
+    return [np.size(leaf) for leaf in jax.tree.leaves(tree)]
 
 
-def _forces(energy: Energy, precision: str) -> Callable[[Any], Any]:
-    """−∂E/∂θ, computed in a precision of its own."""
+def _forces(energy: Energy, shaped: Callable[[Array], Any], precision: str) -> Callable[[Array], Array]:
+    """−∂E/∂θ of θ as one array, computed in a precision of its own."""
 
-    def forces(position: Any) -> Any:
-        slope = jax.grad(energy)(jax.tree.map(lambda leaf: leaf.astype(precision), position))
-        return jax.tree.map(lambda s, leaf: -s.astype(leaf.dtype), slope, position)
+    def forces(position: Array) -> Array:
+        slope = jax.grad(energy)(jax.tree.map(lambda leaf: leaf.astype(precision), shaped(position)))
+        return -ravel_pytree(slope)[0].astype(position.dtype)
 
     return forces
 
 
-def _rotated(position: Any, momentum: Any, angle: Any) -> tuple[Any, Any]:
+def _rotated(position: Array, momentum: Array, angle: Any) -> tuple[Array, Array]:
     """The motion under the prior: dθ/dt = p, dp/dt = −θ."""
     cosine, sine = jnp.cos(angle), jnp.sin(angle)
-    moved = jax.tree.map(lambda q, p: cosine * q + sine * p, position, momentum)
-    return moved, jax.tree.map(lambda q, p: cosine * p - sine * q, position, momentum)
-
-
-def _hamiltonian(energy: Energy, position: Any, momentum: Any) -> Float[Array, ""]:
-    squares = [jnp.sum(leaf**2) for leaf in jax.tree.leaves((position, momentum))]
-    return energy(position) + 0.5 * sum(squares, start=jnp.asarray(0.0))
+    return cosine * position + sine * momentum, cosine * momentum - sine * position
 
 
 def _log_density(energy: Energy) -> Energy:
-    return lambda position: -_hamiltonian(energy, position, ())
+    """−E(θ) − ½|θ|²."""
+    return lambda position: -energy(position) - 0.5 * jnp.sum(ravel_pytree(position)[0] ** 2)
 
 
 def _threefry(key: Array) -> Array:

@@ -36,7 +36,7 @@ def between_classes(
                [0., 1.]])
     """
     classes, counts = np.eye(members.shape[1]), members.sum(axis=0)
-    itself = classes * (members.T @ kernel.diagonal())[None]
+    itself = classes * (members.T @ (kernel * np.eye(len(members))).sum(axis=1))[None]  # JAX's diagonal compiles slowly
     pairs = counts[:, None] * counts[None] - classes * counts[None]
     return (members.T @ kernel @ members - itself) / pairs
 

@@ -62,8 +62,9 @@ class SampledNetwork(CooledNetwork):
 
     def averaged(self, network: Bayesian) -> Observed:
         """What is averaged over all draws after warming up."""
-        inputs = jnp.asarray(self.world().inputs)
-        found = {"kernel": network.kernels(inputs)[-1], "answer": network(inputs)}
+        inputs = np.asarray(self.world().inputs)
+        activity = network.hidden(inputs)[-1]
+        found = {"kernel": fs.networks.bayesian.kernel(activity), "answer": network.answer(activity)}
         if self.tests:
             answers = network(jnp.asarray(self.test_inputs()))
             found |= {"mean": answers, "square": answers**2}

@@ -181,18 +181,18 @@ class WideNetwork(Model):
         """The share of each code among so many neurons drawn from the theory, on where their activity is above ½."""
         return _drawn_shares(self.nonlinearity, self.counts, float(self.readout_variance), float(temperature), neurons)
 
-    def members(self) -> Float[Array, "examples classes"]:
-        return jnp.asarray(self.world().membership)
+    def members(self) -> Float[np.ndarray, "examples classes"]:
+        return self.world().membership
 
     def seen(self, network: Bayesian) -> Observed:
         """What is recorded of a network: of its answers, and of its last layer."""
         data, members = self.world(), self.members()
-        inputs, targets = jnp.asarray(data.inputs), jnp.asarray(data.targets)
+        activity = network.hidden(np.asarray(data.inputs))[-1]
         return {
-            "loss": 0.5 * jnp.mean(jnp.sum((targets - network(inputs)) ** 2, axis=-1)),
-            "class_kernel": fs.measures.between_classes(network.kernels(inputs)[-1], members),
+            "loss": 0.5 * jnp.mean(jnp.sum((np.asarray(data.targets) - network.answer(activity)) ** 2, axis=-1)),
+            "class_kernel": fs.measures.between_classes(fs.networks.bayesian.kernel(activity), members),
             "readout": network.readouts,
-            "activity": fs.measures.class_means(network.hidden(inputs)[-1], members),
+            "activity": fs.measures.class_means(activity, members),
         }
 
     def chain(
@@ -222,6 +222,10 @@ class WideNetwork(Model):
             conclude: what is recorded at the end only, from a network and the state of its chain.
         """
         data, network = self.world(), start.network
+        inputs = np.asarray(data.inputs)  # NumPy's, which a network knows to be unit vectors if they are
+
+        def energy(whitened: Any, targets: Any, temperature: Any) -> Float[Array, ""]:
+            return network.having(whitened).energy(inputs.astype(targets.dtype), targets, temperature)
 
         def course(state: State) -> Observed:
             memory = state.memory
@@ -229,9 +233,9 @@ class WideNetwork(Model):
             return chain | observe(network.having(state.parameters), state)
 
         return fs.learning.posterior_process(
-            lambda whitened, shown, temperature: network.having(whitened).energy(shown[0], shown[1], temperature),
+            energy,
             network.whitened,
-            (jnp.asarray(data.inputs), jnp.asarray(data.targets)),
+            np.asarray(data.targets),
             jax.random.wrap_key_data(jnp.asarray(start.words)),
             records,
             draws_per_record,

@@ -93,7 +93,7 @@ class LearningRegime(WideBayesian):
 
     def averaged(self, network: Bayesian) -> Observed:
         answers = network(jnp.asarray(self.test_inputs()))
-        return {"answer": network(jnp.asarray(self.world().inputs)), "mean": answers, "square": answers**2}
+        return {"answer": network(np.asarray(self.world().inputs)), "mean": answers, "square": answers**2}
 
     def concluded(self, network: Bayesian) -> Observed:
         return {}

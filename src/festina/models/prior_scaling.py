@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import festina as fs
-from festina._lazy import jnp, np
+from festina._lazy import jax, jnp, np
 from festina.config import continuous
 from festina.errors import ArgumentError
 from festina.model import Equation, Preset, Variable
@@ -63,19 +63,23 @@ class PriorScaling(WideBayesian):
         return self.amplitude**2 / sum(self.counts) ** (self.exponent / self.layers)
 
     def averaged(self, network: Bayesian) -> Observed:
-        inputs, members = jnp.asarray(self.world().inputs), self.members()
-        kernels = network.kernels(inputs)
-        between = jnp.stack([fs.measures.between_classes(each, members) for each in kernels])
-        own = jnp.stack([members.T @ each.diagonal() for each in kernels]) / members.sum(axis=0)[None]
-        excess = own - jnp.diagonal(between, axis1=1, axis2=2)
-        return {"answer": network(inputs), "between": between, "excess": excess}
+        layers, members = network.hidden(np.asarray(self.world().inputs)), self.members()
+        between, own = jax.vmap(lambda activity: self._between(activity, members))(jnp.stack(layers))
+        excess = own - (between * np.eye(len(self.counts))[None]).sum(axis=-1)
+        return {"answer": network.answer(layers[-1]), "between": between, "excess": excess}
+
+    def _between(self, activity: Any, members: Any) -> tuple[Any, Any]:
+        """A layer's kernel between different examples, and that of an example with itself, class by class."""
+        kernel = fs.networks.bayesian.kernel(activity)
+        own = members.T @ (kernel * np.eye(len(members))).sum(axis=1) / members.sum(axis=0)
+        return fs.measures.between_classes(kernel, members), own
 
     def seen(self, network: Bayesian) -> Observed:
         found = super().seen(network)
         return found if self.layers > 1 else found | {"class_kernels": found["class_kernel"][None]}
 
     def concluded(self, network: Bayesian) -> Observed:
-        return {"hidden": network.hidden(jnp.asarray(self.world().inputs))[-1]}
+        return {"hidden": network.hidden(np.asarray(self.world().inputs))[-1]}
 
     def solution(self, start: Begin) -> Solution | None:
         """Equilibrium at the final temperature; None where theory has none, or its equations are not solved."""

@@ -142,13 +142,14 @@ class WideBayesian(SampledNetwork):
         if self.tests:
             found["test"] = network(jnp.asarray(self.test_inputs()))
         if self.layers > 1:
-            kernels, members = network.kernels(jnp.asarray(self.world().inputs)), self.members()
-            found["class_kernels"] = jnp.stack([fs.measures.between_classes(each, members) for each in kernels])
+            kernels, members = jnp.stack(network.kernels(np.asarray(self.world().inputs))), self.members()
+            every = jax.vmap(lambda each: fs.measures.between_classes(each, members))(kernels)
+            found |= {"class_kernels": every, "class_kernel": every[-1]}
         return found
 
     def averaged(self, network: Bayesian) -> Observed:
-        kernels = network.kernels(jnp.asarray(self.world().inputs)) if self.layers > 1 else ()
+        kernels = network.kernels(np.asarray(self.world().inputs)) if self.layers > 1 else ()
         return super().averaged(network) | ({"kernels": jnp.stack(kernels)} if kernels else {})
 
     def concluded(self, network: Bayesian) -> Observed:
-        return {"hidden": jnp.stack(network.hidden(jnp.asarray(self.world().inputs)))} if self.layers > 1 else {}
+        return {"hidden": jnp.stack(network.hidden(np.asarray(self.world().inputs)))} if self.layers > 1 else {}

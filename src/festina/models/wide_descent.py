@@ -88,7 +88,7 @@ class WideDescent(CooledNetwork):
     def energy(self, network: Bayesian, whitened: Whitened, temperature: Float[Array, ""]) -> Float[Array, ""]:
         """U(θ, T) = (N/2T) Σ|y − f|² + ½|θ|²: minus the logarithm of the posterior, in the precision of θ."""
         data, kind = self.world(), jax.tree.leaves(whitened)[0].dtype
-        inputs, targets = jnp.asarray(data.inputs, kind), jnp.asarray(data.targets, kind)
+        inputs, targets = np.asarray(data.inputs, kind), np.asarray(data.targets, kind)
         squares = [jnp.sum(leaf**2) for leaf in jax.tree.leaves(whitened)]
         error = network.having(whitened).energy(inputs, targets, temperature)
         return error + 0.5 * sum(squares[1:], start=squares[0])
@@ -160,18 +160,18 @@ class WideDescent(CooledNetwork):
 
     def averaged(self, network: Bayesian) -> Observed:
         """What is averaged over all draws after warming up."""
-        inputs, members = jnp.asarray(self.world().inputs), self.members()
+        activity, members = network.hidden(np.asarray(self.world().inputs))[-1], self.members()
         slope = jax.grad(self.energy, 1)(network, network.whitened, jnp.asarray(self.temperature))
         products = jax.tree.leaves(jax.tree.map(lambda p, g: jnp.sum(p * g), network.whitened, slope))
         weights = sum(leaf.size for leaf in jax.tree.leaves(network.whitened))
         return {
-            "mean_class_kernel": fs.measures.between_classes(network.kernels(inputs)[-1], members),
-            "mean_answer": members.T @ network(inputs) / members.sum(axis=0)[:, None],
+            "mean_class_kernel": fs.measures.between_classes(fs.networks.bayesian.kernel(activity), members),
+            "mean_answer": members.T @ network.answer(activity) / members.sum(axis=0)[:, None],
             "virial": sum(products[1:], start=products[0]) / weights,
         }
 
     def concluded(self, network: Bayesian) -> Observed:
-        return {"hidden": network.hidden(jnp.asarray(self.world().inputs))[-1]}
+        return {"hidden": network.hidden(np.asarray(self.world().inputs))[-1]}
 
     def solution(self, start: Begin) -> Solution | None:
         """The posterior with the noise of Langevin dynamics; the loss at the least U without; else nothing."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
-from festina._lazy import jnp, np
+from festina._lazy import np
 from festina.config import structural
 from festina.errors import ArgumentError, require
 from festina.model import Equation, Preset, Variable
@@ -111,8 +111,8 @@ class WideImages(SampledNetwork):
         return self.test_world().labels
 
     def averaged(self, network: Bayesian) -> Observed:
-        hidden, tests = (network.hidden(jnp.asarray(x))[-1] for x in (self.world().inputs, self.test_inputs()))
-        members, others = self.members(), jnp.asarray(self.test_world().membership)
+        hidden, tests = (network.hidden(np.asarray(x))[-1] for x in (self.world().inputs, self.test_inputs()))
+        members, others = self.members(), self.test_world().membership
         return super().averaged(network) | {
             "mean_hidden": hidden,
             "mean_readout": network.readouts,
@@ -124,7 +124,7 @@ class WideImages(SampledNetwork):
 
     def concluded(self, network: Bayesian) -> Observed:
         both = {"hidden": self.world().inputs, "test_hidden": self.test_inputs()}
-        return {name: network.hidden(jnp.asarray(inputs))[-1] for name, inputs in both.items()}
+        return {name: network.hidden(np.asarray(inputs))[-1] for name, inputs in both.items()}
 
     def prediction(self, temperature: float) -> Prediction:
         """What theory says of linear networks, for the kernel that images have; of others it is refused."""

@@ -22,7 +22,6 @@ from jaxtyping import Array, Float
 
 from festina import draws
 from festina.errors import require
-from festina.precision import double, is_traced
 
 Whitened = tuple[tuple[Any, ...], Any]
 
@@ -123,14 +122,15 @@ class Bayesian(eqx.Module):
 
     def preactivations(self, x: Float[Any, "*batch i"]) -> tuple[Float[Any, "*batch n"], ...]:
         """z_l of every hidden layer."""
-        layers = [x @ self.weights[0].T]
-        for weight in self.weights[1:]:
-            layers.append(self.nonlinearity(layers[-1]) @ weight.T / weight.shape[-1] ** 0.5)
-        return tuple(layers)
+        columns = [_through(self.weights[0], x.reshape(-1, x.shape[-1]))]
+        for weight in self.weights[1:]:  # with inputs as columns, products of a batch of networks need no transpose
+            columns.append(weight @ self.nonlinearity(columns[-1]) / weight.shape[-1] ** 0.5)
+        return tuple(z.T.reshape(*x.shape[:-1], -1) for z in columns)
 
     def answer(self, activity: Float[Any, "*batch n"]) -> Float[Any, "*batch m"]:
         """f from the activity of the last hidden layer."""
-        return activity @ self.readouts / self.width**self.scaling.output
+        columns = self.readouts.T @ activity.reshape(-1, self.width).T
+        return columns.T.reshape(*activity.shape[:-1], -1) / self.width**self.scaling.output
 
     @property
     def readouts(self) -> Float[Any, "n m"]:
@@ -153,7 +153,7 @@ class Bayesian(eqx.Module):
 
     def kernels(self, x: Float[Any, "p i"]) -> tuple[Float[Any, "p p"], ...]:
         """K_l = φ(z_l) φ(z_l)ᵀ/N of every hidden layer."""
-        return tuple(activity @ activity.T / activity.shape[-1] for activity in self.hidden(x))
+        return tuple(kernel(activity) for activity in self.hidden(x))
 
     @property
     def whitened(self) -> Whitened:
@@ -185,11 +185,27 @@ class Bayesian(eqx.Module):
         require(len(sizes) >= 3 and min(sizes) >= 1, "sizes", "name inputs, hidden widths and outputs", sizes)
         require(len(set(sizes[1:-1])) == 1, "sizes", "have hidden layers of one width", sizes)
         shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
-        with double():
-            drawn = [draws.normal(draws.fold_in(key, number), shape, float) for number, shape in enumerate(shapes)]
-        if not is_traced(key):
-            drawn = [np.asarray(part) for part in drawn]
+        counts = [rows * columns for rows, columns in shapes]
+        row, ends = draws.normals(key, counts), np.cumsum(counts)
+        drawn = [row[end - n : end].reshape(shape) for shape, n, end in zip(shapes, counts, ends, strict=True)]
         return cls(tuple(drawn[:-1]), drawn[-1], readout_variance, nonlinearity, scaling)
+
+
+def kernel(activity: Float[Any, "p n"]) -> Float[Any, "p p"]:
+    """K = φφᵀ/N of the activity of a layer, one input a row.
+
+    Example:
+        >>> fs.networks.bayesian.kernel(np.array([[1.0, 3.0], [2.0, 0.0]])).tolist()
+        [[5.0, 1.0], [1.0, 2.0]]
+    """
+    return activity @ activity.T / activity.shape[-1]
+
+
+def _through(weight: Float[Any, "n i"], x: Float[Any, "p i"]) -> Float[Any, "n p"]:
+    """W xᵀ; inputs known to be unit vectors in their order, as those of the toy task, pick columns: no product."""
+    if isinstance(x, np.ndarray) and np.array_equal(x, np.eye(*x.shape)):
+        return weight[:, : len(x)]
+    return weight @ x.T
 
 
 def readout_variance(amplitude: Any, examples: int, depth: int) -> Any:

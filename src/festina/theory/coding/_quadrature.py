@@ -65,24 +65,29 @@ def by_quadrature(
     def seen(nodes: Real) -> tuple[Real, Real, Real]:
         z = mean[..., None] + width[..., None] * nodes
         phi = function(z)
-        return z, phi, -0.5 * nodes**2 + field[..., None] * phi + 0.5 * np.asarray(curvature)[..., None] * phi**2
+        exponent = (field[..., None] + 0.5 * np.asarray(curvature)[..., None] * phi) * phi
+        exponent -= 0.5 * nodes**2
+        return z, phi, exponent
 
     nodes = _followed(lambda nodes: seen(nodes)[2], width, strength, nodes)
     z, phi, exponent = seen(nodes)
     top = exponent.max(axis=-1)
-    weight = np.exp(exponent - top[..., None])
+    exponent -= top[..., None]
+    weight = np.exp(exponent, out=exponent)  # in place, as all that follows: these arrays are larger than a cache
     total = weight.sum(axis=-1)
-    weight = weight / total[..., None]
-    average, first = (weight * phi).sum(axis=-1), (weight * z).sum(axis=-1)
-    deviation, shift = phi - average[..., None], z - first[..., None]
-    return Site(
-        top + np.log(total * (nodes[..., 1] - nodes[..., 0]) / np.sqrt(2.0 * np.pi)),
-        average,
-        (weight * deviation**2).sum(axis=-1),
-        first,
-        (weight * shift**2).sum(axis=-1),
-        (weight * deviation * shift).sum(axis=-1),
-    )
+    weight /= total[..., None]
+    average, first = _summed(weight, phi), _summed(weight, z)
+    phi -= average[..., None]
+    z -= first[..., None]
+    log_partition = top + np.log(total * (nodes[..., 1] - nodes[..., 0]) / np.sqrt(2.0 * np.pi))
+    heavy = weight * phi
+    variance, covariance = _summed(heavy, phi), _summed(heavy, z)
+    return Site(log_partition, average, variance, first, _summed(np.multiply(weight, z, out=heavy), z), covariance)
+
+
+def _summed(one: Real, other: Real) -> Real:
+    """Σ of products over nodes, the last axis."""
+    return np.asarray(np.einsum("...n,...n->...", one, other))
 
 
 def _followed(exponent: Callable[[Real], Real], width: Real, strength: Real, nodes: Real) -> Real:

@@ -22,7 +22,7 @@ The model is that of A. van Meegen, H. Sompolinsky, "Coding schemes in neural ne
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -290,16 +290,45 @@ def _solve(task: Task, residual: np.ndarray, outliers: np.ndarray) -> tuple[Neur
     def unpack(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return flat[:cut].reshape(residual.shape), flat[cut:].reshape(outliers.shape)
 
+    @lru_cache(maxsize=2)
+    def bulk_at(here: bytes) -> Neurons:
+        return build(np.frombuffer(here).reshape(residual.shape))
+
     def mismatch(flat: np.ndarray) -> np.ndarray:
         here, readouts = unpack(flat)
         drive = np.maximum(here @ readouts.T, 0.0)
-        fit = build(here).mismatch + drive @ readouts
+        fit = bulk_at(here.tobytes()).mismatch + drive @ readouts
         pull = task.readout_variance * (task.counts[:, None] * drive).T @ here - readouts
         return np.concatenate([fit.reshape(-1), pull.reshape(-1)])
 
-    found = root(mismatch, np.concatenate([residual.reshape(-1), outliers.reshape(-1)]), method="hybr", tol=1e-12)
+    def slope(flat: np.ndarray) -> np.ndarray:
+        here, readouts = unpack(flat)
+        return _slope(bulk_at(here.tobytes()), readouts)
+
+    begin = np.concatenate([residual.reshape(-1), outliers.reshape(-1)])
+    found = root(mismatch, begin, jac=slope, method="hybr", tol=1e-12)
     here, readouts = unpack(found.x)
     bright = _merged(readouts[np.linalg.norm(readouts, axis=1) > FAINTEST])
     if len(bright) < len(readouts):
         return _solve(task, here, bright)
     return build(here), readouts, float(np.abs(found.fun).max())
+
+
+def _slope(bulk: Neurons, outliers: np.ndarray) -> Float[np.ndarray, "unknowns unknowns"]:
+    """Derivatives of both equations, those of t above those of the ā_i, by t and then by the ā_i."""
+    task, here = bulk.task, bulk.residual
+    (classes, rank), field = here.shape, here @ outliers.T
+    on, drive, axes = (field > 0).astype(float), np.maximum(field, 0.0), np.eye(rank)
+    by_class = bulk.curvature.reshape(classes, rank, classes, rank) / task.counts[:, None, None, None]
+    own = np.einsum("ce,ci,ij,ik->cjek", np.eye(classes), on, outliers, outliers)
+    both = np.einsum("ci,ck,ij->cjik", on, here, outliers) + np.einsum("ci,jk->cjik", drive, axes)
+    pulled = task.readout_variance * np.einsum("c,cjik->ikcj", task.counts, both)
+    inner = task.readout_variance * np.einsum("c,ci,cj,ck->ijk", task.counts, on, here, here) - axes[None]
+    among = np.einsum("il,ijk->ijlk", np.eye(len(outliers)), inner)
+    few, many = here.size, outliers.size
+    return np.block(
+        [
+            [(by_class + own).reshape(few, few), both.reshape(few, many)],
+            [pulled.reshape(many, few), among.reshape(many, many)],
+        ]
+    )

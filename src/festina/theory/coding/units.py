@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.interpolate import CubicHermiteSpline, CubicSpline
+from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri, ndtri_exp, owens_t
 
 from festina import draws
@@ -23,6 +23,7 @@ from festina.theory.coding._quadrature import MODERATE, Site, by_quadrature
 STEEPNESS = np.pi / 2  # ½(1 + erf(√π z/2)) = Φ(√(π/2) z)
 FARTHEST = 1e30  # widths above or below zero from which on a preactivation is always of one sign
 KNOTS = np.concatenate([np.arange(0.0, MODERATE, 0.05), np.geomspace(MODERATE, 1e6, 4260)])  # fields of a table
+OVERLAP = 20.0  # of fields in the tables of moderate and of strong ones
 
 Real = Float[np.ndarray, "..."]
 
@@ -92,8 +93,8 @@ def _sigmoidal_tilted(mean: Real, variance: Real, field: Real) -> Site:
 
 def _sigmoidal_site(field: Real) -> Site:
     """By tables for b ≥ 0; φ(−z) = 1 − φ(z) gives G(−b) = G(b) − b and the rest."""
-    size, negative = np.abs(field), field < 0
-    value, mean, variance, first, spread, covariance = (table(size) for table in _sigmoidal_tables())
+    size, negative = np.asarray(np.abs(field)), field < 0
+    value, mean, variance, first, spread, covariance = _from_tables(size)
     return _beyond_tables(field, Site(
         np.where(negative, value - size, value),
         np.where(negative, 1.0 - mean, mean),
@@ -116,18 +117,36 @@ def _beyond_tables(field: Real, site: Site) -> Site:
     return site
 
 
+def _from_tables(size: Real) -> list[Real]:
+    """All cumulants at fields b ≥ 0; the table of strong ones is made only if there are any."""
+    found = _sigmoidal_table(False)(np.minimum(size, MODERATE))
+    strong = size > MODERATE
+    if np.any(strong):
+        found[strong] = _sigmoidal_table(True)(size[strong])
+    return [np.asarray(part) for part in np.ascontiguousarray(np.moveaxis(found, -1, 0))]
+
+
 @cache
-def _sigmoidal_tables() -> tuple[Callable[[Real], Real], ...]:
-    """Cubic polynomials between exact values of each cumulant, with exact derivatives where they are cumulants too."""
-    exact = by_quadrature(_sigmoid, np.zeros_like(KNOTS), np.ones_like(KNOTS), KNOTS)
-    return (
-        CubicHermiteSpline(KNOTS, exact.log_partition, exact.mean),
-        CubicHermiteSpline(KNOTS, exact.mean, exact.variance),
-        CubicSpline(KNOTS, exact.variance),
-        CubicHermiteSpline(KNOTS, exact.preactivation, exact.covariance),
-        CubicSpline(KNOTS, exact.spread),
-        CubicSpline(KNOTS, exact.covariance),
+def _sigmoidal_table(strong: bool) -> PPoly:
+    """Cubic polynomials between exact values of each cumulant, with exact derivatives where they are cumulants too.
+
+    Both tables overlap, so far that neither has an end where it is used.
+    """
+    knots = KNOTS[KNOTS > MODERATE - OVERLAP] if strong else KNOTS[KNOTS < MODERATE + OVERLAP]
+    moderate = knots <= MODERATE  # for which nodes need not be as close
+    parts = [
+        by_quadrature(_sigmoid, 0.0 * part, 0.0 * part + 1.0, part) for part in (knots[moderate], knots[~moderate])
+    ]
+    exact = Site(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
+    splines = (
+        CubicHermiteSpline(knots, exact.log_partition, exact.mean),
+        CubicHermiteSpline(knots, exact.mean, exact.variance),
+        CubicSpline(knots, exact.variance),
+        CubicHermiteSpline(knots, exact.preactivation, exact.covariance),
+        CubicSpline(knots, exact.spread),
+        CubicSpline(knots, exact.covariance),
     )
+    return PPoly(np.stack([spline.c for spline in splines], axis=-1), knots)
 
 
 def _sigmoidal_argument(mean: Real, variance: Real) -> tuple[Real, Real]:
