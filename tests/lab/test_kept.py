@@ -9,6 +9,7 @@ import xarray as xr
 import festina as fs
 from festina.errors import ArgumentError, StoreError
 from festina.lab.damage import read_sealed, write_sealed
+from festina.lab.report import result_section
 from shared import quick
 from toy import Toy
 
@@ -34,7 +35,7 @@ def test_what_is_saved_is_loaded_to_the_last_bit(saved):
     assert_same(result, quick(NAME))
     assert result.path == saved and result.from_store
     assert type(result.experiment) is type(quick(NAME).experiment)
-    assert fs.lab.report.result_section(result)
+    assert result_section(result)
 
 
 def test_a_folder_of_the_store_is_opened(saved):

@@ -121,8 +121,9 @@ def _computed(question: Question, folder: Path | None, tell: Tell | None) -> Res
         tell(Predicted(predicted))
     result = judged(Result(experiment, question.config, data, predicted, path=folder), question)
     JOURNAL.debug("%s: %d claims are judged", experiment.name, len(result.verdicts))
+    data.attrs["programs"] = card["programs"] = programs_compiled() - before
     if folder is not None:
-        _keep(folder, result, card | {"programs": programs_compiled() - before})
+        _keep(folder, result, card)
         JOURNAL.info("%s: kept in %s", experiment.name, folder)
     return result
 
