@@ -36,6 +36,7 @@ def test_claims_hold_but_for_those_that_the_docstring_names(result):
     assert {outcome for claim, outcome in outcomes.items() if claim not in FAIL} == {"reproduced"}
 
 
+@pytest.mark.full
 def test_switches_are_seen_from_the_task_that_follows(result):
     """ε of the first two by hand, and which terms of the kernel they have."""
     seen = at_switches(result).isel(run=0)

@@ -32,6 +32,7 @@ def test_fields_that_all_arms_set_are_not_free(result):
     assert {"initial", "scale", "gating", "width"} <= set(type(result.config).model_fields)
 
 
+@pytest.mark.full
 def test_half_planes_learn_faster_by_about_their_strengths(result):
     """s = ½ against √2/4: a ratio of .71 of the half-times, but for what the start adds."""
     fastest = next(verdict for verdict in result.verdicts if verdict.claim == "fastest")

@@ -20,6 +20,7 @@ def test_quick_claims_hold(result):
     assert all(verdict.outcome == "reproduced" for verdict in result.verdicts), result
 
 
+@pytest.mark.full
 def test_paths_are_sorted_by_teacher(result):
     alignment = result["sorted_alignment"].isel(time=-1).sel(arm="flexible").transpose("run", "teacher", "student")
     diagonal = np.einsum("rmm->rm", alignment.values)

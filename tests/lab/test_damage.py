@@ -141,6 +141,7 @@ def test_asked_again_a_damaged_sweep_is_mended_to_the_last_bit(sound, folder, ha
         assert is_same(ask_again(folder), sound), places
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("place", ["tiles", "failures", "data.zarr", "data.zarr/group-0", "data.zarr/group-1/level"])
 def test_a_missing_folder_is_mended_too(sound, folder, place):
     do("removed", folder / place)

@@ -126,6 +126,7 @@ def test_memory_is_bounded_for_a_sweep_that_would_not_fit(tmp_path):
     assert after - before < 250
 
 
+@pytest.mark.full
 def test_a_tile_is_one_chunk(swept):
     for path in Path(swept.attrs["store"]).glob("data.zarr/group-*"):
         for name, array in zarr.open_group(path, mode="r").arrays():

@@ -68,6 +68,7 @@ def test_every_point_is_judged_as_the_run_that_it_is(swept):
         verdicts["fals"]
 
 
+@pytest.mark.full
 def test_arms_are_judged_as_in_a_run(tmp_path):
     question = {"budget": "quick", "records": 40, "depth": (1, 2, 4)}
     data = fs.sweep("linear/chain", {"initial": [1e-3, 1e-1]}, store=tmp_path, executor=InProcess(), **question)
@@ -124,6 +125,7 @@ def test_two_axes_are_drawn_as_a_map(tmp_path):
     assert len(data.plot("level", units=2).axes) == 1  # of two axes one is left
 
 
+@pytest.mark.full
 def test_runs_with_fewer_recordings_end_where_they_end_and_failed_ones_nowhere(swept, tmp_path):
     (axis,) = swept.plot("total", units=3, speed=1.0).axes
     ends = swept["total"].sel(units=3, speed=1.0).mean("seed")

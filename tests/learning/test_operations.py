@@ -156,6 +156,7 @@ def test_a_step_does_no_more_work_than_it_did(name):
     assert not now.exceeds(known), now
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["population", "closure", "rectified"])
 def test_twice_the_work_is_noticed(name):
     make, known = KERNELS[name]

@@ -251,6 +251,7 @@ def test_chains_go_on_where_they_were_stopped(chunks, told, tmp_path, monkeypatc
         ran(checkpoint=tmp_path / "other.npz", temperature=1.1)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize(
     "start", [tanh, Ensemble.of([tanh(jax.random.key(k)) for k in range(2)])], ids=["made", "several"]
 )
@@ -290,6 +291,7 @@ def test_what_does_not_fit_is_not_kept_but_averaged(monkeypatch):
     assert set(posterior.to_datatree()["posterior"].data_vars) == {"loss", "energy"}
 
 
+@pytest.mark.full
 def test_groups_have_the_usual_names(tmp_path):
     posterior = few()
     tree = posterior.to_datatree()
@@ -313,6 +315,7 @@ def test_it_says_what_draws_are_worth():
     assert posterior._repr_html_().startswith("<p>Posterior(HMC")
 
 
+@pytest.mark.full
 def test_the_picture_shows_traces_and_answers():
     panels = [[axis.get_xlabel() for axis in made().plot().axes] for made in (few_along_a_line, few, few_labelled)]
     assert [names[:2] for names in panels] == [["draw", "draws"]] * 3

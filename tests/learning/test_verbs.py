@@ -110,6 +110,7 @@ def test_a_linear_network_learns_from_another_loss_sample_by_sample():
     assert np.all(np.diff(run["loss"]) <= 1e-12)
 
 
+@pytest.mark.full
 def test_a_student_learns_from_a_stream_of_a_teacher():
     world = Taught(make(jax.random.key(5)), inputs=4)
     run = fs.descent(make, world, steps=600, optimiser=optax.adam(1e-2), batch=20, test=50, records=5)
@@ -175,6 +176,7 @@ def test_one_network_sees_other_data_with_every_seed():
     assert run["loss"][0, 0] == run["loss"][1, 0] and run["loss"][0, -1] != run["loss"][1, -1]
 
 
+@pytest.mark.full
 def test_some_seeds_may_diverge():
     large, small = (DeepLinear.init(jax.random.key(0), (4, 3, 2), size) for size in (1e3, 0.1))
     starts = Ensemble.of([small, large])

@@ -210,6 +210,7 @@ def test_thresholds_may_be_one_for_all_or_one_a_unit():
         fs.measures.gates(layer, above=np.ones(3))
 
 
+@pytest.mark.full
 def test_shares_over_thresholds_are_those_of_an_analysis_at_each():
     layer = rates()
     found = fs.measures.gates(layer, above=10.0)

@@ -99,6 +99,7 @@ def test_what_stronger_modes_leave_is_found_one_mode_after_the_other():
         taken.append(vector / np.linalg.norm(vector))
 
 
+@pytest.mark.full
 def test_theory_comes_nearer_with_smaller_weights():
     errors = [SaddleToSaddle(scale=scale, until=12.0, **SMALL).run(seeds=3) for scale in (1e-2, 1e-3)]
     coarse, fine = (result.errors("loss", "gradient", "learned", "distance").max() for result in errors)

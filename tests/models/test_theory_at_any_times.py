@@ -11,7 +11,7 @@ MODELS = {name: find(name).arms.models[0] for name in registry.runnable_names() 
 SOLVED = sorted(name for name, model in MODELS.items() if model.has_theory())
 
 
-@pytest.mark.mostly_full(4)
+@pytest.mark.mostly_full(2)
 @pytest.mark.parametrize("name", SOLVED)
 def test_theory_has_the_shape_of_the_times_before_its_own(name):
     model = MODELS[name](**MODELS[name].quick)

@@ -95,6 +95,7 @@ def test_above_the_onset_it_is_a_minimum_of_the_dual():
     )
 
 
+@pytest.mark.full
 def test_planted_networks_have_the_kernel_and_the_answers_of_the_theory(cold):
     width = 6000
     (weights,), readout = planted(jax.random.key(0), cold, TOY.inputs, width, 0.01)

@@ -26,6 +26,7 @@ def brute_force(unit, mean, variance, field):
     return np.array([log_partition, average, weight @ products[0], first, weight @ products[1], weight @ products[2]])
 
 
+@pytest.mark.mostly_full
 @every_unit
 def test_cumulants_under_a_field(unit):
     cases = [(0.0, 1.0, b) for b in (-7.0, -0.3, 0.0, 2.02, 7.0)] + [(0.7, 0.3, 2.0), (-1.2, 2.0, -1.5), (-0.5, 0.2, 4)]

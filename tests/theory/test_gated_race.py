@@ -17,6 +17,7 @@ def margin(separation):
     return gates, fs.worlds.Dataset(np.concatenate([CORNERS, separation * answer], axis=1), answer)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("separation", [0.4, 0.8, 0.9, 1.2])
 def test_the_margin_is_divided_as_the_conserved_law_says(separation):
     """π = ε e^{2 s_XoR T}, ρ = ε e^{2 s_lin T} with π√(2+Δ²) + ρΔ = 1 at the end."""
