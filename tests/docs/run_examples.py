@@ -4,6 +4,7 @@ python run_examples.py NAME ... prints what went wrong, by name, as JSON.
 """
 
 import doctest
+import gc
 import importlib
 import io
 import json
@@ -11,11 +12,15 @@ import os
 import sys
 import tempfile
 import warnings
+from pathlib import Path
 
 import jax
 import numpy as np
 
 import festina as fs
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from compiling_often import one_context
 
 
 def found(module: str) -> list[doctest.DocTest]:
@@ -36,7 +41,8 @@ def ran(example: doctest.DocTest) -> str:
 def main(names: list[str]) -> None:
     modules = sorted({name.partition(" ")[0] for name in names})  # given as "module object"
     wanted = {name.partition(" ")[2] for name in names}
-    with tempfile.TemporaryDirectory() as folder:
+    gc.set_threshold(200_000, 20, 50)  # as the other tests
+    with tempfile.TemporaryDirectory() as folder, one_context():
         os.chdir(folder)
         said = {test.name: ran(test) for module in modules for test in found(module) if test.name in wanted}
         os.chdir("/")

@@ -12,6 +12,9 @@ import traceback
 from contextlib import redirect_stdout
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from compiling_often import one_context
+
 
 def ran(path: Path) -> tuple[str, str]:
     """What an example says, and how it failed, if it did."""
@@ -25,4 +28,6 @@ def ran(path: Path) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({name: ran(Path(name)) for name in sys.argv[1:]}))
+    with one_context():
+        outcomes = {name: ran(Path(name)) for name in sys.argv[1:]}
+    print(json.dumps(outcomes))

