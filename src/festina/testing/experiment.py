@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from festina._lazy import np, plt
-from festina.compiling import programs_compiled
 from festina.errors import one_line
 from festina.experiment import Experiment, Result
 from festina.testing.fields import field_findings
@@ -75,10 +74,7 @@ def result_findings(result: Result) -> Iterator[str]:
         yield from (f"theory gives {name!r}, which is no variable" for name in unknown)
         if not any(np.isfinite(values).any() for values in result.theory.data_vars.values()):
             yield "its theory is nowhere finite"
-    before = programs_compiled()
     try:
         plt.close(result.figure())
     except Exception as error:  # as above
         yield f"its figure cannot be drawn: {one_line(error)}"
-    if programs_compiled() > before:
-        yield f"its figure makes JAX compile {programs_compiled() - before} programs: record it, or use NumPy"
