@@ -2,6 +2,8 @@
 
     python benchmarks/wait.py [names ...] [--write]
 
+`--write` also notes how many programs each experiment compiles, in tests/experiments/programs.json.
+
 Every experiment runs twice, each time in a new process kept to one core, with an empty store: cold, with an empty cache
 of compiled programs, and warm, with the cache that the cold run has left. The columns share out the CPU seconds of the
 process: *import* is all before the question is asked; *trace*, *lower* and *compile* are JAX's, whoever calls for them
@@ -28,6 +30,7 @@ from festina.lab.registry import builtin_names
 
 GOAL = {"cold": (5.0, 12.0), "warm": (1.5, 6.0)}  # CPU seconds: of the median experiment, and of any that do not sample
 STAGES = {"jaxpr_trace": "trace", "jaxpr_to_mlir_module": "lower", "backend_compile": "compile"}
+PROGRAMS = Path(__file__).resolve().parent.parent / "tests" / "experiments" / "programs.json"
 PARTS = ("import", "trace", "lower", "compile", "run", "theory", "claims", "store", "figure")
 
 
@@ -115,7 +118,8 @@ def answer(name: str, store: Path) -> dict[str, float]:
     result = answering.answer(Question.of(find(name), "quick", None, 0), store=store, tell=tell)
     with watch.part("figure"):
         ensure_figure(result)
-    return watch.seconds | {"programs": watch.programs, "all": time.process_time()}
+    counts = {"programs": watch.programs, "before the figure": result.data.attrs["programs"]}
+    return watch.seconds | counts | {"all": time.process_time()}
 
 
 def measured(name: str, cache: Path) -> dict[str, float]:
@@ -154,7 +158,16 @@ def main() -> None:
     middle = {state: median(both[state]["all"] for both in found.values()) for state in GOAL}
     rows.append(("**median**", *(f"{middle[state]:.1f}" for state in GOAL), *("" for _ in PARTS), ""))
     columns = ("experiment", *(f"CPU s, {state}" for state in GOAL), *PARTS, "programs")
-    table.show("wait", columns, rows, write=options.write, note="Each cell: cold / warm.")
+    table.show("wait", columns, rows, write=options.write and not options.names, note="Each cell: cold / warm.")
+    if options.write:
+        write_down({name: both["cold"]["before the figure"] for name, both in found.items()})
+
+
+def write_down(programs: dict[str, float]) -> None:
+    """How many programs an answer takes, for the test that sees when there are more."""
+    known = json.loads(PROGRAMS.read_text(encoding="utf-8")) if PROGRAMS.exists() else {}
+    counts = {name: int(count) for name, count in sorted((known | programs).items())}
+    PROGRAMS.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from festina.sources import VAN_MEEGEN_2024
 
 SEVERAL = (
     "our sizes: ten classes with several outliers each are more than the tenth of all neurons by which the analyser "
-    "knows a sparse code; see the experiment's description"
+    "knows a sparse code, and a chain of sigmoidal neurons as short as the quick one is now and then read as another; "
+    "see the experiment's description"
 )
 TESTS = {"digits": 25, "mnist": 100}  # of each class; scikit-learn's digits have no more for all ten
 
