@@ -125,7 +125,7 @@ def answer(name: str, store: Path) -> dict[str, float]:
 def measured(name: str, cache: Path) -> dict[str, float]:
     """The same in a process of its own, on one core."""
     with TemporaryDirectory() as store:
-        settings = os.environ | {"FESTINA_CACHE": str(cache), "JAX_PLATFORMS": "cpu"}
+        settings = os.environ | {"PYTHONDONTWRITEBYTECODE": "", "FESTINA_CACHE": str(cache), "JAX_PLATFORMS": "cpu"}
         words = [sys.executable, __file__, "--answer", name, store]
         done = subprocess.run(words, env=settings, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
@@ -158,7 +158,7 @@ def main() -> None:
     middle = {state: median(both[state]["all"] for both in found.values()) for state in GOAL}
     rows.append(("**median**", *(f"{middle[state]:.1f}" for state in GOAL), *("" for _ in PARTS), ""))
     columns = ("experiment", *(f"CPU s, {state}" for state in GOAL), *PARTS, "programs")
-    table.show("wait", columns, rows, write=options.write and not options.names, note="Each cell: cold / warm.")
+    table.show("wait", columns, rows, write=options.write, note="Each cell: cold / warm.")
     if options.write:
         write_down({name: both["cold"]["before the figure"] for name, both in found.items()})
 

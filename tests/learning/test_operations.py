@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
 import festina as fs
 from festina import draws
@@ -133,7 +134,8 @@ def posterior():
     x, y = np.eye(40, dtype=np.float32), np.eye(3, dtype=np.float32)[np.arange(40) % 3]
     energy = lambda whitened: network.having(whitened).energy(x, y, 0.05)  # noqa: E731
     with fs.double():
-        return _forces(energy, "float32"), jax.tree.map(jnp.asarray, network.whitened)
+        start, shaped = ravel_pytree(jax.tree.map(jnp.asarray, network.whitened))
+        return _forces(energy, shaped, "float32"), start
 
 
 KERNELS = {
