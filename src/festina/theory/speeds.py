@@ -101,7 +101,7 @@ def _strengths(state: Float[Numbers, "*times 3"], given: Float[Numbers, " 5"]) -
     return weight ** given[0], shared * own ** (given[1] - 1.0)
 
 
-def _rate(state: Float[Array, " 3"], given: Float[Array, " 5"]) -> Float[Array, " 3"]:
+def _rate(state: Float[Array, " 3"], given: Float[Numbers, " 5"]) -> Float[Array, " 3"]:
     """Eq. (1)."""
     weight, shared, own = state
     depth, rival_depth, paths, correlation, same = given
