@@ -15,6 +15,7 @@ from festina.testing.experiment import described_findings, result_findings
 from shared import quick
 
 NOTED = json.loads((Path(__file__).resolve().parents[2] / "docs" / "verdicts.json").read_text(encoding="utf-8"))
+PROGRAMS = json.loads(Path(__file__).with_name("programs.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", registry.names())
@@ -35,6 +36,13 @@ def test_the_page_of_what_did_not_reproduce_says_what_comes_out(name):
     noted = {claim: found["outcome"] for claim, found in NOTED.get(name, {}).items()}
     found = {verdict.claim: verdict.word for verdict in quick(name).verdicts if verdict.reason}
     assert noted == found, "run `python docs/tables.py STORE`"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_more_programs_are_compiled_than_are_written_down(name):
+    """The number is that of a process of its own; here some may be compiled already, and never are there more."""
+    assert quick(name).data.attrs["programs"] <= PROGRAMS[name], "fewer, or: python benchmarks/wait.py NAME --write"
 
 
 def test_what_is_not_as_it_should_be_is_told_all_at_once():
