@@ -17,8 +17,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -54,14 +53,8 @@ class Watch:
             self.spans.append((start_time, end_time, stage))
             self.programs += stage == "compile"
 
-    @contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        """All within belongs to one part, but for what JAX tells of, and for parts that are noted within."""
-        self.next()
-        yield
-        self.note(name)
-
     def next(self) -> None:
+        """From here on time belongs to the next part."""
         self.began, self.spans = (time.process_time(), time.time()), []
 
     def note(self, name: str) -> None:
@@ -116,8 +109,8 @@ def answer(name: str, store: Path) -> dict[str, float]:
     answering._keep = kept
     watch.next()
     result = answering.answer(Question.of(find(name), "quick", None, 0), store=store, tell=tell)
-    with watch.part("figure"):
-        ensure_figure(result)
+    ensure_figure(result)
+    watch.note("figure")
     counts = {"programs": watch.programs, "before the figure": result.data.attrs["programs"]}
     return watch.seconds | counts | {"all": time.process_time()}
 
