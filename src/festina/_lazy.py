@@ -9,7 +9,20 @@ TYPE_CHECKING = False  # as type checkers know it; `typing` itself takes longer 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["LazyModule", "jax", "jnp", "np", "plt", "xr"]
+__all__ = [
+    "LazyModule",
+    "integrate",
+    "interpolate",
+    "jax",
+    "jnp",
+    "np",
+    "optax",
+    "optimize",
+    "plt",
+    "spatial",
+    "special",
+    "xr",
+]
 
 
 class LazyModule(ModuleType):
@@ -32,10 +45,19 @@ if TYPE_CHECKING:
     import jax.numpy as jnp
     import matplotlib.pyplot as plt
     import numpy as np
+    import optax
+    import scipy.integrate as integrate
+    import scipy.interpolate as interpolate
+    import scipy.optimize as optimize
+    import scipy.spatial as spatial
+    import scipy.special as special
     import xarray as xr
 else:
     jax = LazyModule("jax")
     jnp = LazyModule("jax.numpy")
     plt = LazyModule("matplotlib.pyplot")
     np = LazyModule("numpy")
+    optax = LazyModule("optax")
     xr = LazyModule("xarray")
+    integrate, interpolate = LazyModule("scipy.integrate"), LazyModule("scipy.interpolate")
+    optimize, spatial, special = LazyModule("scipy.optimize"), LazyModule("scipy.spatial"), LazyModule("scipy.special")

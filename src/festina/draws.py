@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, UInt32
-from scipy import special
 
+from festina._lazy import special
 from festina.precision import double, is_traced
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴/golden ratio, odd

@@ -7,9 +7,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array
 
+from festina._lazy import optax
 from festina.learning.asked import Observe, Sight, tested_on
 from festina.learning.crossed import Crossed
 from festina.learning.descent import descent_process, scaled_by, stages_by_time
@@ -75,7 +75,7 @@ class DescentOf:
     """Builds the descent of one run, by plain steps or by those of an optimiser."""
 
     watch: Watch
-    optimiser: optax.GradientTransformation | None
+    optimiser: "optax.GradientTransformation | None"
     records: int
     steps_per_record: int
 

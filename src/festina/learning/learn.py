@@ -7,8 +7,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
+from festina._lazy import optax
 from festina.errors import ArgumentError, require
 from festina.learning.asked import (
     Learners,
@@ -107,7 +107,7 @@ def descent(
     *,
     steps: int | None = None,
     step_size: float | None = None,
-    optimiser: optax.GradientTransformation | None = None,
+    optimiser: "optax.GradientTransformation | None" = None,
     loss: Loss | None = None,
     batch: int | None = None,
     statistics: Statistics | None = None,

@@ -5,16 +5,16 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Int
 
 from festina import draws
+from festina._lazy import optax
 from festina.learning.process import Observed, Process, State
 
 
 def optimised_process(
     slope: Callable[[Any, Array, Int[Array, ""]], Any],
-    optimiser: optax.GradientTransformation,
+    optimiser: "optax.GradientTransformation",
     parameters: Any,
     key: Array,
     records: int,

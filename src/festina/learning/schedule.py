@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-import optax
 
+from festina._lazy import optax
 from festina.errors import ArgumentError, require
 
 RECORDS = 200
@@ -28,7 +28,7 @@ def count_steps(
     until: float | None,
     steps: int | None,
     step_size: float | None,
-    optimiser: optax.GradientTransformation | None,
+    optimiser: "optax.GradientTransformation | None",
     timescale: Any,
     records: int,
 ) -> int:

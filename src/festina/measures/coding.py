@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.spatial import KDTree
 
+from festina._lazy import spatial
 from festina.errors import require
 from festina.measures.arrays import as_real
 from festina.measures.layers import read_layer
@@ -302,7 +302,7 @@ def _neighbour(points: np.ndarray, random: np.random.Generator) -> float:
     """The median distance to the nearest neighbour, over that of as many Gaussian points."""
 
     def typical(cloud: np.ndarray) -> float:
-        return float(np.median(KDTree(cloud).query(cloud, k=2)[0][:, 1]))
+        return float(np.median(spatial.KDTree(cloud).query(cloud, k=2)[0][:, 1]))
 
     return typical(points) / typical(random.normal(size=points.shape))
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.optimize import linear_sum_assignment
 
+from festina._lazy import optimize
 from festina.errors import require
 from festina.measures.stages import crossing_time
 
@@ -37,7 +37,7 @@ def matched_paths(alignment: Float[np.ndarray, "*batch m p"]) -> Int[np.ndarray,
     *batch, teachers, paths = alignment.shape
     require(paths >= teachers, "alignment", "have at least as many paths as teachers", alignment.shape)
     tables = np.nan_to_num(alignment.reshape(-1, teachers, paths))
-    found = [linear_sum_assignment(table, maximize=True)[1] for table in tables]
+    found = [optimize.linear_sum_assignment(table, maximize=True)[1] for table in tables]
     return np.asarray(found, int).reshape(*batch, teachers)
 
 

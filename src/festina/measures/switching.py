@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
-from scipy.optimize import linear_sum_assignment
 
+from festina._lazy import optimize
 from festina.errors import require
 
 
@@ -114,7 +114,7 @@ def matched_labels(inferred: Int[np.ndarray, " steps"], true: Int[np.ndarray, " 
         require(values.min() >= 0, name, "be numbered from 0", int(values.min()))
     table = np.zeros((inferred.max() + 1, true.max() + 1), int)
     np.add.at(table, (inferred, true), 1)
-    rows, columns = linear_sum_assignment(table, maximize=True)
+    rows, columns = optimize.linear_sum_assignment(table, maximize=True)
     labels = np.full(len(table), -1)
     labels[rows] = columns
     return labels

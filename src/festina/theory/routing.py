@@ -19,9 +19,8 @@ from typing import Any, cast
 import equinox as eqx
 import numpy as np
 from jaxtyping import Float
-from scipy.integrate import quad, solve_ivp
-from scipy.optimize import brentq
 
+from festina._lazy import integrate, optimize
 from festina.errors import require
 from festina.precision import is_traced
 from festina.theory.chain import Chain, chain
@@ -55,7 +54,9 @@ class Reduction(eqx.Module):
         flat, back = np.unique(times, return_inverse=True)
         require(bool(np.all((flat >= 0) & np.isfinite(flat))), "time", "be finite and not negative", time)
         until = max(float(flat[-1]), 1e-300)
-        solved = solve_ivp(self._rate, (0.0, until), self.start.ravel(), "LSODA", flat, rtol=1e-13, atol=1e-15)
+        solved = integrate.solve_ivp(
+            self._rate, (0.0, until), self.start.ravel(), "LSODA", flat, rtol=1e-13, atol=1e-15
+        )
         require(solved.success, "time", "be one that the integration reaches", time)
         layers = solved.y.T[back.reshape(times.shape)].reshape(*times.shape, *self.start.shape)
         shared, private = layers[..., :3, :], layers[..., 3, :] ** 3
@@ -180,7 +181,7 @@ def time_to_reach(
         second = np.exp(log)
         return second / (rate * outer(second) * (strength - second * outer(second)))
 
-    return quad(pace, np.log(begin[1]), last, epsabs=0.0, epsrel=1e-12, limit=500)[0]
+    return integrate.quad(pace, np.log(begin[1]), last, epsabs=0.0, epsrel=1e-12, limit=500)[0]
 
 
 def equal_start(
@@ -211,7 +212,7 @@ def equal_start(
 
     if late(LEAST_LOG_START) < 0:
         return 0.0
-    return float("inf") if late(0.0) > 0 else float(np.exp(cast(float, brentq(late, LEAST_LOG_START, 0.0))))
+    return float("inf") if late(0.0) > 0 else float(np.exp(cast(float, optimize.brentq(late, LEAST_LOG_START, 0.0))))
 
 
 def _time_through_zero(level: float, strength: float, begin: Starts, rate: float, domains: int) -> float:
@@ -238,7 +239,9 @@ def _time_through_zero(level: float, strength: float, begin: Starts, rate: float
     lowest = -((-strength / domains**0.5) ** (1 / 3))  # |u| is at least √M|x|³
     last = _root(lambda x: product(x) - level * strength, lowest, 0.0)
     first, last = np.arcsinh(small / root), np.arcsinh(last / root)
-    return sum(quad(pace, *ends, epsabs=0.0, epsrel=1e-12, limit=500)[0] for ends in ((last, 0.0), (0.0, first)))
+    return sum(
+        integrate.quad(pace, *ends, epsabs=0.0, epsrel=1e-12, limit=500)[0] for ends in ((last, 0.0), (0.0, first))
+    )
 
 
 def balanced(strength: Any, initial: Any, domains: int, trained: int, *, pair_weight: float | None = None) -> Chain:
@@ -368,7 +371,7 @@ def race_share(strength: Any, initial: Any, trained: Any, *, domains: int) -> Fl
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    return cast(float, brentq(function, low, high, xtol=1e-15))
+    return cast(float, optimize.brentq(function, low, high, xtol=1e-15))
 
 
 def _pair_weight(domains: int, trained: int, weight: float | None) -> float:

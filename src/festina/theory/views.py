@@ -21,8 +21,8 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import nnls, root_scalar
 
+from festina._lazy import optimize
 from festina.errors import require
 from festina.precision import is_traced, precise
 from festina.theory._course import course
@@ -182,7 +182,7 @@ def end_state(strengths: Any, overlaps: Any) -> EndState:
     if not kept.any():  # nothing is seen of any pathway
         return EndState(np.zeros_like(correlation), np.zeros_like(correlation), vectors)
     root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    solution = nnls(root, vectors[:, kept].T @ correlation / np.sqrt(values[kept]))[0]
+    solution = optimize.nnls(root, vectors[:, kept].T @ correlation / np.sqrt(values[kept]))[0]
     return EndState(solution, gram @ solution, vectors[:, ~kept])
 
 
@@ -515,7 +515,7 @@ def _with_end(time: Any, finite: Callable[[Any], Any], end: Callable[[], Any]) -
 
 
 def _zero(function: Callable[[float], float], low: float, high: float) -> float:
-    return float(root_scalar(function, bracket=(low, high), xtol=1e-15, rtol=1e-14).root)
+    return float(optimize.root_scalar(function, bracket=(low, high), xtol=1e-15, rtol=1e-14).root)
 
 
 def _potential(depth: float, strength: np.ndarray) -> np.ndarray:

@@ -15,9 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy import special
 
 from festina import draws
+from festina._lazy import special
 from festina.errors import require
 
 FEWEST = 10  # degrees of freedom below which a polynomial no longer fits

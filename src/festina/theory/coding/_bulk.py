@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import minimize_scalar
 
+from festina._lazy import optimize
 from festina.theory.coding.dual import LARGEST_GRID, LONGEST, SPACING, Neurons, Task, neurons
 
 BULK = 10.0  # half-width of the grid for the bulk, in units of √s; that of a tail is larger by 1/√(1 − h)
@@ -55,7 +55,7 @@ def peaks(task: Task, residual: Residual) -> list[tuple[float, Float[np.ndarray,
 
     def top_near(angle: float) -> float:
         limits = (angle - step, angle + step)
-        found: Any = minimize_scalar(lowered, bounds=limits, method="bounded", options={"xatol": 1e-10})
+        found: Any = optimize.minimize_scalar(lowered, bounds=limits, method="bounded", options={"xatol": 1e-10})
         return float(found.x)
 
     return sorted_peaks(_turned(np.array([top_near(top) for top in tops])))

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import erfcx
+
+from festina._lazy import special
 
 FAR = -12.0  # from here on down the series, whose twentieth term is then below rounding
 TERMS = 20
@@ -21,7 +22,7 @@ Real = Float[Any, "..."]
 def hazard(place: Real) -> Real:
     """N(x|0,1)/Φ(x)."""
     with np.errstate(over="ignore"):  # erfcx is infinite far above zero, where there is no hazard
-        return np.sqrt(2.0 / np.pi) / erfcx(-place / np.sqrt(2.0))
+        return np.sqrt(2.0 / np.pi) / special.erfcx(-place / np.sqrt(2.0))
 
 
 def cut_moments(place: Real) -> tuple[Real, Real]:

@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import logsumexp, ndtri
 
+from festina._lazy import special
 from festina.theory.coding._quadrature import Site, by_quadrature
 from festina.theory.coding.units import Unit
 
@@ -145,7 +145,7 @@ class _Mixture:
 
 
 def _log_sum(logs: Float[np.ndarray, "parts points"]) -> Float[np.ndarray, " points"]:
-    return np.asarray(logsumexp(logs, axis=0))
+    return np.asarray(special.logsumexp(logs, axis=0))
 
 
 def _moments(points: np.ndarray, weights: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -157,7 +157,7 @@ def _moments(points: np.ndarray, weights: np.ndarray, other: np.ndarray) -> tupl
 
 
 def normalised(log_masses: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
-    return np.exp(log_masses - logsumexp(log_masses))
+    return np.exp(log_masses - special.logsumexp(log_masses))
 
 
 def effective_share(probability: Float[np.ndarray, " points"]) -> float:
@@ -196,4 +196,4 @@ def _rows(site: Site, rows: list[int]) -> Site:
 def _normal_points(count: int, size: int) -> Float[np.ndarray, "count size"]:
     from scipy.stats import qmc
 
-    return ndtri(qmc.Sobol(size, rng=np.random.default_rng(0)).random(count))
+    return special.ndtri(qmc.Sobol(size, rng=np.random.default_rng(0)).random(count))

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.optimize import brentq, minimize, root
 
 from festina import draws
+from festina._lazy import optimize
 from festina.errors import require
 from festina.theory.coding.prediction import (
     Prediction,
@@ -317,8 +317,8 @@ def _minimise(task: Action) -> tuple[np.ndarray, float]:
 
     guess = np.linalg.cholesky(_mode_by_mode(task))[rows, columns]
     guess[diagonal] = np.log(guess[diagonal])
-    found = minimize(objective, guess, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000}).x
-    polished = root(lambda flat: objective(flat)[1], found, method="hybr", tol=1e-14).x
+    found = optimize.minimize(objective, guess, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000}).x
+    polished = optimize.root(lambda flat: objective(flat)[1], found, method="hybr", tol=1e-14).x
     best = min((found, polished), key=lambda flat: float(np.abs(objective(flat)[1]).max()))
     factor = matrix(best)
     largest = max(1.0, float(np.sum(factor**2)))  # of the terms that cancel, tr U/s
@@ -357,4 +357,4 @@ def _idle_variance(task: Action) -> float:
 
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
     """Where a function changes its sign, to rounding relative to the place."""
-    return float(np.asarray(brentq(function, low, high, xtol=1e-300, rtol=np.float64(1e-14))))
+    return float(np.asarray(optimize.brentq(function, low, high, xtol=1e-300, rtol=np.float64(1e-14))))

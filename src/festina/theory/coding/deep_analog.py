@@ -18,8 +18,8 @@ The model is that of A. van Meegen, H. Sompolinsky, "Coding schemes in neural ne
 
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import brentq
 
+from festina._lazy import optimize
 from festina.errors import require
 from festina.theory.coding.analog import Analog
 from festina.theory.coding.prediction import check_common
@@ -107,5 +107,5 @@ def _least(strength: float, temperature: float, variance: float, depth: int, loa
     low, high = places[max(lowest - 1, 0)], places[min(lowest + 1, POINTS - 1)]
     if slope(low) >= 0.0:  # next to no room
         return float(low), abs(slope(low))
-    growth = float(np.asarray(brentq(slope, low, high, xtol=1e-300, rtol=np.float64(1e-14))))
+    growth = float(np.asarray(optimize.brentq(slope, low, high, xtol=1e-300, rtol=np.float64(1e-14))))
     return growth, abs(slope(growth)) / max(1.0, growth)

@@ -21,9 +21,9 @@ from functools import cached_property, partial
 
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.optimize import least_squares
 
 from festina import draws
+from festina._lazy import optimize
 from festina.errors import require
 from festina.theory.coding import _answers
 from festina.theory.coding._basins import basins, occupied
@@ -241,7 +241,7 @@ def many_examples(prediction: Redundant, weights: Float[np.ndarray, " codes"] | 
         return np.concatenate([pull.reshape(-1), fit.reshape(-1)])
 
     start = np.concatenate([prediction.neurons.residual.reshape(-1), (codes.readouts @ task.basis).reshape(-1)])
-    found = least_squares(mismatch, start, xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    found = optimize.least_squares(mismatch, start, xtol=1e-15, ftol=1e-15, gtol=1e-15)
     residual, readouts = unpack(found.x)
     site = task.unit.site(readouts @ residual.T)
     energies = 0.5 * np.sum(readouts**2, axis=1) / amplitude - site.log_partition @ portions

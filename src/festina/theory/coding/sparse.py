@@ -26,9 +26,9 @@ from functools import lru_cache, partial
 
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.optimize import root
 
 from festina import draws
+from festina._lazy import optimize
 from festina.errors import require
 from festina.theory.coding import _answers
 from festina.theory.coding._bulk import SILENT, bulk_builder, certificate, holds, silent, tail
@@ -306,7 +306,7 @@ def _solve(task: Task, residual: np.ndarray, outliers: np.ndarray) -> tuple[Neur
         return _slope(bulk_at(here.tobytes()), readouts)
 
     begin = np.concatenate([residual.reshape(-1), outliers.reshape(-1)])
-    found = root(mismatch, begin, jac=slope, method="hybr", tol=1e-12)
+    found = optimize.root(mismatch, begin, jac=slope, method="hybr", tol=1e-12)
     here, readouts = unpack(found.x)
     bright = _merged(readouts[np.linalg.norm(readouts, axis=1) > FAINTEST])
     if len(bright) < len(readouts):

@@ -32,9 +32,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.special import logsumexp, ndtr
 
 from festina import draws
+from festina._lazy import special
 from festina.errors import FestinaError, require
 from festina.theory.coding._integral import Cloud, Weight, cloud, effective_share, normalised
 from festina.theory.coding._two_layer_answers import mean_answers
@@ -184,7 +184,8 @@ class TwoLayers(Prediction):
         task = self.neurons.task
         for_point, for_prior = draws.split(key, 2)
         cumulative = np.cumsum(self.neurons.probability)
-        point = np.searchsorted(cumulative, ndtr(np.asarray(draws.normal(for_point, (count,)))) * cumulative[-1])
+        uniform = special.ndtr(np.asarray(draws.normal(for_point, (count,))))
+        point = np.searchsorted(cumulative, uniform * cumulative[-1])
         inside = self.neurons.readouts[np.minimum(point, len(cumulative) - 1)]
         prior = np.sqrt(task.readout_variance) * np.asarray(draws.normal(for_prior, (count, len(task.basis))))
         return inside @ task.basis.T + prior - prior @ task.basis @ task.basis.T
@@ -393,7 +394,7 @@ def _placed(weight: Weight) -> tuple[np.ndarray, np.ndarray, float]:
     """Points with their probability, and the logarithm of the integral."""
     placed = cloud(weight)
     log_masses = weight.log_density(placed.points, weight.site(placed.points)) - placed.log_proposal
-    return placed.points, normalised(log_masses), float(np.asarray(logsumexp(log_masses)))
+    return placed.points, normalised(log_masses), float(np.asarray(special.logsumexp(log_masses)))
 
 
 def _second(task: Task, first: Blocks, residual: np.ndarray, maxima: np.ndarray | None) -> _State:

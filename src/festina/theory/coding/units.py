@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly
-from scipy.special import erfcx, log_ndtr, ndtr, ndtri, ndtri_exp, owens_t
 
 from festina import draws
+from festina._lazy import interpolate, special
 from festina.theory.coding._cut_normal import cut_moments
 from festina.theory.coding._quadrature import MODERATE, Site, by_quadrature
 
@@ -84,7 +83,7 @@ def _draw_shifted(key: Array, field: Real) -> Real:
 
 
 def _sigmoid(z: Any) -> Any:
-    return ndtr(np.sqrt(STEEPNESS) * z)
+    return special.ndtr(np.sqrt(STEEPNESS) * z)
 
 
 def _sigmoidal_tilted(mean: Real, variance: Real, field: Real) -> Site:
@@ -127,7 +126,7 @@ def _from_tables(size: Real) -> list[Real]:
 
 
 @cache
-def _sigmoidal_table(strong: bool) -> PPoly:
+def _sigmoidal_table(strong: bool) -> Callable[[Real], Real]:
     """Cubic polynomials between exact values of each cumulant, with exact derivatives where they are cumulants too.
 
     Both tables overlap, so far that neither has an end where it is used.
@@ -139,14 +138,14 @@ def _sigmoidal_table(strong: bool) -> PPoly:
     ]
     exact = Site(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
     splines = (
-        CubicHermiteSpline(knots, exact.log_partition, exact.mean),
-        CubicHermiteSpline(knots, exact.mean, exact.variance),
-        CubicSpline(knots, exact.variance),
-        CubicHermiteSpline(knots, exact.preactivation, exact.covariance),
-        CubicSpline(knots, exact.spread),
-        CubicSpline(knots, exact.covariance),
+        interpolate.CubicHermiteSpline(knots, exact.log_partition, exact.mean),
+        interpolate.CubicHermiteSpline(knots, exact.mean, exact.variance),
+        interpolate.CubicSpline(knots, exact.variance),
+        interpolate.CubicHermiteSpline(knots, exact.preactivation, exact.covariance),
+        interpolate.CubicSpline(knots, exact.spread),
+        interpolate.CubicSpline(knots, exact.covariance),
     )
-    return PPoly(np.stack([spline.c for spline in splines], axis=-1), knots)
+    return interpolate.PPoly(np.stack([spline.c for spline in splines], axis=-1), knots)
 
 
 def _sigmoidal_argument(mean: Real, variance: Real) -> tuple[Real, Real]:
@@ -156,7 +155,7 @@ def _sigmoidal_argument(mean: Real, variance: Real) -> tuple[Real, Real]:
 
 
 def _sigmoidal_mean(mean: Real, variance: Real) -> Real:
-    return np.asarray(ndtr(_sigmoidal_argument(mean, variance)[0]))
+    return np.asarray(special.ndtr(_sigmoidal_argument(mean, variance)[0]))
 
 
 def _sigmoidal_slope(mean: Real, variance: Real) -> Real:
@@ -167,7 +166,7 @@ def _sigmoidal_slope(mean: Real, variance: Real) -> Real:
 def _sigmoidal_square(mean: Real, variance: Real) -> Real:
     """P(x < h, x' < h) of two normal numbers with correlation ρ = 1 − 1/(1+πv/2): Φ(h) − 2T(h, √((1−ρ)/(1+ρ)))."""
     argument, widened = _sigmoidal_argument(mean, variance)
-    return np.asarray(ndtr(argument) - 2.0 * owens_t(argument, 1.0 / np.sqrt(2.0 * widened - 1.0)))
+    return np.asarray(special.ndtr(argument) - 2.0 * special.owens_t(argument, 1.0 / np.sqrt(2.0 * widened - 1.0)))
 
 
 def _sigmoidal_kernel(one: Real, other: Real, covariance: Real) -> Real:
@@ -187,7 +186,7 @@ def _draw_sigmoidal(key: Array, field: Real) -> Real:
         candidate = np.asarray(draws.normal(for_normal, left.shape))
         here = flat[left]
         chance = np.exp(here * (_sigmoid(candidate) - (here > 0)))
-        kept = ndtr(np.asarray(draws.normal(for_choice, left.shape))) < chance
+        kept = special.ndtr(np.asarray(draws.normal(for_choice, left.shape))) < chance
         drawn[left[kept]] = candidate[kept]
         left = left[~kept]
         attempt += 1
@@ -201,9 +200,9 @@ def _rectified_tilted(mean: Real, variance: Real, field: Real) -> Site:
     """
     width = np.sqrt(variance)
     height, moved = mean / width, mean / width + field * width
-    log_below = log_ndtr(-height)
-    negative = np.log(0.5 * erfcx(-np.minimum(moved, 0.0) / np.sqrt(2.0))) - 0.5 * height**2
-    log_above = np.where(moved < 0, negative, field * (mean + 0.5 * variance * field) + log_ndtr(moved))
+    log_below = special.log_ndtr(-height)
+    negative = np.log(0.5 * special.erfcx(-np.minimum(moved, 0.0) / np.sqrt(2.0))) - 0.5 * height**2
+    log_above = np.where(moved < 0, negative, field * (mean + 0.5 * variance * field) + special.log_ndtr(moved))
     log_partition = np.logaddexp(log_below, log_above)
     above, below = np.exp(log_above - log_partition), np.exp(log_below - log_partition)
     (high, within_high), (low, within_low) = (cut_moments(np.asarray(x)) for x in (moved, -height))
@@ -228,18 +227,18 @@ def _rectified_place(mean: Real, variance: Real) -> tuple[Real, Real]:
 def _rectified_mean(mean: Real, variance: Real) -> Real:
     """Φ(h) ⟨z⟩ over z > 0, h = m/√v: the sum mΦ(h) + √v N(h|0,1) has no digits left far below zero."""
     width, place = _rectified_place(mean, variance)
-    return np.asarray(np.where(place < FARTHEST, width * ndtr(place) * cut_moments(place)[0], mean))
+    return np.asarray(np.where(place < FARTHEST, width * special.ndtr(place) * cut_moments(place)[0], mean))
 
 
 def _rectified_slope(mean: Real, variance: Real) -> Real:
-    return np.asarray(ndtr(_rectified_place(mean, variance)[1]))
+    return np.asarray(special.ndtr(_rectified_place(mean, variance)[1]))
 
 
 def _rectified_square(mean: Real, variance: Real) -> Real:
     """Φ(h) ⟨z²⟩ over z > 0."""
     width, place = _rectified_place(mean, variance)
     first, spread = cut_moments(place)
-    return np.asarray(np.where(place < FARTHEST, width**2 * ndtr(place) * (first**2 + spread), mean**2))
+    return np.asarray(np.where(place < FARTHEST, width**2 * special.ndtr(place) * (first**2 + spread), mean**2))
 
 
 def _rectified_kernel(one: Real, other: Real, covariance: Real) -> Real:
@@ -253,11 +252,12 @@ def _rectified_kernel(one: Real, other: Real, covariance: Real) -> Real:
 def _draw_rectified(key: Array, field: Real) -> Real:
     """One of both halves, then that half of a normal distribution, through the inverse of its cumulative function."""
     for_half, for_place = draws.split(key, 2)
-    which = ndtr(np.asarray(draws.normal(for_half, field.shape)))
-    place = ndtr(np.asarray(draws.normal(for_place, field.shape)))
-    positive = np.exp(0.5 * field**2 + log_ndtr(field) - RECTIFIED.site(field).log_partition)
-    above = field - ndtri_exp(np.log(place) + log_ndtr(field))  # N(b, 1) above 0: its complement is uniform below Φ(b)
-    return np.where(which < positive, above, ndtri(0.5 * place))
+    which = special.ndtr(np.asarray(draws.normal(for_half, field.shape)))
+    place = special.ndtr(np.asarray(draws.normal(for_place, field.shape)))
+    positive = np.exp(0.5 * field**2 + special.log_ndtr(field) - RECTIFIED.site(field).log_partition)
+    # N(b, 1) above 0: its complement is uniform below Φ(b)
+    above = field - special.ndtri_exp(np.log(place) + special.log_ndtr(field))
+    return np.where(which < positive, above, special.ndtri(0.5 * place))
 
 
 LINEAR = Unit(
