@@ -17,6 +17,8 @@ from typing import Any
 import jax
 from jax.extend.core import get_opaque_trace_state
 
+from festina.programs import KEEPER, Program
+
 QUICK = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
 BRIEF = QUICK | {"xla_backend_optimization_level": 0}
 COMPILED = "/jax/core/compile/backend_compile_duration"  # what JAX calls the event
@@ -96,11 +98,45 @@ class quick_jit:
         return jax.jit(self.function, **self.settings)
 
     def __call__(self, *arguments: Any) -> Any:
-        return (self.nested if is_tracing() else self.compiled)(*arguments)
+        if is_tracing():
+            return self.nested(*arguments)
+        kept = self._kept(arguments)
+        return self.compiled(*arguments) if kept is None else kept.run(*self._split(arguments)[1])
+
+    def bound(self, *arguments: Any) -> Callable[..., Any]:
+        """The program for arguments of such shapes, to be called with those that are not static, again and again."""
+        kept = self._kept(arguments)
+        if kept is not None:
+            return kept.run
+        static = self._split(arguments)[0]
+        return lambda *dynamic: self.compiled(*self._joined(static, dynamic))
 
     def shapes(self, *arguments: Any) -> Any:
         """The shapes of what would come back; nothing is compiled, and a later call does not trace again."""
-        return self.compiled.eval_shape(*arguments)
+        kept = self._kept(arguments)
+        return self.compiled.eval_shape(*arguments) if kept is None else kept.shapes
+
+    def _kept(self, arguments: tuple[Any, ...]) -> Program | None:
+        static, dynamic = self._split(arguments)
+        name = f"{self.function.__module__}.{self.function.__qualname__}"
+        return KEEPER.program(
+            lambda *dynamic: self.function(*self._joined(static, dynamic)), name, self.options, static, dynamic
+        )
+
+    def _split(self, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Static arguments, and the others."""
+        static = tuple(value for place, value in enumerate(arguments) if place in self._static)
+        return static, tuple(value for place, value in enumerate(arguments) if place not in self._static)
+
+    def _joined(self, static: tuple[Any, ...], dynamic: tuple[Any, ...]) -> list[Any]:
+        """All arguments in their places."""
+        first, second = iter(static), iter(dynamic)
+        return [next(first if place in self._static else second) for place in range(len(static) + len(dynamic))]
+
+    @cached_property
+    def _static(self) -> frozenset[int]:
+        places = self.settings.get("static_argnums", ())
+        return frozenset((places,) if isinstance(places, int) else places)
 
 
 class brief_jit(quick_jit):

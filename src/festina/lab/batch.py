@@ -14,6 +14,7 @@ from festina.compiling import brief_jit
 from festina.config import STRUCTURE_ONLY, ExperimentConfig
 from festina.experiment import Experiment
 from festina.journal import journal
+from festina.lab.identity import model_code
 from festina.learning.crossed import Crossed, alone, every_run
 from festina.learning.failure import Failure
 from festina.learning.loop import Checkpoint, Recording, drive
@@ -44,11 +45,18 @@ class Builder:
         kind: of the model.
         structure: its structural fields, as JSON.
         hands_back: whether the start of a run is handed back, for its theory.
+        code: a hash of all code that the process depends on, if that is known; programs are kept by it.
     """
 
     kind: type[Model]
     structure: str
     hands_back: bool = False
+    code: str = ""
+
+    @property
+    def program_mark(self) -> str:
+        """What a program of this process is to be known by; nothing, if it cannot be known."""
+        return self.code and f"{self.code} {self.kind.__qualname__} {self.structure} {self.hands_back}"
 
     @classmethod
     def of(cls, model: Model) -> "Builder":
@@ -96,7 +104,8 @@ def batches(experiment: Experiment, runs: Sequence[Run]) -> list[Batch]:
     models = [configs[id(run.config)] for run in runs]
     by_builder: dict[Builder, list[int]] = {}
     for number, model in enumerate(models[0]):
-        by_builder.setdefault(Builder.of(model), []).append(number)
+        builder = replace(Builder.of(model), code=model_code(experiment, type(model)))
+        by_builder.setdefault(builder, []).append(number)
     found = []
     for builder, arms in by_builder.items():
         own = [[row[arm] for arm in arms] for row in models]

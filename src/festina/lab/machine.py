@@ -82,6 +82,9 @@ def _use_compilation_cache() -> None:
         return
     import jax
 
+    from festina.programs import KEEPER
+
+    KEEPER.folder = folder / "texts"
     wanted = {"compilation_cache_dir": str(folder), **WORTH_KEEPING}
     for name, value in wanted.items():
         if f"JAX_{name.upper()}" not in os.environ:  # what a user has set holds

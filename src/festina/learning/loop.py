@@ -121,6 +121,13 @@ class _Journey:
     observed: dict[str, np.ndarray]
     records: int
     failures: dict[int, Failure] = field(default_factory=dict)
+    programs: dict[int, Callable[..., Any]] = field(default_factory=dict)  # of chunks, by how many recordings they have
+
+    def program(self, build: Build, inputs: Any, count: int) -> Callable[..., Any]:
+        """That of a chunk, looked up once for all chunks of one length."""
+        if count not in self.programs:
+            self.programs[count] = self.chunk.bound(build, inputs, self.state, np.asarray(self.records), count)
+        return self.programs[count]
 
 
 def chunk_length(intervals: int) -> int:
@@ -248,7 +255,7 @@ def _place(journey: _Journey, times: np.ndarray) -> Recorded:
 def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int, until: np.ndarray) -> None:
     """One chunk, up to the times ``until``, taken over into the journey only when all of it is there."""
     first = np.asarray(journey.records)
-    state, observed = journey.chunk(build, inputs, journey.state, first, count)
+    state, observed = journey.program(build, inputs, count)(inputs, journey.state, first)
     for name, values in observed.items():
         journey.observed[name][:, journey.records : journey.records + count] = np.asarray(values)
     astray = np.flatnonzero(~_sound(state, until))

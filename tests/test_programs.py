@@ -1,0 +1,118 @@
+"""Programs that are kept: the same numbers, traced once, and never those of other code, shapes or settings."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from festina.compiling import brief_jit, quick_jit
+from festina.lab.batch import batches
+from festina.lab.question import Question
+from festina.lab.registry import find
+from festina.precision import double
+from festina.programs import KEEPER
+from toy import Toy
+
+
+@dataclass(frozen=True)
+class Power:
+    """A static argument that says what code it stands for."""
+
+    exponent: int
+    program_mark: str = "code of powers"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(KEEPER, "folder", tmp_path)
+    monkeypatch.setattr(KEEPER, "_at_hand", {})
+    return tmp_path
+
+
+def another_process() -> None:
+    KEEPER._at_hand.clear()
+
+
+def counted(jit=quick_jit, work=lambda power, x: x**power.exponent):
+    """A compiled function, and how often it is traced."""
+    traced = []
+
+    def function(power, values, times):
+        traced.append(power)
+        return {"value": times * work(power, values["x"]), "times": jnp.asarray(times)}
+
+    return jit(function, static_argnums=(0, 2)), traced
+
+
+def test_what_was_kept_is_not_traced_again(folder):
+    function, traced = counted()
+    first = function(Power(3), {"x": np.arange(4.0)}, 2)
+    another_process()
+    second = function(Power(3), {"x": np.arange(4.0) + 1}, 2)
+    np.testing.assert_array_equal(first["value"], 2 * np.arange(4.0) ** 3)
+    np.testing.assert_array_equal(second["value"], 2 * (np.arange(4.0) + 1) ** 3)
+    assert len(traced) == 1 and len(list(folder.iterdir())) == 1
+    another_process()
+    shapes = function.shapes(Power(3), {"x": np.arange(4.0)}, 2)
+    assert shapes["value"].shape == (4,) and shapes["value"].dtype == np.float64 and len(traced) == 1
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        (Power(2, "other code"), {"x": np.arange(4.0)}, 2),
+        (Power(3), {"x": np.arange(5.0)}, 2),
+        (Power(3), {"x": np.arange(4.0, dtype=np.float32)}, 2),
+        (Power(3), {"x": np.arange(4.0), "y": 1.0}, 2),
+        (Power(3), {"x": np.arange(4.0)}, 5),
+    ],
+)
+def test_other_code_shapes_and_values_are_other_programs(folder, others):
+    function, traced = counted()
+    function(Power(3), {"x": np.arange(4.0)}, 2)
+    another_process()
+    expected = others[2] * others[1]["x"] ** others[0].exponent
+    np.testing.assert_array_equal(function(*others)["value"], expected)
+    assert len(traced) == 2 and len(list(folder.iterdir())) == 2
+
+
+def test_another_precision_is_another_program(folder):
+    function, _ = counted(brief_jit)
+    assert function(Power(1), {"x": np.ones(2)}, 1)["value"].dtype == np.float64
+    with jax.enable_x64(False):
+        assert function(Power(1), {"x": np.ones(2)}, 1)["value"].dtype == np.float32
+
+
+def test_a_damaged_file_is_written_again(folder):
+    function, traced = counted()
+    function(Power(3), {"x": np.arange(4.0)}, 2)
+    (path,) = folder.iterdir()
+    whole = path.read_bytes()
+    for damage in (b"", whole[: len(whole) // 2], b"\0" * 100):
+        path.write_bytes(damage)
+        another_process()
+        np.testing.assert_array_equal(function(Power(3), {"x": np.ones(4)}, 2)["value"], 2.0)
+        assert len(path.read_bytes()) == len(whole)
+    assert len(traced) == 4
+
+
+def test_what_cannot_be_known_or_written_is_not_kept(folder):
+    function, _ = counted()
+    assert function(Power(3, ""), {"x": np.full(1, 2.0)}, 2)["value"] == 16.0  # its code is not known
+
+    def calls_back(power, x):
+        return jax.pure_callback(lambda x: np.asarray(x) ** power.exponent, jax.typeof(x), x)
+
+    function, _ = counted(work=calls_back)
+    assert function(Power(3), {"x": np.full(1, 2.0)}, 2)["value"] == 16.0
+    assert not list(folder.iterdir())
+
+
+def test_only_programs_of_this_package_are_known_by_their_code():
+    with double():
+        own = batches(Toy(), Question.of(Toy(), "quick", None, 0).runs)[0].builder
+        known = batches(find("linear/chain"), Question.of(find("linear/chain"), "quick", None, 0).runs)[0].builder
+    assert own.program_mark == ""
+    assert known.code and known.structure in known.program_mark and known.kind.__qualname__ in known.program_mark
