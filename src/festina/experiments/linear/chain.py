@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import festina as fs
 from festina import claims, models
-from festina._lazy import np
+from festina._lazy import integrate, np
 from festina.experiment import Arms, Experiment, Preset, Result
 from festina.experiments._needs import needs, require_case, require_enough
 from festina.figures.panels import DOTS, Page, curves, label_of, looks_of
@@ -206,15 +206,12 @@ def _draw_surface(axis: Axes, result: Result) -> None:
 
 
 def _draw_paths(axis: Axes, config: Any, reach: float) -> None:
-    """The flow of two weights, τẇ₁ = w₂(s − λw₁w₂) and the same for w₂, from five starts."""
-    target = config.strength / config.input_variance**0.5
-    world = fs.worlds.Dataset(np.full((1, 1), config.input_variance**0.5), np.full((1, 1), target))
+    """The flow of two weights, ẇ₁ = w₂(s − λw₁w₂) and the same for w₂, from five starts."""
+
+    def rate(_: float, weights: np.ndarray) -> np.ndarray:
+        return weights[::-1] * (config.strength - config.input_variance * weights[0] * weights[1])
+
     for start in ((0.9, -0.75), (-0.2, 0.35), (0.12, 0.1), (-0.9, 0.7), (-0.12, -0.1)):
-        network = fs.networks.DeepLinear(tuple(np.full((1, 1), part * reach) for part in start))
-        run = fs.flow(network, world, until=5.0, observe=_weights)
-        axis.plot(run["first"], run["second"], color=PALETTE[2], lw=1.1)
-        axis.plot(run["first"][0], run["second"][0], "o", color=PALETTE[2], ms=2.5)
-
-
-def _weights(network: Any, data: Any) -> dict[str, Any]:
-    return {"first": network.weights[0][0, 0], "second": network.weights[1][0, 0]}
+        first, second = integrate.solve_ivp(rate, (0.0, 5.0), np.multiply(start, reach), max_step=0.05, rtol=1e-6).y
+        axis.plot(first, second, color=PALETTE[2], lw=1.1)
+        axis.plot(first[0], second[0], "o", color=PALETTE[2], ms=2.5)
