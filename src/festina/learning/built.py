@@ -19,8 +19,6 @@ from festina.learning.optimised import optimised_process
 from festina.learning.process import Observed, Process, State
 from festina.learning.runge_kutta import RungeKutta
 from festina.precision import double
-from festina.worlds.columns import InColumns
-from festina.worlds.data import Judged, Samples
 from festina.worlds.statistics import Population
 
 SNAPSHOT = "snapshot:"
@@ -89,12 +87,7 @@ class DescentOf:
             return self.watch.sight(world.at(stage), self.watch.network(inputs, inputs["network"]), key)
 
         def uphill(parameters: Any, data: Any) -> Any:
-            def loss(parameters: Any) -> Array:
-                network = self.watch.network(inputs, parameters)
-                by_columns = self.optimiser is not None and isinstance(data, Judged | Samples)
-                return data.loss(InColumns(network) if by_columns else network)
-
-            return jax.grad(loss)(parameters)
+            return jax.grad(lambda params: data.loss(self.watch.network(inputs, params)))(parameters)
 
         def slope(parameters: Any, key: Array, stage: Array) -> Any:
             return uphill(parameters, see(key, stage))
