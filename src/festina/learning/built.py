@@ -19,6 +19,7 @@ from festina.learning.optimised import optimised_process
 from festina.learning.process import Observed, Process, State
 from festina.learning.runge_kutta import RungeKutta
 from festina.precision import double
+from festina.worlds.statistics import Population
 
 SNAPSHOT = "snapshot:"
 
@@ -82,9 +83,14 @@ class DescentOf:
     def __call__(self, inputs: dict[str, Any]) -> Process:
         world, step_size, key = inputs["world"], inputs["step_size"], inputs["key"]
 
-        def slope(parameters: Any, key: Array, stage: Array) -> Any:
-            data = self.watch.sight(world.at(stage), self.watch.network(inputs, parameters), key)
+        def see(key: Array, stage: Array) -> Any:
+            return self.watch.sight(world.at(stage), self.watch.network(inputs, inputs["network"]), key)
+
+        def uphill(parameters: Any, data: Any) -> Any:
             return jax.grad(lambda params: data.loss(self.watch.network(inputs, params)))(parameters)
+
+        def slope(parameters: Any, key: Array, stage: Array) -> Any:
+            return uphill(parameters, see(key, stage))
 
         def observe(state: State) -> Observed:
             # as the steps do, a switch that is a whole number of steps away up to rounding has happened
@@ -98,8 +104,11 @@ class DescentOf:
 
         if self.optimiser is None:
             process = descent_process(rate, inputs["network"], key, step_size, *counts)
-        else:
+        elif isinstance(self.watch.sight.statistics, Population):  # the whole world, which is there in every step
             process = optimised_process(slope, self.optimiser, inputs["network"], key, *counts)
+        else:
+            by_data = lambda parameters, data, stage: uphill(parameters, data)  # noqa: E731
+            process = optimised_process(by_data, self.optimiser, inputs["network"], key, *counts, see)
         return replace(process, thorough=True)
 
 

@@ -124,7 +124,7 @@ def descend(
         drawn = None if draw is None else jax.vmap(draw)(jax.vmap(key_at)(numbers))
         return jax.lax.scan(body, parameters, (numbers, drawn))[0]
 
-    bulk = _largest_divisor(steps, LONGEST if draw in (None, no_data) else BULK)
+    bulk = largest_divisor(steps, LONGEST if draw in (None, no_data) else BULK)
     if bulk == steps:
         return many(parameters, first)
     starts = first + bulk * jnp.arange(steps // bulk, dtype=first.dtype)
@@ -173,5 +173,6 @@ def scaled_by(timescale: Any, gradient: Any) -> Any:
     )
 
 
-def _largest_divisor(number: int, most: int) -> int:
+def largest_divisor(number: int, most: int) -> int:
+    """The largest divisor of a number that is no larger than ``most``."""
     return next(divisor for divisor in range(min(number, most), 0, -1) if number % divisor == 0)

@@ -6,12 +6,12 @@ Both know the loss of a network on them, so that a way of learning needs no case
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from festina.errors import require
 from festina.precision import precise, with_slope_of
+from festina.worlds.columns import answers
 from festina.worlds.losses import Loss, mean_loss
 
 
@@ -122,7 +122,7 @@ class Samples(eqx.Module):
     @precise
     def loss(self, network: Any) -> Float[Array, ""]:
         """½ mean |y − f(x)|² over the samples."""
-        error = self.targets - jax.vmap(network)(self.inputs)
+        error = self.targets - answers(network, self.inputs)
         return 0.5 * jnp.mean(jnp.sum(error**2, axis=-1))
 
     @property
@@ -147,4 +147,4 @@ class Judged(eqx.Module):
     @precise
     def loss(self, network: Any) -> Float[Array, ""]:
         """The mean loss over the samples."""
-        return mean_loss(self.judge, jax.vmap(network)(self.samples.inputs), self.samples.targets)
+        return mean_loss(self.judge, answers(network, self.samples.inputs), self.samples.targets)
