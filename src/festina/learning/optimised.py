@@ -17,10 +17,8 @@ DRAWN_BYTES = 2**19  # of data that are drawn together: they have to stay in the
 
 
 def optimised_process(
-    slope: Callable[[Any, Array, Int[Array, ""]], Any],
-    optimiser: "optax.GradientTransformation",
     slope: Callable[[Any, Any, Int[Array, ""]], Any],
-    optimiser: optax.GradientTransformation,
+    optimiser: "optax.GradientTransformation",
     parameters: Any,
     key: Array,
     records: int,

@@ -5,15 +5,13 @@ the bias is added, JAX turns the array around, and XLA does so in memory, twice 
 can leave examples as columns from its first layer to its last.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
-from jaxtyping import Array
 
 
-def answers(network: Callable[[Any], Any], inputs: Any) -> Any:
+def answers(network: Any, inputs: Any) -> Any:
     """The answers of a network to inputs, one example a row: ``jax.vmap(network)(inputs)``, up to rounding."""
     return _of_layers(network, inputs.T).T if _is_plain(network, inputs) else jax.vmap(network)(inputs)
 
@@ -26,7 +24,7 @@ def _is_plain(network: Any, inputs: Any) -> bool:
     return vectors and not any(map(eqx.is_array, jax.tree.leaves((network.activation, network.final_activation))))
 
 
-def _of_layers(network: eqx.nn.MLP, columns: Array) -> Array:
+def _of_layers(network: eqx.nn.MLP, columns: Any) -> Any:
     """φ(W x + b), layer by layer, with an example in each column."""
     for number, layer in enumerate(network.layers, 1):
         product = layer.weight @ columns
