@@ -47,9 +47,9 @@ STOPS = (
         {"seeds": 2},
     ),
     Stop(
-        "coding/redundant",
-        "Neurons fall into groups, each a code for classes.",
-        {"seeds": 1, "counts": (12, 6, 6), "warm_up": 60, "draws": 120, "records": 60},
+        "coding/sparse",
+        "Very few of many neurons do all the work.",
+        {"seeds": 1},
     ),
 )
 
