@@ -98,6 +98,14 @@ def test_a_damaged_file_is_written_again(folder):
     assert len(traced) == 4
 
 
+def test_a_folder_that_cannot_be_written_costs_nothing_but_time(folder, monkeypatch):
+    (folder / "file").touch()
+    monkeypatch.setattr(KEEPER, "folder", folder / "file")
+    function, traced = counted()
+    np.testing.assert_array_equal(function(Power(3), {"x": np.ones(4)}, 2)["value"], 2.0)
+    assert len(traced) == 1
+
+
 def test_what_cannot_be_known_or_written_is_not_kept(folder):
     function, _ = counted()
     assert function(Power(3, ""), {"x": np.full(1, 2.0)}, 2)["value"] == 16.0  # its code is not known

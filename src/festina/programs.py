@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import jax
 from jax import export
 
+from festina.errors import StoreError
 from festina.files import write_atomically
 
 PLAIN = (int, str, bool, type(None))  # static arguments that are what they say
@@ -106,7 +107,8 @@ def _written(path: Path, function: Callable[..., Any], dynamic: tuple[Any, ...],
     with suppress(Exception):  # it is then traced as any other
         text = export.export(jax.jit(flat))(*leaves)
         content = pickle.dumps((bytes(text.serialize()), returned[-1]))
-        write_atomically(path, lambda temporary: _write(temporary, content))
+        with suppress(StoreError):  # a folder that cannot be written costs the next process its time, and no more
+            write_atomically(path, lambda temporary: _write(temporary, content))
         return _program(text, returned[-1], options)
     return None
 
