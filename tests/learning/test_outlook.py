@@ -104,6 +104,23 @@ def test_a_part_that_does_not_end_is_seen_from_outside(clock):
     work.look()  # once is enough
 
 
+def test_a_pause_is_not_taken_for_the_pace(clock):
+    work = Outlook("work", Counted(0, 1500), 1500)
+    for done in range(1, 1501):
+        clock.now += 10.0 if done in (1, 700) else 0.01  # a library loads, or others have the machine
+        work.look()
+        work.tick(lambda done=done: Counted(done, 1500), 1500 - done)
+
+
+def test_a_pace_that_lasts_is_told_at_the_second_look(clock):
+    work = Outlook("work", Counted(0, 1500), 1500)
+    clock.now += 6.0
+    work.tick(lambda: Counted(1, 1500), 1499)
+    clock.now += 6.0
+    with pytest.warns(FestinaWarning, match="^work will take about 2 h 29 min more"):
+        work.tick(lambda: Counted(2, 1500), 1498)
+
+
 def test_a_part_that_nobody_can_judge_is_named_after_ten_minutes(clock):
     work = Outlook("work", Counted(0, 1), 1)
     clock.now += 601.0

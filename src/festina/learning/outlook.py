@@ -1,8 +1,8 @@
 """What work will take, in time and in memory: said before it has taken it.
 
 Nobody knows beforehand how long a run takes. Once a part of it is done the rest can be projected, and who has to wait
-for more than an hour is told so, after seconds or a single part. Who wants to know of more than a minute, too, as a
-person at a terminal does, asks for it by `foretold`.
+for more than an hour is told so, after seconds or, of long parts, half a minute. Who wants to know of more than a
+minute, too, as a person at a terminal does, asks for it by `foretold`.
 """
 
 import os
@@ -24,6 +24,7 @@ from festina.wording import duration, size
 HOUR = 3600.0
 MINUTE = 60.0
 TRUST = 5.0  # seconds of work that tell its pace; in less, a flow may just be leaving its start
+STALL = 30.0  # seconds for which a library that loads, or a machine that is busy, may stop work
 PATIENCE = 600.0  # seconds for one part, whether it is computed or still being compiled
 LOOK = 1.0  # seconds between two looks at a part that does not end
 SHORTEST_STEP = 1e-8  # seconds: no processor takes a step of any dynamics in less
@@ -146,6 +147,7 @@ class Outlook:
         self._began = self._looked = self._ticked = monotonic()
         self._place, self._parts = place, parts
         self._foretell, self._afterwards = None if silent else _foretell.get(), _afterwards.get()
+        self._long = False  # whether the last look found more than an hour ahead
 
     @contextmanager
     def watched(self) -> Iterator["Outlook"]:
@@ -169,16 +171,18 @@ class Outlook:
         if worked >= TRUST and not self._said:
             here = place()
             left = worked * here.left(self._place)
-            self._expect(left)
+            if self._long or worked > STALL:  # a single look might have met a pause
+                self._expect(left)
             if left <= HOUR:
                 self._tell_of_minutes(left)
-            self._looked, self._place = self._ticked, here
+            self._looked, self._place, self._long = self._ticked, here, left > HOUR
 
     def look(self) -> None:
         """Say it if the part at hand has taken so long that all that are left would take more than an hour, or may."""
         now = monotonic()
-        if self._ticked > self._began or last_compiled() > self._began:
-            self._expect((now - self._since(self._ticked)) * self._parts)
+        worked = now - self._since(self._ticked)
+        if worked > STALL and (self._ticked > self._began or last_compiled() > self._began):
+            self._expect(worked * self._parts)
         if self._parts and now - self._ticked > PATIENCE:
             self._say(f"may take hours: nothing of it was finished in the last {duration(now - self._ticked)}")
 
