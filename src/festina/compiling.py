@@ -117,6 +117,8 @@ class quick_jit:
         return self.compiled.eval_shape(*arguments) if kept is None else kept.shapes
 
     def _kept(self, arguments: tuple[Any, ...]) -> Program | None:
+        if KEEPER.folder is None:  # nothing is kept, and nothing is worth looking up
+            return None
         static, dynamic = self._split(arguments)
         name = f"{self.function.__module__}.{self.function.__qualname__}"
         return KEEPER.program(

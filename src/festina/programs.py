@@ -19,7 +19,7 @@ import jax
 from jax import export
 
 from festina.errors import StoreError
-from festina.files import write_atomically
+from festina.files import write_bytes
 
 PLAIN = (int, str, bool, type(None))  # static arguments that are what they say
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of a function, as it is printed: nothing that another process would know
@@ -108,13 +108,9 @@ def _written(path: Path, function: Callable[..., Any], dynamic: tuple[Any, ...],
         text = export.export(jax.jit(flat))(*leaves)
         content = pickle.dumps((bytes(text.serialize()), returned[-1]))
         with suppress(StoreError):  # a folder that cannot be written costs the next process its time, and no more
-            write_atomically(path, lambda temporary: _write(temporary, content))
+            write_bytes(path, content)
         return _program(text, returned[-1], options)
     return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
 
 
 def _program(text: export.Exported, structure: Any, options: Any) -> Program:

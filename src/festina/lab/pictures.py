@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from festina._lazy import plt
 from festina.errors import FestinaWarning, Interrupted
-from festina.files import write_atomically, write_json
+from festina.files import write_bytes, write_json
 from festina.lab.identity import drawing_code
 from festina.lab.store import hashes
 from festina.style import DOTS_PER_INCH, style
@@ -83,9 +83,5 @@ def save_figure(result: Result, folder: Path) -> list[Path]:
     """Draw a result's figure into a folder; each file appears whole or not at all."""
     paths = figure_paths(folder)
     for path, content in zip(paths, draw(result).values(), strict=True):
-        write_atomically(path, lambda temporary, content=content: _write(temporary, content))
+        write_bytes(path, content)
     return paths
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)

@@ -86,11 +86,11 @@ class DescentOf:
         def see(key: Array, stage: Array) -> Any:
             return self.watch.sight(world.at(stage), self.watch.network(inputs, inputs["network"]), key)
 
-        def uphill(parameters: Any, data: Any) -> Any:
+        def uphill(parameters: Any, data: Any, stage: Array) -> Any:
             return jax.grad(lambda params: data.loss(self.watch.network(inputs, params)))(parameters)
 
         def slope(parameters: Any, key: Array, stage: Array) -> Any:
-            return uphill(parameters, see(key, stage))
+            return uphill(parameters, see(key, stage), stage)
 
         def observe(state: State) -> Observed:
             # as the steps do, a switch that is a whole number of steps away up to rounding has happened
@@ -107,8 +107,7 @@ class DescentOf:
         elif isinstance(self.watch.sight.statistics, Population):  # the whole world, which is there in every step
             process = optimised_process(slope, self.optimiser, inputs["network"], key, *counts)
         else:
-            by_data = lambda parameters, data, stage: uphill(parameters, data)  # noqa: E731
-            process = optimised_process(by_data, self.optimiser, inputs["network"], key, *counts, see)
+            process = optimised_process(uphill, self.optimiser, inputs["network"], key, *counts, see)
         return replace(process, thorough=True)
 
 
