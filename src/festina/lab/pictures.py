@@ -16,6 +16,8 @@ from festina.lab.store import hashes
 from festina.style import DOTS_PER_INCH, style
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from festina.experiment import Result
 
 FORMATS = ("png", "svg")
@@ -35,11 +37,20 @@ def draw(result: Result) -> dict[str, bytes]:
             plt.close(figure)
 
 
-def encoded(figure: Any, name: str) -> bytes:
-    """The bytes of a figure in one of the formats; its layout is found with the first, and is that of all others."""
+def encoded(figure: Figure, name: str) -> bytes:
+    """The bytes of a figure in one of the formats; its layout is found with the first, and is that of all others.
+
+    `savefig` would draw every figure twice, once for its layout, although drawing lays it out, too.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     stream = BytesIO()
-    # Without a date in it, the same result gives the same file.
-    figure.savefig(stream, format=name, dpi=DOTS_PER_INCH, metadata={"Date": None} if name == "svg" else None)
+    figure.set_dpi(DOTS_PER_INCH)
+    if name == "svg":
+        FigureCanvasSVG(figure).print_svg(stream, metadata={"Date": None})  # so that the same result is the same file
+    else:
+        FigureCanvasAgg(figure).print_png(stream)
     figure.set_layout_engine("none")
     return stream.getvalue()
 
