@@ -17,6 +17,7 @@ ROOMS = (
     "figures",
     "experiments",
     "lab",
+    "watching",
     "page",
     "cli",
 )

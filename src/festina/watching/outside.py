@@ -1,0 +1,107 @@
+"""Networks of other libraries, seen in one way: named parameters, answers, and the linear map of small changes.
+
+Answers f(x; θ) to n probes are (n, outputs). The linear map of a change dθ of parameters to the change of answers,
+df = J dθ with J = ∂f/∂θ, is given by its products alone, forward (J dθ) and backward (Jᵀ df), many at a time: J itself
+has n · outputs × parameters entries and is seldom wanted whole.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from festina.errors import UnknownName, require
+
+Parameters = dict[str, np.ndarray]
+Answers = Float[np.ndarray, "n outputs"]
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """A network around one point θ of its parameters, on the probes.
+
+    Attributes:
+        answers: f(x; θ).
+        forward: J dθ of several changes, by name (changes, …) → (changes, n, outputs); parameters without a name in it
+            stay as they are.
+        backward: Jᵀ df of several changes of answers, (changes, n, outputs) → by name (changes, …).
+    """
+
+    answers: Answers
+    forward: Callable[[Mapping[str, np.ndarray]], Float[np.ndarray, "changes n outputs"]]
+    backward: Callable[[Float[np.ndarray, "changes n outputs"]], Parameters]
+
+
+class Outside(ABC):
+    """A network of another library, with the probes on which it is watched."""
+
+    @abstractmethod
+    def parameters(self, now: Any = None) -> Parameters:
+        """A copy of all trainable parameters by name; ``now`` is what has become of a network that is a value."""
+
+    @abstractmethod
+    def answers(self, parameters: Parameters) -> Answers:
+        """f(x; θ) on the probes."""
+
+    @abstractmethod
+    def linearised(self, parameters: Parameters) -> Linearised:
+        """The network around θ."""
+
+    @abstractmethod
+    def activations(self, parameters: Parameters) -> dict[str, Shaped[np.ndarray, "n ..."]]:
+        """What the layers that are watched have made of the probes."""
+
+    @abstractmethod
+    def layer_of(self, name: str) -> str:
+        """The layer that a parameter belongs to, as in "encoder.0" of "encoder.0.weight"."""
+
+    def matrix(self, name: str, values: np.ndarray) -> np.ndarray:
+        """A weight as (outputs, inputs, positions …), the order of PyTorch and Equinox."""
+        return values
+
+
+def flat_answers(answers: Any) -> Any:
+    """Answers as (n, outputs), whatever shape the outputs of one probe have."""
+    return answers.reshape(answers.shape[0], -1)
+
+
+def parent(name: str) -> str:
+    """All of a dotted name but its last part; the name itself if it has but one."""
+    return name.rpartition(".")[0] or name
+
+
+def check_layers(wanted: Any, known: Any) -> None:
+    """Refuse the name of a layer that is not there, with the nearest that are."""
+    for name in wanted:
+        if name not in known:
+            raise UnknownName("layer", name, known)
+
+
+def take_in(model: Any, inputs: Any, layers: Any = ()) -> Outside:
+    """A network of any library that is known, on its probes.
+
+    Args:
+        model: a `torch.nn.Module`, a module of Equinox, or a pair (apply, parameters) with ``apply(parameters,
+            inputs)`` for all inputs at once; in place of ``apply`` also a module of Flax.
+        inputs: the probes, one a row.
+        layers: names of layers whose activations are wanted; for (apply, parameters) functions by name,
+            ``function(parameters, inputs)``.
+    """
+    kinds = {kind.__module__.split(".")[0] for kind in type(model).__mro__}
+    if "torch" in kinds:
+        from festina.watching.torch_network import TorchNetwork
+
+        return TorchNetwork(model, inputs, tuple(layers))
+    from festina.watching import jax_network
+
+    if "equinox" in kinds:
+        return jax_network.equinox_network(model, inputs, tuple(layers))
+    pair = isinstance(model, tuple) and len(model) == 2
+    must = "be a torch.nn.Module, a module of Equinox, or a pair (apply, parameters)"
+    require(pair, "model", must, f"of type {type(model).__name__}")
+    return jax_network.applied_network(*model, inputs, layers)

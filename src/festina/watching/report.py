@@ -1,0 +1,106 @@
+"""What was seen of a training: its numbers over time, the verdict, a figure, a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from festina.errors import require
+from festina.files import write_bytes
+from festina.watching.look import Look, Start
+from festina.watching.verdict import Verdict, judge
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MEANING = {
+    "loss": "loss on the probes: ½⟨|f − y|²⟩, or the cross-entropy of classes",
+    "accuracy": "share of probes whose class has the largest answer",
+    "curvature": "|f − f₀ − J₀(θ − θ₀)| / |f − f₀|: how far the network is from its expansion at its start",
+    "gap": "|f − f_twin| / |f − f₀| at equal loss: how far it is from its linearised twin, trained alike",
+    "distance_error": "standard error of the distance of all layers, if kernels are projected",
+    "shuffled_alignment": "alignment of the kernel with shuffled targets, mean",
+    "shuffled_spread": "the same, standard deviation",
+    "movement": "|K − K₀| / |K₀| of the tangent kernel",
+    "distance": "1 − ⟨K₀, K⟩ / |K₀||K|: how far the tangent kernel has turned",
+    "alignment": "yᵀKy / |K||y|²: alignment of the tangent kernel with the targets",
+    "effective_rank": "(tr K)² / |K|²",
+    "trace": "tr K",
+    "weight_change": "|θ − θ₀| / |θ₀|",
+    "imbalance": "|W₂ᵀW₂ − W₁W₁ᵀ| / (|W₂ᵀW₂| + |W₁W₁ᵀ|)",
+    "drift": "change of W₂ᵀW₂ − W₁W₁ᵀ since the start, relative to the same",
+    "learned": "u_kᵀ⟨f xᵀ⟩v_k / s_k: how far mode k of the probes is learned",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was seen of a training.
+
+    Attributes:
+        data: all numbers: (step), (step, layer), (step, pair) and (step, mode); each says what it is (``long_name``).
+        verdict: what kind of learning it was, and why.
+        exact: whether tangent kernels are exact, or projected on random directions.
+    """
+
+    data: xr.Dataset
+    verdict: Verdict
+    exact: bool
+
+    def __str__(self) -> str:
+        steps, layers = self.data["step"].values, self.data.sizes["layer"] - 1
+        how = "exact" if self.exact else "on random directions"
+        head = f"{len(steps)} looks from step {steps[0]} to {steps[-1]}, {layers} layers, tangent kernels {how}"
+        return f"{head}\n{self.verdict}"
+
+    __repr__ = __str__
+
+    def figure(self) -> Figure:
+        """Five panels: loss, gap to the twin, kernel by layer, alignment, modes of the data."""
+        from festina.watching.report_figure import draw
+
+        return draw(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Keep it: ``.html`` is a page to send around, ``.nc`` the numbers alone."""
+        target = Path(path)
+        kinds = (".html", ".nc")
+        require(target.suffix in kinds, "path", f"end in {' or '.join(kinds)}", str(path))
+        if target.suffix == ".nc":
+            write_bytes(target, bytes(self.data.to_netcdf(engine="scipy")))
+            return target
+        from festina.watching.report_page import page
+
+        write_bytes(target, page(self).encode())
+        return target
+
+
+def report_of(start: Start, looks: Sequence[Look]) -> Report:
+    """All looks as one data set, and the verdict on them."""
+    steps = [look.step for look in looks]
+    data = xr.Dataset(coords={"step": ("step", steps)})
+    for name in looks[0].scalars:
+        data[name] = ("step", [look.scalars[name] for look in looks])
+    data = data.merge(_table(looks, "layers", "layer")).merge(_table(looks, "pairs", "pair"))
+    if start.modes is not None:
+        data["learned"] = (("step", "mode"), np.array([look.modes for look in looks]))
+        data["strength"] = ("mode", start.modes.strengths, {"long_name": "s_k, singular values of Σyx of the probes"})
+    for name, said in MEANING.items():
+        if name in data:
+            data[name].attrs["long_name"] = said
+    return Report(data, judge(data), start.tangents.exact)
+
+
+def _table(looks: Sequence[Look], kind: str, dimension: str) -> xr.Dataset:
+    """Numbers that looks have by name, and then by place."""
+    tables: list[dict[str, dict[str, float]]] = [getattr(look, kind) for look in looks]
+    places = list(next(iter(tables[0].values()), {}))
+    found: dict[Any, Any] = {}
+    for name in tables[0] if places else ():
+        found[name] = (("step", dimension), [[table[name][place] for place in places] for table in tables])
+    return xr.Dataset(found, coords={dimension: places} if places else None)

@@ -1,0 +1,74 @@
+"""The picture of a training that was watched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from festina._lazy import plt
+from festina.figures.panels import Page
+from festina.style import BLACK, BLUE, GREY, VERMILLION
+from festina.watching.verdict import LAZY, RICH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from festina.watching.report import Report
+
+
+def draw(report: Report) -> Figure:
+    """Loss; gap to the linearised twin; the kernel's turn by layer; alignment; modes of the data; weights."""
+    data, step = report.data, np.maximum(report.data["step"].values, 0.5)
+    with Page(2, 3, height=4.4) as page:
+        loss, gap, turn, aligned, modes, changed = (page[place] for place in range(6))
+        loss.plot(step, data["loss"], color=BLACK)
+        loss.set(ylabel="loss", yscale="log", title=f"{report.verdict.word}")
+        gap.axhspan(0, LAZY, color="0.93", lw=0)
+        gap.axhspan(RICH, 10, color="0.93", lw=0)
+        gap.plot(step, data["gap"], "o-", color=VERMILLION, ms=3, label="twin, trained alike")
+        gap.plot(step, data["curvature"], color=BLUE, ls=(0, (4, 1)), label="expansion at the weights")
+        top = max(1.05, float(np.nanmax([data["gap"].max(), data["curvature"].max()])) * 1.05)
+        gap.set(ylabel="share of the way", ylim=(0, min(top, 2.0)), title="Gap to the linearised network")
+        gap.legend()
+        _by_layer(turn, step, report, "distance", "1 − cosine with the start")
+        turn.set(title="Turn of the tangent kernel")
+        aligned.plot(step, data["alignment"].sel(layer="all"), color=BLACK, label="targets")
+        mean, spread = data["shuffled_alignment"], data["shuffled_spread"]
+        aligned.fill_between(step, mean - 2 * spread, mean + 2 * spread, color="0.85", lw=0, label="shuffled (±2 s.d.)")
+        aligned.set(ylabel="alignment", ylim=(0, None), title="Kernel and targets")
+        aligned.legend()
+        _modes(modes, step, report)
+        _by_layer(changed, step, report, "weight_change", r"$|\theta - \theta_0| / |\theta_0|$")
+        changed.set(title="Change of weights")
+        for axis in page.axes.ravel():
+            axis.set(xscale="log", xlabel="step")
+    return page.figure
+
+
+def _by_layer(axis: Axes, step: np.ndarray, report: Report, name: str, label: str) -> None:
+    layers = [str(layer) for layer in report.data["layer"].values]
+    colours = _shades(len(layers) - 1)
+    for layer, colour in zip(layers[:-1], colours, strict=True):
+        axis.plot(step, report.data[name].sel(layer=layer), color=colour, lw=1.0, label=layer)
+    axis.plot(step, report.data[name].sel(layer="all"), color=BLACK, label="all")
+    axis.set(ylabel=label, ylim=(0, None))
+    if len(layers) <= 6:
+        axis.legend()
+
+
+def _modes(axis: Axes, step: np.ndarray, report: Report) -> None:
+    if "learned" not in report.data:
+        axis.text(0.5, 0.5, "the probes have no modes", ha="center", transform=axis.transAxes)
+        return
+    count = report.data.sizes["mode"]
+    for mode, colour in enumerate(_shades(count)):
+        axis.plot(step, report.data["learned"].isel(mode=mode), color=colour, lw=1.0)
+    axis.axhline(1.0, color=GREY, lw=0.7, ls=":")
+    axis.set(ylabel="learned share $a_k / s_k$", title=f"{count} modes of the data, strongest dark")
+
+
+def _shades(count: int) -> np.ndarray:
+    """Colours from dark to light, as they are on a map, too."""
+    return plt.get_cmap("viridis")(np.linspace(0, 0.85, count))

@@ -1,0 +1,103 @@
+"""Networks of PyTorch: parameters by their own names, products with J by `torch.func`, activations by hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from festina.errors import require
+from festina.measures.arrays import as_numpy
+from festina.watching.outside import Answers, Linearised, Outside, Parameters, check_layers, flat_answers, parent
+
+torch: Any = import_module("torch")  # not one of festina's own libraries: this module is for those who have it
+func: Any = import_module("torch.func")
+Tensor = Any
+
+
+class TorchNetwork(Outside):
+    """A `torch.nn.Module` on its probes; it is asked in evaluation mode, and left as it was found.
+
+    Args:
+        module: the network; what is trained of it are the parameters that require a gradient.
+        inputs: the probes, one a row.
+        layers: names of submodules, as `named_modules` has them.
+    """
+
+    def __init__(self, module: Any, inputs: Any, layers: tuple[str, ...] = ()) -> None:
+        self.module, self.layers = module, layers
+        self.modules = dict(module.named_modules())
+        check_layers(layers, [name for name in self.modules if name])
+        self.trained = [name for name, value in module.named_parameters() if value.requires_grad]
+        require(bool(self.trained), "model", "have parameters that are trained", "without any")
+        first = dict(module.named_parameters())[self.trained[0]]
+        self.dtype, self.device = first.dtype, first.device
+        self.inputs = torch.as_tensor(as_numpy("inputs", inputs)).to(self.device)
+        if self.inputs.is_floating_point():
+            self.inputs = self.inputs.to(self.dtype)
+
+    def parameters(self, now: Any = None) -> Parameters:
+        values = dict((now or self.module).named_parameters())
+        return {name: values[name].detach().cpu().numpy().copy() for name in self.trained}
+
+    def answers(self, parameters: Parameters) -> Answers:
+        with self._at_rest(), torch.no_grad():
+            return self._call(self._tensors(parameters)).cpu().numpy()
+
+    def linearised(self, parameters: Parameters) -> Linearised:
+        point = self._tensors(parameters)
+
+        def forward(changes: Mapping[str, np.ndarray]) -> np.ndarray:
+            tangents, part = self._tensors(changes), {name: point[name] for name in changes}
+            with self._at_rest():
+                moved = lambda part: self._call(point | part)  # noqa: E731, what stays costs nothing
+                found = func.vmap(lambda tangent: func.jvp(moved, (part,), (tangent,))[1])(tangents)
+            return found.detach().cpu().numpy()
+
+        def backward(changes: np.ndarray) -> Parameters:
+            with self._at_rest():
+                pull = func.vjp(self._call, point)[1]
+                found = func.vmap(lambda change: pull(change)[0])(torch.as_tensor(changes, dtype=self.dtype))
+            return {name: value.detach().cpu().numpy() for name, value in found.items()}
+
+        return Linearised(self.answers(parameters), forward, backward)
+
+    def activations(self, parameters: Parameters) -> dict[str, np.ndarray]:
+        found: dict[str, np.ndarray] = {}
+
+        def note(name: str) -> Any:
+            def hear(module: Any, given: Any, answer: Tensor) -> None:
+                found[name] = answer.detach().cpu().numpy().copy()
+
+            return hear
+
+        handles = [self.modules[name].register_forward_hook(note(name)) for name in self.layers]
+        try:
+            self.answers(parameters)
+        finally:
+            for handle in handles:
+                handle.remove()
+        return found
+
+    def layer_of(self, name: str) -> str:
+        return parent(name)
+
+    def _call(self, point: dict[str, Tensor]) -> Tensor:
+        return flat_answers(func.functional_call(self.module, point, (self.inputs,)))
+
+    def _tensors(self, values: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+        return {name: torch.as_tensor(value, dtype=self.dtype, device=self.device) for name, value in values.items()}
+
+    @contextmanager
+    def _at_rest(self) -> Iterator[None]:
+        """Without dropout and without moving averages: the network as it answers, not as it is trained."""
+        modes = {module: module.training for module in self.modules.values()}
+        self.module.eval()
+        try:
+            yield
+        finally:
+            for module, training in modes.items():
+                module.training = training

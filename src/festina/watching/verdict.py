@@ -1,0 +1,101 @@
+"""Lazy, rich, delayed rich or mixed: what the numbers of a training say, and where they disagree.
+
+*Lazy* means that a network stays where its first-order expansion at its start is accurate, so that the curvature along
+the way that training took decides (see `festina.watching.twin`): below `LAZY` the network is its linearised twin, above
+`RICH` it is not, and between them it is *mixed*. There are two more witnesses. The tangent kernel of a rich network
+turns. And the gap to the twin trained alike on the probes says, half-way down the loss, whether the twin goes the same
+way, if the probes are what the network was trained on (at the end all that learn the probes agree on them). Rich
+networks whose kernel turns only after half of the loss is gone are *delayed rich*. Where witnesses disagree the verdict
+says so. The cuts are conventions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from festina.measures.alignment import at_fall, silent_share
+
+LAZY, RICH = 0.2, 0.5  # share of the way of the answers that the first-order expansion misses
+KEPT, TURNED = 0.05, 0.2  # 1 − cosine between the first tangent kernel and the last
+LEARNED = 0.1  # of the first loss: networks whose loss fell by less have not been trained
+LATE = 0.2  # of all turning of the kernel, done while the first half of the loss falls
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What kind of learning it was.
+
+    Attributes:
+        word: "lazy", "rich", "delayed rich", "mixed" or "not trained".
+        reasons: the numbers that decide, in sentences.
+        doubts: where numbers disagree, or could not be had.
+        layers: "lazy", "rich" or "mixed" for each layer, by its own kernel.
+    """
+
+    word: str
+    reasons: tuple[str, ...]
+    doubts: tuple[str, ...]
+    layers: dict[str, str]
+
+    def __str__(self) -> str:
+        lines = [self.word, *(f"  because {reason}" for reason in self.reasons)]
+        lines += [f"  but {doubt}" for doubt in self.doubts]
+        if self.layers:
+            lines.append("  layers: " + ", ".join(f"{name} {word}" for name, word in self.layers.items()))
+        return "\n".join(lines)
+
+
+def judge(data: xr.Dataset) -> Verdict:
+    """The verdict on a training, from the numbers of all looks."""
+    loss = data["loss"].values
+    layers = {str(name): _by_kernel(float(data["distance"].sel(layer=name)[-1])) for name in data["layer"].values[:-1]}
+    fallen = 1 - loss[-1] / loss[0] if loss[0] else 0.0
+    if len(loss) < 2 or not fallen >= LEARNED:
+        return Verdict("not trained", (f"the loss has fallen by {max(fallen, 0.0):.0%} only",), (), layers)
+    curved, turned = float(data["curvature"][-1]), float(data["distance"].sel(layer="all")[-1])
+    reasons = [
+        f"its answers are {curved:.2f} of their way off its first-order expansion at the start",
+        _of_kernel(data, turned),
+    ]
+    word = "lazy" if curved < LAZY else "rich" if curved > RICH else "mixed"
+    doubts = list(_doubts(word, turned, float(at_fall(loss, data["gap"].fillna(0.0).values, 0.5))))
+    early = float(at_fall(loss, data["distance"].sel(layer="all").values, 0.5)) / turned if turned else np.nan
+    if word == "rich" and early < LATE:
+        word = "delayed rich"
+        reasons.append(f"only {early:.0%} of the kernel's turn was done when half of the loss was gone")
+    silent = float(silent_share(loss, data["alignment"].sel(layer="all").values))
+    if word in ("rich", "mixed") and silent > 0.5:
+        reasons.append(f"{silent:.0%} of the alignment with the targets came before the loss had fallen by a tenth")
+    return Verdict(word, tuple(reasons), tuple(doubts), layers)
+
+
+def _of_kernel(data: xr.Dataset, turned: float) -> str:
+    error = float(data["distance_error"][-1])
+    doubt = f" ± {error:.2g}" if error else ""
+    start, end = (float(data["alignment"].sel(layer="all")[place]) for place in (0, -1))
+    null, spread = float(data["shuffled_alignment"][-1]), float(data["shuffled_spread"][-1])
+    return (
+        f"its tangent kernel turned by {turned:.2g}{doubt} (1 − cosine), and its alignment with the targets went from "
+        f"{start:.2g} to {end:.2g} ({null:.2g} ± {spread:.1g} with shuffled targets)"
+    )
+
+
+def _doubts(word: str, turned: float, gap: float) -> Iterator[str]:
+    """What the other witnesses have to say against it."""
+    if word == "lazy" and turned > TURNED:
+        yield "the tangent kernel turned as that of a rich network does"
+    if word == "rich" and turned < KEPT:
+        yield "the tangent kernel kept its direction as that of a lazy network does"
+    if (word == "lazy" and gap > RICH) or (word == "rich" and gap < LAZY):
+        yield (
+            f"the linearised twin, trained on the probes, is {gap:.2f} of the way off when half of the loss is gone; "
+            "this counts only if the network was trained on the probes, too"
+        )
+
+
+def _by_kernel(turned: float) -> str:
+    return "lazy" if turned < KEPT else "rich" if turned > TURNED else "mixed"

@@ -1,0 +1,113 @@
+"""Watch a network while it is trained elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from festina.errors import require
+from festina.measures.arrays import as_numpy
+from festina.watching.look import Look, Start
+from festina.watching.outside import take_in
+from festina.watching.report import Report, report_of
+from festina.watching.schedule import Schedule
+
+
+class Watch:
+    """Looks at a network now and then, and keeps the numbers, not the network.
+
+    Attributes:
+        schedule: the steps at which it is worth looking, ``if step in watch.schedule: watch(step)``.
+        looks: so far, the start among them.
+    """
+
+    def __init__(self, start: Start, schedule: Schedule) -> None:
+        self.start, self.schedule = start, schedule
+        self.looks: list[Look] = [start.look(0, start.parameters)]
+        self._attached: _Steps | None = None
+
+    def __call__(self, step: int, now: Any = None) -> Look:
+        """Look at the network after so many steps.
+
+        Args:
+            step: of training, larger than all before; step 0 is the start, which has been seen.
+            now: the network or its parameters as they are now, for networks that are values (JAX); a network of
+                PyTorch changes in its place.
+        """
+        require(isinstance(step, int) and step >= 0, "step", "be a whole number from 0 on", step)
+        if step == self.looks[-1].step:
+            return self.looks[-1]
+        require(step > self.looks[-1].step, "step", f"be later than the last one seen, {self.looks[-1].step}", step)
+        self.looks.append(self.start.look(step, self.start.network.parameters(now)))
+        return self.looks[-1]
+
+    def attach(self, optimiser: Any) -> Watch:
+        """Look by itself after steps of an optimiser of PyTorch, as the schedule has it, and at the end."""
+        hook = getattr(optimiser, "register_step_post_hook", None)
+        require(hook is not None, "optimiser", "be one of PyTorch's", f"of type {type(optimiser).__name__}")
+        self._attached = _Steps(self)
+        assert hook is not None
+        hook(self._attached)
+        return self
+
+    def report(self) -> Report:
+        """What was seen, and what kind of learning it was."""
+        if self._attached is not None:
+            self(self._attached.taken)
+        return report_of(self.start, self.looks)
+
+
+class _Steps:
+    """Counts the steps of an optimiser."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch, self.taken = watch, 0
+
+    def __call__(self, *_: Any) -> None:
+        self.taken += 1
+        if self.taken in self.watch.schedule:
+            self.watch(self.taken)
+
+
+def watch(
+    model: Any, inputs: Any, targets: Any, *, layers: Any = (), directions: int = 0, per_octave: int = 2
+) -> Watch:
+    """Watch a network of PyTorch, Equinox, Flax or one's own while it is trained: is it lazy or rich?
+
+    The network is looked at on *probes*, some inputs with their targets (a few hundred suffice), before training and
+    whenever the watch is called. Every look takes the tangent kernel on the probes, the gap to the linearised twin,
+    the change and balance of weights, and the modes of the data that are learned.
+
+    Args:
+        model: a `torch.nn.Module`, a module of Equinox, or a pair (apply, parameters) with ``apply(parameters,
+            inputs)``; in place of ``apply`` also a module of Flax.
+        inputs: probes, one a row.
+        targets: (probes, outputs), or one class for each probe.
+        layers: names of layers whose activations are kept, too; functions by name for (apply, parameters).
+        directions: number of random directions for the tangent kernel; chosen by itself if 0: none, and the kernel
+            is exact, for up to 500 probes × outputs and 256 MiB of derivatives, and 64 otherwise.
+        per_octave: looks of the schedule each time the number of steps doubles.
+
+    Returns:
+        A `Watch`; ``watch.report()`` has the verdict.
+
+    Example:
+        >>> import equinox as eqx, optax
+        >>> random = np.random.default_rng(0)
+        >>> inputs = random.normal(size=(40, 5)); targets = np.sin(inputs.sum(axis=1, keepdims=True))
+        >>> model = eqx.nn.MLP(5, 1, 16, depth=1, key=jax.random.key(0))
+        >>> seen = fs.watch(model, inputs, targets)
+        >>> loss = lambda model: ((jax.vmap(model)(inputs) - targets) ** 2).mean()
+        >>> for step in range(1, 33):
+        ...     change = jax.tree.map(lambda gradient: -0.1 * gradient, eqx.filter_grad(loss)(model))
+        ...     model = eqx.apply_updates(model, change)
+        ...     if step in seen.schedule:
+        ...         _ = seen(step, model)
+        >>> seen.report().data["loss"].values[[0, -1]].round(1)
+        array([0.4, 0.2])
+    """
+    require(directions == 0 or directions >= 16, "directions", "be 0 or at least 16", directions)
+    probes = as_numpy("inputs", inputs)
+    require(
+        probes.ndim >= 2 and len(probes) > 1, "inputs", "be two probes or more, one a row", f"of shape {probes.shape}"
+    )
+    return Watch(Start.of(take_in(model, probes, layers), probes, targets, directions), Schedule(per_octave))
