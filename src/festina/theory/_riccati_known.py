@@ -5,6 +5,7 @@ P is carried along, many times together: all that are a short step away from the
 long steps. See `_riccati_steps` for the steps.
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -98,7 +99,8 @@ def _room(times: int, outputs: int, inputs: int) -> dict[str, np.ndarray]:
     shapes = {"map": (outputs, inputs), "input_gram": (inputs, inputs), "output_gram": (outputs, outputs), "loss": ()}
     sizes = [times * math.prod(shape) for shape in shapes.values()]
     if sum(sizes) <= RECYCLED:
-        pieces = np.split(np.empty(sum(sizes)), np.cumsum(sizes)[:-1])
+        block, ends = np.empty(sum(sizes)), itertools.accumulate(sizes)
+        pieces = [block[end - size : end] for size, end in zip(sizes, ends, strict=True)]
     else:  # not as NumPy would, in huge pages, which a virtual machine may have to fetch one by one
         pieces = [np.frombuffer(bytearray(8 * size)) for size in sizes]
     return {name: piece.reshape(times, *shape) for piece, (name, shape) in zip(pieces, shapes.items(), strict=True)}

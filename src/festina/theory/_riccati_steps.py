@@ -43,19 +43,19 @@ def leaps(graph: Graph, gaps: Times) -> Layers:
 
     R ← e^{−|Λ₋|dT} R e^{−Λ₊dT} and C ← e^{−Λ₊dT} (C + RᵀΦ₋R) e^{−Λ₊dT} + Φ₊ with Φ = (1 − e^{−2|Λ|dT})/(2|Λ|).
     """
-    modes, count, speeds = graph.modes, len(graph.slope), np.abs(graph.modes.rates)
-    spread, decay = _spread(-speeds, gaps), np.exp(-np.multiply.outer(gaps, speeds))
-    kept, lost = decay[:, :count, None], decay[:, None, count:]
-    slope = kept * graph.slope
-    scaled = slope * np.sqrt(spread[:, None, count:])
+    modes, count = graph.modes, len(graph.slope)
+    speeds = np.abs(modes.rates[count:])  # of the others; those of the growing modes come first among them
+    spread, lost = _spread(-speeds, gaps), np.exp(np.multiply.outer(gaps, -speeds))
+    slope = lost[:, :count, None] * graph.slope
+    scaled = slope * np.sqrt(spread)[:, None]
     gram = scaled @ scaled.mT
-    gram += kept * graph.inverse_gram * kept.mT
+    gram += lost[:, :count, None] * graph.inverse_gram * lost[:, None, :count]
     _diagonal(gram)[:] += spread[:, :count]
-    both = np.empty((len(gaps), count, len(speeds)))  # before L, what is 1 in P stays on diagonals: little to compute
+    both = np.empty((len(gaps), count, count + len(speeds)))  # before L, what is 1 in P stays on diagonals
     into, out, rest = both[..., :count], both[..., count : 2 * count], both[..., 2 * count :]
-    np.multiply(slope[..., :count], -modes.outward.T * lost[..., :count], out=into)
-    np.multiply(slope[..., :count], modes.inward.T * lost[..., :count], out=out)
-    np.multiply(slope[..., count:], lost[..., count:], out=rest)
+    np.multiply(slope[..., :count], (lost[:, :count] * -modes.outward[:, 0])[:, None], out=into)
+    np.multiply(slope[..., :count], (lost[:, :count] * modes.inward[:, 0])[:, None], out=out)
+    np.multiply(slope[..., count:], lost[:, None, count:], out=rest)
     _diagonal(into)[:] += modes.inward[:, 0]
     _diagonal(out)[:] += modes.outward[:, 0]
     _times_inverse_root(both, gram)
@@ -89,9 +89,10 @@ def long_steps(rates: Rates, factor: Factor, gaps: Times, rank: int) -> Factors:
 
 def _spread(rates: Rates, gaps: Times) -> Float[np.ndarray, "time rows"]:
     """(e^{2ΛdT} − 1)/(2Λ), which is dT where nothing moves."""
-    exponent = 2 * np.multiply.outer(gaps, rates)
-    still = exponent == 0
-    return gaps[:, None] * np.where(still, 1.0, np.expm1(exponent) / np.where(still, 1.0, exponent))
+    exponent = np.multiply.outer(gaps, 2 * rates)
+    relative = np.ones_like(exponent)
+    np.divide(np.expm1(exponent), exponent, out=relative, where=exponent != 0)
+    return gaps[:, None] * relative
 
 
 def _diagonal(matrices: Float[np.ndarray, "time n n"]) -> Float[np.ndarray, "time n"]:
