@@ -3,8 +3,10 @@
 Most of festina's programs run for seconds, and compiling them takes as long. XLA has two ways to turn fused operations
 into machine code on a CPU; the older one compiles in two thirds of the time, and for flows and for descent of many
 small networks at once its code is as fast. LLVM's first level of optimisation saves another tenth, and its code is as
-fast too. A program that runs once, as the start of a run does, is not worth optimising at all. Many steps of an
-optimiser through large layers are the exception: XLA's own choices make them faster by a third, and are worth the wait.
+fast too. XLA cuts a program into up to 32 modules, for as many threads, and one module is quicker for one thread; of
+optimised programs it has the same bits. A program that runs once, as the start of a run does, is not worth optimising
+at all; in one module such a program would round differently, so that it stays cut. Many steps of an optimiser through
+large layers are the exception: XLA's own choices make them faster by a third, and are worth the wait.
 """
 
 import math
@@ -19,8 +21,12 @@ from jax.extend.core import get_opaque_trace_state
 
 from festina.programs import KEEPER, Program
 
-QUICK = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
-BRIEF = QUICK | {"xla_backend_optimization_level": 0}
+QUICK = {
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_backend_optimization_level": 1,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+BRIEF = QUICK | {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 32}  # 32 is XLA's own
 COMPILED = "/jax/core/compile/backend_compile_duration"  # what JAX calls the event
 
 

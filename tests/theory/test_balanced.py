@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 
 from festina.errors import ArgumentError, FestinaWarning
 from festina.networks.balanced import balanced_weights, feasible
+from festina.theory import _riccati_known
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import ACCURATE_UNTIL, literal
 
@@ -139,6 +140,32 @@ def test_input_variance_and_timescale():
     reference = integrated(first, second, correlation, TIMES, variance=0.3, timescale=2.5)
     assert worst(solution(TIMES), reference, (*PRODUCTS, "loss")) < 1e-9
     np.testing.assert_allclose(solution.limit()["map"], correlation / 0.3, atol=1e-12)
+
+
+@pytest.mark.parametrize("imbalance", [0.0, 0.1, -8.0, 1e3])
+@pytest.mark.parametrize("sizes", [(4, 4, 4), (3, 3, 5), (5, 3, 3)])
+def test_leaps_agree_with_steps(monkeypatch, sizes, imbalance):
+    """Where the growing modes are independent, all times are computed from t = 0; elsewhere from one another."""
+    first, second, correlation = problem(sizes, imbalance)
+    for strengths in (correlation, np.linalg.svd(correlation)[0] @ np.eye(*correlation.shape)):
+        solution = balanced(first, second, strengths)
+        for times in (np.linspace(0, 10, 30), np.array([1e5, 0.0, 1e-9, 3.0, 40.0, 3.0])):
+            with monkeypatch.context() as patch:
+                patch.setattr(_riccati_known, "LEVEL", 0.0)
+                steps = solution(times), solution.limit()
+            for one, other in zip((solution(times), solution.limit()), steps, strict=True):
+                for name, values in other.items():
+                    np.testing.assert_allclose(one[name], values, rtol=0, atol=1e-13 * (1 + np.max(np.abs(values))))
+
+
+def test_large_results_are_the_same(monkeypatch):
+    """Only where they lie in memory depends on their size."""
+    solution = balanced(*problem((3, 3, 5), 1.0))
+    usual = solution(TIMES)
+    monkeypatch.setattr(_riccati_known, "RECYCLED", 0)
+    for name, values in solution(TIMES).items():
+        np.testing.assert_array_equal(values, usual[name])
+        assert values.flags.writeable
 
 
 # --------------------------------------------------------------------------------------- the printed formula

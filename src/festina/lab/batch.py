@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from festina.compiling import brief_jit
@@ -135,10 +134,10 @@ def make_batch(builder: Builder, arms: list[int], models: list[list[Model]], see
 def _crossed(names: Sequence[str], values: np.ndarray, seeds: list[int], of_seeds: bool = False) -> Crossed:
     """Fields that differ along their axis, and those that do not."""
     differs = {name: bool(np.any(values[:, k] != values[0, k])) for k, name in enumerate(names)}
-    arrays = {name: jnp.asarray(values[:, k]) for k, name in enumerate(names)}
-    varied = {name: array for name, array in arrays.items() if differs[name]}
-    shared = {name: array[0] for name, array in arrays.items() if not differs[name]}
-    own = {"seed": jnp.asarray(seeds)}
+    varied = {name: values[:, k] for k, name in enumerate(names) if differs[name]}
+    shared = {name: values[0, k] for k, name in enumerate(names) if not differs[name]}
+    # cut by NumPy, since JAX would compile a program for it, and put where the programs are, once for all chunks
+    own, varied, shared = jax.device_put(({"seed": np.asarray(seeds)}, varied, shared))
     if of_seeds:
         return Crossed(own | varied, {}, shared, (len(seeds), 1))
     return Crossed(own, varied, shared, (len(seeds), len(values)))

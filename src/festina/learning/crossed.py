@@ -9,6 +9,8 @@ from typing import Any
 
 import equinox as eqx
 import jax
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+from jax.interpreters.partial_eval import dce_jaxpr
 
 TILE_BYTES = 2**19  # of parameters that go through a chunk together: with all that is computed, a core's second cache
 
@@ -44,14 +46,39 @@ def every_run(work: Callable[..., Any], inputs: Any, *states: Any) -> Any:
     """``work(inputs, *states)`` of every run; states, and what comes back, lead with the axis of runs."""
     inputs = _as_crossed(inputs)
     seeds, arms = inputs.counts
+    cut = _cut(states, seeds, arms)
+    flat = _traced_once(work, inputs, cut)
 
     def of_seed(seed: Any, states: tuple[Any, ...]) -> Any:
         def of_arm(arm: dict[str, Any], states: tuple[Any, ...]) -> Any:
-            return work(_joined(inputs.shared, arm, seed), *states)
+            return flat(_joined(inputs.shared, arm, seed), *states)
 
         return jax.vmap(of_arm, axis_size=arms)(inputs.arms, states)
 
-    return _flat(jax.vmap(of_seed, axis_size=seeds)(inputs.seeds, _cut(states, seeds, arms)))
+    return _flat(jax.vmap(of_seed, axis_size=seeds)(inputs.seeds, cut))
+
+
+def _traced_once(work: Callable[..., Any], inputs: Crossed, states: Any) -> Callable[..., Any]:
+    """The same work as a plain list of operations, without those that nothing comes of.
+
+    Batching takes each function of JAX apart anew, along both axes; it has less to do once they are taken apart, and
+    what a process computes only for its start need not be batched in order to go on.
+    """
+    own = _joined(_inner(inputs.shared, 0), _inner(inputs.arms, 1), _inner(inputs.seeds, 1))
+    traced, shapes = jax.make_jaxpr(work, return_shape=True)(own, *_inner(states, 2))
+    needed, _ = dce_jaxpr(traced.jaxpr, [True] * len(traced.out_avals), instantiate=True)
+    run, structure = jaxpr_as_fun(ClosedJaxpr(needed, traced.consts)), jax.tree.structure(shapes)
+    return lambda *given: jax.tree.unflatten(structure, run(*jax.tree.leaves(given)))
+
+
+def _inner(tree: Any, axes: int) -> Any:
+    """The shapes of a tree without some leading axes."""
+
+    def shape(leaf: Any) -> jax.ShapeDtypeStruct:
+        known = jax.typeof(leaf)
+        return jax.ShapeDtypeStruct(known.shape[axes:], known.dtype, weak_type=known.weak_type)
+
+    return jax.tree.map(shape, tree)
 
 
 def in_tiles(work: Callable[[Any, Any], Any], inputs: Any, states: Any, size: int) -> Any:

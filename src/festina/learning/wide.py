@@ -50,6 +50,7 @@ def wide_steps(statistics: Statistics, steps: int) -> Steps:
 
     @take.def_vmap
     def side_by_side(count: int, batched: Any, *given: Any) -> tuple[PathGated, PathGated]:
+        given = jax.tree.map(jnp.asarray, given)  # a number that is known may come as one of NumPy
         if any(jax.tree.leaves(batched[4:])):
             axes = jax.tree.map(lambda varies: 0 if varies else None, tuple(batched))
             after = jax.vmap(alone, axes, axis_size=count)(*given)

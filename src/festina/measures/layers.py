@@ -117,8 +117,12 @@ class Layer:
         return Marks(names, np.broadcast_to(number if axis else number[:, None], shape).ravel())
 
 
-def read_layer(activations: Any) -> Layer:
+def read_layer(activations: Any, argument: str = "activations") -> Layer:
     """A layer from an array of any library, in one of the shapes of the module's docstring.
+
+    Args:
+        activations: the array.
+        argument: what errors call it.
 
     Example:
         >>> import numpy as np
@@ -127,9 +131,9 @@ def read_layer(activations: Any) -> Layer:
         >>> read_layer(np.ones((4, 5, 6))).values.shape
         (20, 6)
     """
-    values = as_real("activations", activations)
+    values = as_real(argument, activations)
     fits = values.ndim in DIMENSIONS and min(values.shape) >= 1
-    require(fits, "activations", SHAPES, f"of shape {values.shape}")
+    require(fits, argument, SHAPES, f"of shape {values.shape}")
     named = isinstance(activations, xr.DataArray)
     names = tuple(map(str, activations.dims)) if named else DIMENSIONS[values.ndim]
     axes = [_axis(activations, axis, size) for axis, size in enumerate(values.shape)]

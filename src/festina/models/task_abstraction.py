@@ -129,8 +129,8 @@ class TaskAbstraction(LinearInBlocks):
 
     def start(self, key: Key) -> Begin:
         for_teachers, for_weights, for_data = fs.draws.split(key, 3)
-        network, opening = self.draw_network(for_weights), jnp.asarray(self.initial_gate, float)
-        gates = tuple(jnp.broadcast_to(opening, gate.shape) for gate in network.gates)
+        network, module = self.draw_network(for_weights), jnp if fs.draws.is_traced(self.initial_gate) else np
+        gates = tuple(module.broadcast_to(self.initial_gate, gate.shape) for gate in network.gates)
         return Begin(network.rebuilt(network.students, gates), self.draw_tasks(for_teachers), for_data)
 
     def draw_tasks(self, key: Key) -> Tasks:

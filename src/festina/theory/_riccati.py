@@ -3,7 +3,7 @@
 See `festina.theory.balanced` for the equation. Over a short gap a factor of QQᵀ is advanced by one Cholesky
 factorisation (:func:`_short_step`), over a gap of any length by the same formula in hidden coordinates that sort the
 modes by how far they have grown (:func:`long_step`). This is the route that JAX traces, batches and differentiates;
-`_riccati_known` takes the same steps through numbers that are known.
+`_riccati_known` takes the same steps through numbers that are known, and leaps where it can.
 """
 
 from functools import partial

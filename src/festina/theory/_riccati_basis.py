@@ -23,6 +23,7 @@ Scalar = Float[Array | np.ndarray | np.floating, ""]
 Rates = Float[Any, " rows"]
 Named = dict[str, Array | np.ndarray]
 Products = tuple[Matrix, Matrix, Matrix]
+Layers = tuple[Matrix, Matrix]
 
 
 class Modes(NamedTuple):
@@ -46,7 +47,8 @@ def modes_of(first: First, second: Second, correlation: Correlation) -> Modes:
     left, strength, right = xp.linalg.svd(correlation, full_matrices=True)
     count, wider_out = len(strength), len(second) > first.shape[1]
     angle = xp.arctan2(imbalance / 2, strength)[:, None] / 2
-    inward, outward = (xp.cos(angle) - xp.sin(angle)) / 2**0.5, (xp.cos(angle) + xp.sin(angle)) / 2**0.5
+    cosine, sine = xp.cos(angle), xp.sin(angle)
+    inward, outward = (cosine - sine) / 2**0.5, (cosine + sine) / 2**0.5
     beyond, wide = (left[:, count:], second) if wider_out else (right[count:].T, first.T)
     rest = beyond @ xp.linalg.qr(beyond.T @ wide)[0] if beyond.size else beyond
     growth = xp.hypot(strength, imbalance / 2)
@@ -66,12 +68,17 @@ def to_modes(modes: Modes, first: First, second: Second, size: bool = False) -> 
     return xp.concatenate([a * into + b * out, sign * b * into + a * out, rest])
 
 
-def layers(modes: Modes, factor: Matrix) -> tuple[Matrix, Matrix]:
+def layers(modes: Modes, factor: Matrix) -> Layers:
     """W₁ᵀ and W₂ from P, up to a rotation of the hidden layer: the blocks of O P."""
     count = modes.right.shape[1]
     plus, minus, rest = factor[..., :count, :], factor[..., count : 2 * count, :], factor[..., 2 * count :, :]
-    into = modes.right @ (modes.inward * plus - modes.outward * minus)
-    out = modes.left @ (modes.outward * plus + modes.inward * minus)
+    a, b = modes.inward, modes.outward
+    return from_singular(modes, a * plus - b * minus, b * plus + a * minus, rest)
+
+
+def from_singular(modes: Modes, into: Matrix, out: Matrix, rest: Matrix) -> Layers:
+    """W₁ᵀ and W₂ from what they are in the singular vectors of S and in ``modes.rest``."""
+    into, out = modes.right @ into, modes.left @ out
     if len(modes.left) > len(modes.right):
         return into, out + modes.rest @ rest
     return (into + modes.rest @ rest, out) if len(modes.right) > len(modes.left) else (into, out)
@@ -106,7 +113,7 @@ def obstructed(first: First, second: Second, correlation: Correlation) -> Any:
     count = len(first)
     if any(np.shape(matrix) != (count, count) for matrix in matrices):
         return np.asarray(False)
-    inward, outward = xp.sum(first**2), xp.sum(second**2)
+    inward, outward = (first**2).sum(), (second**2).sum()
     level = abs(outward - inward) <= 1e-12 * (inward + outward)
     if namespace(matrices) is np and not level:  # as is almost always the case, and what follows takes its time
         return np.asarray(False)

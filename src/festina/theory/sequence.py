@@ -164,10 +164,10 @@ def _known_stage(factor: Factor, correlation: np.ndarray, offsets: np.ndarray) -
     """What `_stage` does, for known numbers."""
     into, out = factor
     modes = modes_of(into.T, out, correlation)
-    start, rank = _riccati_known.initial_factor(modes, into.T, out, correlation)
+    start = _riccati_known.initial_factor(modes, into.T, out, correlation)
     found = tuple(np.zeros((len(offsets), *layer.shape)) for layer in factor)
-    for chunk, factors in _riccati_known.course(modes.rates, start, rank, offsets):
-        for layer, values in zip(found, layers(modes, factors), strict=True):
+    for chunk, both in _riccati_known.course(modes, start, offsets):
+        for layer, values in zip(found, both, strict=True):
             layer[chunk, :, : values.shape[-1]] = values  # hidden directions that no mode can reach stay empty
     return found[0], found[1]
 

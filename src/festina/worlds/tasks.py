@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from festina import draws
 from festina.errors import UnknownName, require
-from festina.precision import is_traced, precise
+from festina.precision import is_traced, namespace, precise
 from festina.worlds.orthogonal import orthogonal_factor
 
 
@@ -144,11 +144,12 @@ class Tasks(eqx.Module):
             possible = least <= float(cosine) <= 1.0
             require(possible, "cosine", f"lie between {least:.3g} and 1 for {tasks} teachers", cosine)
         # 1(1−ρ) + ρ·11ᵀ has the eigenvalues 1 + (M−1)ρ, along 11ᵀ/M, and 1 − ρ
-        together = jnp.full((tasks, tasks), 1.0 / tasks)
-        apart = jnp.eye(tasks) - together
-        root = jnp.sqrt(jnp.maximum(1.0 + (tasks - 1) * cosine, 0.0)) * together
-        root = root + jnp.sqrt(jnp.maximum(1.0 - cosine, 0.0)) * apart
-        return Tasks(jnp.einsum("mn,noi->moi", root, self.maps), self.loss_share)
+        module = namespace(cosine, self.maps)
+        together = np.full((tasks, tasks), 1.0 / tasks)
+        apart = np.eye(tasks) - together
+        root = module.sqrt(module.maximum(1.0 + (tasks - 1) * cosine, 0.0)) * together
+        root = root + module.sqrt(module.maximum(1.0 - cosine, 0.0)) * apart
+        return Tasks(module.einsum("mn,noi->moi", root, self.maps), self.loss_share)
 
     @precise
     def averaged(self, groups: tuple[tuple[int, ...], ...]) -> "Tasks":
