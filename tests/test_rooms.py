@@ -15,6 +15,7 @@ ROOMS = (
     "measures",
     "models",
     "figures",
+    "watching",
     "experiments",
     "lab",
     "page",

@@ -10,6 +10,7 @@ from . import models as models
 from . import networks as networks
 from . import style as style
 from . import theory as theory
+from . import watching as watching
 from . import worlds as worlds
 from ._version import __version__ as __version__
 from .experiment import Experiment as Experiment
