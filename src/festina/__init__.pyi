@@ -28,5 +28,6 @@ from .learning.stream import abstract as abstract
 from .measures.compare import compare as compare
 from .model import Model as Model
 from .precision import double as double
-from .watching.watch import Watch as Watch
-from .watching.watch import watch as watch
+from .watching.diagnosis import diagnose as diagnose
+from .watching.watcher import Watch as Watch
+from .watching.watcher import watch as watch

@@ -59,6 +59,13 @@ SAYS = [
     ("sampling", "ReplicaExchange", (r"change places in \d+% of their meetings or more",)),
     ("experiments", "# mine.py", ()),
     ("experiments", "fs.load", (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'")),
+    (
+        "watching",
+        "torch",
+        (r"20 looks from step 0 to 600, 2 layers, tangent kernels exact", r"^rich", r"layers: 0 rich"),
+    ),
+    ("watching", "def apply(parameters", (r"scale 0.1: rich", r"scale 3.0: lazy")),
+    ("watching", "diagnose", (r"5 looks from step 0 to 400", r"^rich")),
     ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""
@@ -99,6 +106,8 @@ def test_the_example_runs_as_written(page, mark, lines, outcomes):
         assert re.search(line, said, re.MULTILINE), said
 
 
-@pytest.mark.parametrize("page", ["own_learning", "own_network", "analyser", "models", "sampling", "experiments"])
+@pytest.mark.parametrize(
+    "page", ["own_learning", "own_network", "analyser", "watching", "models", "sampling", "experiments"]
+)
 def test_every_example_is_tried(page):
     assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)

@@ -1,8 +1,10 @@
 """Is a network that was trained elsewhere lazy or rich? What it was like over its whole training."""
 
+from festina.watching import files
+from festina.watching.diagnosis import diagnose
 from festina.watching.report import Report
 from festina.watching.schedule import Schedule
 from festina.watching.verdict import Verdict
-from festina.watching.watch import Watch, watch
+from festina.watching.watcher import Watch, watch
 
-__all__ = ["Report", "Schedule", "Verdict", "Watch", "watch"]
+__all__ = ["Report", "Schedule", "Verdict", "Watch", "diagnose", "files", "watch"]

@@ -16,7 +16,7 @@ from festina.precision import double
 from festina.watching.outside import Answers, Linearised, Outside, Parameters, check_layers, flat_answers, parent
 
 Named = dict[str, jax.Array]
-Apply = Callable[[Named, jax.Array], Any]
+Apply = Callable[[Named, Any], Any]
 
 
 class JaxNetwork(Outside):
@@ -41,8 +41,12 @@ class JaxNetwork(Outside):
         inputs_first: bool = False,
     ) -> None:
         self.read, self.start, self.layers, self.inputs_first = read, start, layers, inputs_first
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.kinds: dict[str, np.dtype] = {}
         known = self.parameters()
         require(bool(known), "model", "have parameters that are trained", "without any")
+        self.shapes = {name: value.shape for name, value in known.items()}
+        self.kinds = {name: value.dtype for name, value in known.items()}
         probes = as_numpy("inputs", inputs)
         kind = next(iter(known.values())).dtype
         self.inputs = probes.astype(kind) if probes.dtype.kind == "f" else probes
@@ -51,8 +55,11 @@ class JaxNetwork(Outside):
         self._backward = jax.jit(lambda point, changes: jax.vmap(jax.vjp(self.apply, point)[1])(changes)[0])
 
     def parameters(self, now: Any = None) -> Parameters:
-        values = self.read(self.start if now is None else now)
-        return {name: np.array(value) for name, value in values.items()}
+        found = {name: np.array(value) for name, value in self.read(self.start if now is None else now).items()}
+        if self.shapes:
+            shapes = {name: value.shape for name, value in found.items()}
+            require(shapes == self.shapes, "now", f"have the parameters of the start, {self.shapes}", shapes)
+        return {name: value.astype(self.kinds.get(name, value.dtype)) for name, value in found.items()}
 
     def answers(self, parameters: Parameters) -> Answers:
         with double():
@@ -61,8 +68,7 @@ class JaxNetwork(Outside):
     def linearised(self, parameters: Parameters) -> Linearised:
         def forward(changes: Mapping[str, np.ndarray]) -> np.ndarray:
             with double():
-                kinds = {name: value.dtype for name, value in parameters.items()}
-                tangents = {name: jnp.asarray(value, kinds[name]) for name, value in changes.items()}
+                tangents = {name: jnp.asarray(value, self.kinds[name]) for name, value in changes.items()}
                 part = {name: parameters[name] for name in changes}
                 return np.asarray(self._forward(_arrays(parameters), _arrays(part), tangents))
 

@@ -78,9 +78,12 @@ def cross_entropy(answers: Float[np.ndarray, "n outputs"], labels: Int[np.ndarra
     return float(np.mean(np.log(np.sum(np.exp(scores), axis=1)) - scores[np.arange(len(labels)), labels]))
 
 
+def softmax(answers: Float[np.ndarray, "n outputs"]) -> Float[np.ndarray, "n outputs"]:
+    """e^f / Σ e^f for each probe."""
+    shares = np.exp(answers - answers.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
 def _error(answers: Float[np.ndarray, "n outputs"], labels: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n outputs"]:
     """softmax(f) − e."""
-    shares = np.exp(answers - answers.max(axis=1, keepdims=True))
-    shares /= shares.sum(axis=1, keepdims=True)
-    shares[np.arange(len(labels)), labels] -= 1
-    return shares
+    return softmax(answers) - np.eye(answers.shape[1])[labels]

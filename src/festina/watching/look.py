@@ -14,6 +14,7 @@ from festina.watching import tangent, weights
 from festina.watching.course import DataModes
 from festina.watching.labelled_twin import LabelledTwin
 from festina.watching.outside import Linearised, Outside, Parameters
+from festina.watching.representation import represented
 from festina.watching.tangent import PARTS, Kernel, Tangents
 from festina.watching.targets import Targets
 from festina.watching.twin import Twin, curvature
@@ -32,6 +33,8 @@ class Look:
         layers: by name, then by layer: those of the tangent kernel, and weight_change; "all" is the whole network.
         pairs: imbalance and drift, by name, then by consecutive layers.
         modes: how far each mode of the data is learned.
+        representations: by name, then by watched layer: similarity (CKA) to the start, to the inputs and to the
+            targets, dimension, and variability within classes.
     """
 
     step: int
@@ -39,7 +42,7 @@ class Look:
     layers: dict[str, dict[str, float]]
     pairs: dict[str, dict[str, float]]
     modes: Float[np.ndarray, " modes"]
-    activations: dict[str, np.ndarray] = field(default_factory=dict)
+    representations: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,14 @@ class Start:
     tangents: Tangents
     kernels: Mapping[str, Kernel]
     twin: Twin | LabelledTwin
+    inputs: Float[np.ndarray, "n inputs"]
+    activations: Mapping[str, np.ndarray]
     pairs: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, network: Outside, inputs: Any, given: Any, directions: int = 0) -> Start:
-        """Look at a network for the first time."""
-        parameters = network.parameters()
+    def of(cls, network: Outside, inputs: Any, given: Any, directions: int = 0, now: Any = None) -> Start:
+        """Look at a network for the first time, as it is, or as a checkpoint (``now``) has it."""
+        parameters = network.parameters(now)
         _check(parameters, 0)
         around = network.linearised(parameters)
         _check({"answers": around.answers}, 0)
@@ -77,6 +82,8 @@ class Start:
             tangents,
             tangents.kernels(around),
             targets.twin(around),
+            flat,
+            network.activations(parameters),
             tuple(weights.chained(network, parameters)),
         )
 
@@ -102,8 +109,16 @@ class Start:
             "distance_error": self._uncertainty(whole),
             **self._null(whole),
         }
-        learned = np.empty(0) if self.modes is None else self.modes.learned(answers)
-        return Look(step, scalars, layers, self._balance(parameters), learned, self.network.activations(parameters))
+        learned = np.empty(0) if self.modes is None else self.modes.learned(self.targets.comparable(answers))
+        return Look(step, scalars, layers, self._balance(parameters), learned, self._represented(parameters))
+
+    def _represented(self, parameters: Parameters) -> dict[str, dict[str, float]]:
+        found: dict[str, dict[str, float]] = {}
+        for layer, now in self.network.activations(parameters).items():
+            of_layer = represented(now, self.activations[layer], self.inputs, self.targets)
+            for name, value in of_layer.items():
+                found.setdefault(name, {})[layer] = value
+        return found
 
     def _of_kernel(self, kernel: Kernel, start: Kernel) -> dict[str, float]:
         values = (

@@ -104,4 +104,5 @@ def take_in(model: Any, inputs: Any, layers: Any = ()) -> Outside:
     pair = isinstance(model, tuple) and len(model) == 2
     must = "be a torch.nn.Module, a module of Equinox, or a pair (apply, parameters)"
     require(pair, "model", must, f"of type {type(model).__name__}")
-    return jax_network.applied_network(*model, inputs, layers)
+    apply, parameters = model
+    return jax_network.applied_network(apply, parameters, inputs, layers)

@@ -34,6 +34,11 @@ MEANING = {
     "weight_change": "|θ − θ₀| / |θ₀|",
     "imbalance": "|W₂ᵀW₂ − W₁W₁ᵀ| / (|W₂ᵀW₂| + |W₁W₁ᵀ|)",
     "drift": "change of W₂ᵀW₂ − W₁W₁ᵀ since the start, relative to the same",
+    "similarity_to_start": "CKA of a watched layer with what it was at the start",
+    "similarity_to_inputs": "CKA of a watched layer with the inputs",
+    "similarity_to_targets": "CKA of a watched layer with the targets",
+    "dimension": "participation ratio of a watched layer, (Σλ)² / Σλ² of its covariance",
+    "variability_in_classes": "tr(Σ_W Σ_B⁺) / C of a watched layer: 0 when classes have collapsed to points",
     "learned": "u_kᵀ⟨f xᵀ⟩v_k / s_k: how far mode k of the probes is learned",
 }
 
@@ -43,7 +48,8 @@ class Report:
     """What was seen of a training.
 
     Attributes:
-        data: all numbers: (step), (step, layer), (step, pair) and (step, mode); each says what it is (``long_name``).
+        data: all numbers: (step), (step, layer), (step, pair), (step, mode) and (step, watched_layer); each says what
+            it is (``long_name``).
         verdict: what kind of learning it was, and why.
         exact: whether tangent kernels are exact, or projected on random directions.
     """
@@ -87,6 +93,7 @@ def report_of(start: Start, looks: Sequence[Look]) -> Report:
     for name in looks[0].scalars:
         data[name] = ("step", [look.scalars[name] for look in looks])
     data = data.merge(_table(looks, "layers", "layer")).merge(_table(looks, "pairs", "pair"))
+    data = data.merge(_table(looks, "representations", "watched_layer"))
     if start.modes is not None:
         data["learned"] = (("step", "mode"), np.array([look.modes for look in looks]))
         data["strength"] = ("mode", start.modes.strengths, {"long_name": "s_k, singular values of Σyx of the probes"})
@@ -99,7 +106,7 @@ def report_of(start: Start, looks: Sequence[Look]) -> Report:
 def _table(looks: Sequence[Look], kind: str, dimension: str) -> xr.Dataset:
     """Numbers that looks have by name, and then by place."""
     tables: list[dict[str, dict[str, float]]] = [getattr(look, kind) for look in looks]
-    places = list(next(iter(tables[0].values()), {}))
+    places = list(next(iter(tables[0].values()), {})) if tables[0] else []
     found: dict[Any, Any] = {}
     for name in tables[0] if places else ():
         found[name] = (("step", dimension), [[table[name][place] for place in places] for table in tables])

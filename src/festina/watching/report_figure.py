@@ -24,14 +24,16 @@ def draw(report: Report) -> Figure:
     with Page(2, 3, height=4.4) as page:
         loss, gap, turn, aligned, modes, changed = (page[place] for place in range(6))
         loss.plot(step, data["loss"], color=BLACK)
-        loss.set(ylabel="loss", yscale="log", title=f"{report.verdict.word}")
+        loss.set(ylabel="loss", yscale="log", title=f"Loss: {report.verdict.word}")
         gap.axhspan(0, LAZY, color="0.93", lw=0)
         gap.axhspan(RICH, 10, color="0.93", lw=0)
-        gap.plot(step, data["gap"], "o-", color=VERMILLION, ms=3, label="twin, trained alike")
+        gap.plot(step, data["gap"], "o-", color=VERMILLION, ms=3, label="twin, trained on the probes")
         gap.plot(step, data["curvature"], color=BLUE, ls=(0, (4, 1)), label="expansion at the weights")
         top = max(1.05, float(np.nanmax([data["gap"].max(), data["curvature"].max()])) * 1.05)
-        gap.set(ylabel="share of the way", ylim=(0, min(top, 2.0)), title="Gap to the linearised network")
-        gap.legend()
+        gap.set(ylabel="share of the way", ylim=(0, min(top, 2.0)), title="Off the linearised network")
+        for height, word in ((LAZY / 2, "lazy"), (RICH + 0.1, "rich")):
+            gap.text(0.02, height, word, color="0.45", fontsize=7, va="center", transform=gap.get_yaxis_transform())
+        gap.legend(loc="best", fontsize=7)
         _by_layer(turn, step, report, "distance", "1 − cosine with the start")
         turn.set(title="Turn of the tangent kernel")
         aligned.plot(step, data["alignment"].sel(layer="all"), color=BLACK, label="targets")
@@ -66,7 +68,8 @@ def _modes(axis: Axes, step: np.ndarray, report: Report) -> None:
     for mode, colour in enumerate(_shades(count)):
         axis.plot(step, report.data["learned"].isel(mode=mode), color=colour, lw=1.0)
     axis.axhline(1.0, color=GREY, lw=0.7, ls=":")
-    axis.set(ylabel="learned share $a_k / s_k$", title=f"{count} modes of the data, strongest dark")
+    axis.set(ylabel="learned share $a_k / s_k$", title="Modes of the data")
+    axis.text(0.03, 0.86, f"{count}, the strongest dark", fontsize=7, va="top", transform=axis.transAxes)
 
 
 def _shades(count: int) -> np.ndarray:

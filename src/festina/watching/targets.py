@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from festina.errors import require
 from festina.measures.arrays import as_numpy, as_real
-from festina.watching.labelled_twin import LabelledTwin, cross_entropy
+from festina.watching.labelled_twin import LabelledTwin, cross_entropy, softmax
 from festina.watching.outside import Linearised
 from festina.watching.twin import Twin
 
@@ -63,6 +63,10 @@ class Targets:
     def accuracy(self, answers: Float[np.ndarray, "n outputs"]) -> float:
         """Share of probes whose class has the largest answer; NaN where there are no classes."""
         return float(np.mean(np.argmax(answers, axis=1) == self.labels)) if self.labels is not None else np.nan
+
+    def comparable(self, answers: Float[np.ndarray, "n outputs"]) -> Float[np.ndarray, "n outputs"]:
+        """Answers that are the targets when all is learned: of classes, softmax(f) − 1/C."""
+        return answers if self.labels is None else softmax(answers) - 1 / answers.shape[1]
 
     def twin(self, around: Linearised) -> Twin | LabelledTwin:
         """The linearised network, trained alike."""

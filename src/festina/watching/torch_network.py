@@ -40,6 +40,12 @@ class TorchNetwork(Outside):
             self.inputs = self.inputs.to(self.dtype)
 
     def parameters(self, now: Any = None) -> Parameters:
+        """``now`` may be another module of the same kind, or a state dict, whose buffers are taken over, too."""
+        if isinstance(now, Mapping):
+            known = set(self.module.state_dict())
+            require(known <= set(now), "checkpoint", f"have the arrays {sorted(known)}", sorted(now))
+            self.module.load_state_dict({name: torch.as_tensor(now[name]) for name in known})
+            now = None
         values = dict((now or self.module).named_parameters())
         return {name: values[name].detach().cpu().numpy().copy() for name in self.trained}
 
@@ -48,7 +54,7 @@ class TorchNetwork(Outside):
             return self._call(self._tensors(parameters)).cpu().numpy()
 
     def linearised(self, parameters: Parameters) -> Linearised:
-        point = self._tensors(parameters)
+        point = self._tensors(parameters) | {name: value.clone() for name, value in self.module.named_buffers()}
 
         def forward(changes: Mapping[str, np.ndarray]) -> np.ndarray:
             tangents, part = self._tensors(changes), {name: point[name] for name in changes}
@@ -59,7 +65,7 @@ class TorchNetwork(Outside):
 
         def backward(changes: np.ndarray) -> Parameters:
             with self._at_rest():
-                pull = func.vjp(self._call, point)[1]
+                pull = func.vjp(lambda part: self._call(point | part), {name: point[name] for name in parameters})[1]
                 found = func.vmap(lambda change: pull(change)[0])(torch.as_tensor(changes, dtype=self.dtype))
             return {name: value.detach().cpu().numpy() for name, value in found.items()}
 

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float
 
 from festina.measures.alignment import at_fall, silent_share
 
 LAZY, RICH = 0.2, 0.5  # share of the way of the answers that the first-order expansion misses
 KEPT, TURNED = 0.05, 0.2  # 1 − cosine between the first tangent kernel and the last
 LEARNED = 0.1  # of the first loss: networks whose loss fell by less have not been trained
+NEAR = (0.2, 0.8)  # of the first loss: near enough to half of it
 LATE = 0.2  # of all turning of the kernel, done while the first half of the loss falls
 
 
@@ -62,7 +64,7 @@ def judge(data: xr.Dataset) -> Verdict:
         _of_kernel(data, turned),
     ]
     word = "lazy" if curved < LAZY else "rich" if curved > RICH else "mixed"
-    doubts = list(_doubts(word, turned, float(at_fall(loss, data["gap"].fillna(0.0).values, 0.5))))
+    doubts = list(_doubts(word, turned, _half_way(loss, data["gap"].values)))
     early = float(at_fall(loss, data["distance"].sel(layer="all").values, 0.5)) / turned if turned else np.nan
     if word == "rich" and early < LATE:
         word = "delayed rich"
@@ -95,6 +97,12 @@ def _doubts(word: str, turned: float, gap: float) -> Iterator[str]:
             f"the linearised twin, trained on the probes, is {gap:.2f} of the way off when half of the loss is gone; "
             "this counts only if the network was trained on the probes, too"
         )
+
+
+def _half_way(loss: Float[np.ndarray, " looks"], gaps: Float[np.ndarray, " looks"]) -> float:
+    """The gap at the look nearest to half of the loss; NaN if that is not near."""
+    place = int(np.argmin(np.abs(loss / loss[0] - 0.5)))
+    return float(gaps[place]) if NEAR[0] < loss[place] / loss[0] < NEAR[1] else np.nan
 
 
 def _by_kernel(turned: float) -> str:
