@@ -52,6 +52,13 @@ class Report:
             it is (``long_name``).
         verdict: what kind of learning it was, and why.
         exact: whether tangent kernels are exact, or projected on random directions.
+
+    Example:
+        >>> apply = lambda parameters, inputs: inputs @ parameters["weight"]
+        >>> seen = fs.watch((apply, {"weight": np.zeros((2, 1))}), np.eye(2), np.ones((2, 1)))
+        >>> _ = seen(1, {"weight": np.ones((2, 1))})
+        >>> seen.report().verdict.word  # as is all that is linear in its weights
+        'lazy'
     """
 
     data: xr.Dataset

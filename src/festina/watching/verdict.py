@@ -36,6 +36,12 @@ class Verdict:
         reasons: the numbers that decide, in sentences.
         doubts: where numbers disagree, or could not be had.
         layers: "lazy", "rich" or "mixed" for each layer, by its own kernel.
+
+    Example:
+        >>> print(fs.watching.Verdict("lazy", ("its kernel stayed what it was",), (), {"first": "lazy"}))
+        lazy
+          because its kernel stayed what it was
+          layers: first lazy
     """
 
     word: str

@@ -18,6 +18,12 @@ class Watch:
     Attributes:
         schedule: the steps at which it is worth looking, ``if step in watch.schedule: watch(step)``.
         looks: so far, the start among them.
+
+    Example:
+        >>> apply = lambda parameters, inputs: inputs @ parameters["weight"]
+        >>> seen = fs.watch((apply, {"weight": np.zeros((2, 1))}), np.eye(2), np.ones((2, 1)))
+        >>> seen(1, {"weight": np.ones((2, 1))}).scalars["loss"]
+        0.0
     """
 
     def __init__(self, start: Start, schedule: Schedule) -> None:
@@ -103,7 +109,7 @@ def watch(
         ...     if step in seen.schedule:
         ...         _ = seen(step, model)
         >>> seen.report().data["loss"].values[[0, -1]].round(1)
-        array([0.4, 0.2])
+        array([0.3, 0.1])
     """
     require(directions == 0 or directions >= 16, "directions", "be 0 or at least 16", directions)
     probes = as_numpy("inputs", inputs)
