@@ -117,6 +117,54 @@ def test_dropout_and_averages_rest_while_a_network_is_looked_at(random):
 
 
 @pytest.mark.full
+def test_convolutions_recurrence_and_attention_can_be_watched(random):
+    """Also those whose fused operations have no forward derivative."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+
+    class Recurrent(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cells, self.readout = torch.nn.LSTM(3, 6, batch_first=True), torch.nn.Linear(6, 2)
+
+        def forward(self, x):
+            return self.readout(self.cells(x)[0][:, -1])
+
+    convolutions = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Conv2d(4, 5, 3), torch.nn.Flatten(), torch.nn.Linear(80, 2)
+    )
+    attention = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    for module, shape in ((convolutions, (10, 1, 8, 8)), (Recurrent(), (10, 5, 3)), (attention, (3, 4, 8))):
+        inputs = torch.tensor(random.normal(size=shape), dtype=torch.float32)
+        seen = fs.watch(module, inputs, np.zeros(tuple(module.eval()(inputs).flatten(1).shape)))
+        point = seen.start.network.parameters()
+        random_direction = {name: random.normal(size=(1, *value.shape)) for name, value in point.items()}
+        answered = random.normal(size=(1, *seen.start.around.answers.shape))
+        pushed = seen.start.around.forward(random_direction)  # ⟨u, J v⟩ = ⟨Jᵀu, v⟩
+        pulled = seen.start.around.backward(answered)
+        backwards = sum(float(np.sum(pulled[name] * random_direction[name])) for name in point)
+        assert float(np.sum(pushed * answered)) == pytest.approx(backwards, rel=1e-3)
+    seen = fs.watch(convolutions, random.normal(size=(4, 1, 8, 8)), np.eye(4)[:, :2])
+    assert list(seen.looks[0].pairs["imbalance"]) == ["0 → 2"]
+
+
+@pytest.mark.full
+def test_a_module_of_flax_is_read_from_its_end_to_its_start(random):
+    nn = pytest.importorskip("flax.linen")
+
+    class Network(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(3)(nn.relu(nn.Dense(20)(x)))  # the last layer is made first
+
+    inputs, targets = task(random)
+    parameters = Network().init(jax.random.key(0), inputs.astype("float32"))
+    seen = fs.watch((Network(), parameters), inputs, targets, layers=["Dense_1"])
+    assert list(seen.looks[0].pairs["imbalance"]) == ["params.Dense_1 → params.Dense_0"]
+    assert seen.looks[0].representations["similarity_to_start"]["Dense_1"] == pytest.approx(1.0)
+
+
+@pytest.mark.full
 def test_a_watch_can_follow_an_optimiser(random):
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
@@ -205,6 +253,7 @@ def test_a_report_can_be_kept(random, tmp_path):
         ({"targets": np.zeros(12, int)}, r"`targets` must have two classes or more"),
         ({"targets": np.arange(12)}, r"`targets` must be classes from 0 to 2"),
         ({"targets": np.ones((12, 2))}, r"`targets` must have one number for each of the 3 outputs"),
+        ({"inputs": np.ones((12, 7))}, r"`inputs` must be what the network takes, but it says: "),
         ({"inputs": np.ones(4)}, r"`inputs` must be two probes or more"),
         ({"model": "network"}, r"`model` must be a torch.nn.Module, a module of Equinox, or a pair"),
         ({"model": (3, {"a": np.ones(2)})}, r"`model` must be \(apply, parameters\)"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from festina.errors import FestinaError
+from festina.errors import ArgumentError, FestinaError, one_line
 from festina.watching import tangent, weights
 from festina.watching.course import DataModes
 from festina.watching.labelled_twin import LabelledTwin
@@ -66,7 +66,14 @@ class Start:
         """Look at a network for the first time, as it is, or as a checkpoint (``now``) has it."""
         parameters = network.parameters(now)
         _check(parameters, 0)
-        around = network.linearised(parameters)
+        try:
+            around = network.linearised(parameters)
+        except FestinaError:
+            raise
+        except Exception as error:  # whatever another library says of inputs that do not fit
+            raise ArgumentError(
+                f"Argument `inputs` must be what the network takes, but it says: {one_line(error)}."
+            ) from None
         _check({"answers": around.answers}, 0)
         probes, outputs = around.answers.shape
         targets = Targets.of(given, probes, outputs)

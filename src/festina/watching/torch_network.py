@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from festina.errors import require
+from festina.errors import FestinaError, require
 from festina.measures.arrays import as_numpy
-from festina.watching.outside import Answers, Linearised, Outside, Parameters, check_layers, flat_answers, parent
+from festina.watching.outside import Answers, Linearised, Outside, Parameters, check_layers, flat_answers
 
 torch: Any = import_module("torch")  # not one of festina's own libraries: this module is for those who have it
 func: Any = import_module("torch.func")
@@ -34,7 +34,8 @@ class TorchNetwork(Outside):
         self.trained = [name for name, value in module.named_parameters() if value.requires_grad]
         require(bool(self.trained), "model", "have parameters that are trained", "without any")
         first = dict(module.named_parameters())[self.trained[0]]
-        self.dtype, self.device = first.dtype, first.device
+        short = first.dtype in (torch.float16, torch.bfloat16)  # too short for differences, and unknown to NumPy
+        self.dtype, self.device = torch.float32 if short else first.dtype, first.device
         self.inputs = torch.as_tensor(as_numpy("inputs", inputs)).to(self.device)
         if self.inputs.is_floating_point():
             self.inputs = self.inputs.to(self.dtype)
@@ -47,7 +48,7 @@ class TorchNetwork(Outside):
             self.module.load_state_dict({name: torch.as_tensor(now[name]) for name in known})
             now = None
         values = dict((now or self.module).named_parameters())
-        return {name: values[name].detach().cpu().numpy().copy() for name in self.trained}
+        return {name: values[name].detach().to("cpu", self.dtype, copy=True).numpy() for name in self.trained}
 
     def answers(self, parameters: Parameters) -> Answers:
         with self._at_rest(), torch.no_grad():
@@ -60,7 +61,9 @@ class TorchNetwork(Outside):
             tangents, part = self._tensors(changes), {name: point[name] for name in changes}
             with self._at_rest():
                 moved = lambda part: self._call(point | part)  # noqa: E731, what stays costs nothing
-                found = func.vmap(lambda tangent: func.jvp(moved, (part,), (tangent,))[1])(tangents)
+                found = _with_derivatives(
+                    lambda: func.vmap(lambda tangent: func.jvp(moved, (part,), (tangent,))[1])(tangents)
+                )
             return found.detach().cpu().numpy()
 
         def backward(changes: np.ndarray) -> Parameters:
@@ -89,7 +92,7 @@ class TorchNetwork(Outside):
         return found
 
     def layer_of(self, name: str) -> str:
-        return parent(name)
+        return name.rpartition(".")[0] or "network"
 
     def _call(self, point: dict[str, Tensor]) -> Tensor:
         return flat_answers(func.functional_call(self.module, point, (self.inputs,)))
@@ -107,3 +110,21 @@ class TorchNetwork(Outside):
         finally:
             for module, training in modes.items():
                 module.training = training
+
+
+def _with_derivatives(work: Callable[[], Tensor]) -> Tensor:
+    """Some fused operations of PyTorch have no forward derivative, and those that they are made of have."""
+    try:
+        return work()
+    except NotImplementedError:
+        fused = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)
+        try:
+            plain = import_module("torch.nn.attention")
+            with torch.backends.mkldnn.flags(enabled=False), plain.sdpa_kernel(plain.SDPBackend.MATH):
+                return work()
+        except NotImplementedError as error:
+            reason = str(error).partition("\n")[0]
+            raise FestinaError(f"PyTorch has no forward derivative of an operation of this network: {reason}") from None
+        finally:
+            torch.backends.mha.set_fastpath_enabled(fused)

@@ -7,7 +7,7 @@ linear convolutions keep.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -26,11 +26,16 @@ def relative_change(now: Parameters, start: Parameters, names: Sequence[str]) ->
 def chained(network: Outside, parameters: Parameters) -> list[tuple[str, str]]:
     """Names of weights, one after the other, such that the outputs of the first are the inputs of the second.
 
-    Parameters are taken in their order; vectors (biases, scales) are passed over.
+    Parameters are taken in their order, or, if no two fit in it, from the last to the first; vectors (biases, scales)
+    are passed over.
     """
     weights = [name for name, value in parameters.items() if value.ndim >= 2]
     shapes = {name: network.matrix(name, parameters[name]).shape for name in weights}
-    return [(first, second) for first, second in pairwise(weights) if shapes[first][0] == shapes[second][1]]
+
+    def fitting(names: Iterable[str]) -> list[tuple[str, str]]:
+        return [(first, second) for first, second in pairwise(names) if shapes[first][0] == shapes[second][1]]
+
+    return fitting(weights) or fitting(reversed(weights))
 
 
 def imbalance(
