@@ -58,8 +58,9 @@ demo: $(VENV)/.stamp-core
 
 # All tests of a file go to one worker, so that what they share is made once. Most of their time is compiling: wherever
 # festina does not ask for LLVM's optimisations there are none, each program is one piece for LLVM, since both cores are
-# busy (a fifth less of compiling), and what the first tier has compiled serves the second.
-PYTEST := JAX_PLATFORMS=cpu XLA_FLAGS='--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
+# busy (a fifth less of compiling), and what the first tier has compiled serves the second. Nor has NumPy a second
+# thread, which would spin beside small matrices for as long as they take.
+PYTEST := JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 XLA_FLAGS='--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
 	--xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1' $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 test: lint browser

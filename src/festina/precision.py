@@ -44,13 +44,13 @@ def detached(values: Any) -> Any:
 
 def to_numpy(tree: T) -> T:
     """The same tree with every JAX array as a NumPy array; PRNG keys and traced values stay what they are."""
+    return jax.tree.map(_leaf_to_numpy, tree)
 
-    def convert(leaf: Any) -> Any:
-        if not isinstance(leaf, jax.Array) or isinstance(leaf, Tracer):
-            return leaf
-        return leaf if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else np.asarray(leaf)
 
-    return jax.tree.map(convert, tree)
+def _leaf_to_numpy(leaf: Any) -> Any:
+    if not isinstance(leaf, jax.Array) or isinstance(leaf, Tracer):
+        return leaf
+    return leaf if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else np.asarray(leaf)
 
 
 def to_double(tree: T) -> T:
@@ -71,13 +71,13 @@ def to_precision(tree: T, precision: str) -> T:
 
 def on_host(tree: T) -> T:
     """The same tree with every array as a NumPy array, the real ones in float64; PRNG keys stay what they are."""
+    return jax.tree.map(_leaf_on_host, tree)
 
-    def convert(leaf: Any) -> Any:
-        if not _is_array(leaf) or jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            return leaf
-        return np.asarray(leaf, dtype=float if jnp.issubdtype(leaf.dtype, jnp.floating) else None)
 
-    return jax.tree.map(convert, tree)
+def _leaf_on_host(leaf: Any) -> Any:
+    if not _is_array(leaf) or jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return leaf
+    return np.asarray(leaf, dtype=float if jnp.issubdtype(leaf.dtype, jnp.floating) else None)
 
 
 def namespace(*trees: Any) -> Any:

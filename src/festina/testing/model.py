@@ -81,15 +81,17 @@ def _slope_findings(model: Model) -> Iterator[str]:
     """
     fields = [name for name in model.fields_of_kind("continuous") if name != "until"]
     variable = next(name for name, kind in model.variables.items() if not kind.final)
+
+    def simulated(**changed: float) -> Any:
+        return model.model_copy(update=changed).run().data[variable].isel(run=0).values
+
+    here = simulated() if fields else None  # the same beside every field
     for field in fields:
         value = float(getattr(model, field))
         logarithmic = notes(type(model).model_fields[field])["scale"] == "log"
         step = STEP * (value if logarithmic else max(abs(value), LEAST))
         slope = model.derivative(variable, field).values
-        below, here, above = (
-            model.model_copy(update={field: value + shift}).run().data[variable].isel(run=0).values
-            for shift in (-step, 0.0, step)
-        )
+        below, above = (simulated(**{field: value + shift}) for shift in (-step, step))
         sides = (here - below) / step, (above - here) / step
         size = float(np.max(np.abs(sides)))
         slack = SLOPES_AGREE * size + 1e-8
