@@ -8,6 +8,7 @@ that both generators can be used with them.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -106,8 +107,8 @@ def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Arr
     count = int(np.prod(shape, dtype=int))
     with double(), np.errstate(over="ignore"):
         words = _words(key)
-        numbers = (np if _known(words, dtype) else jnp).arange(count, dtype=np.uint64)
-        return _even(_hash(_joined(words), numbers), dtype).reshape(shape)
+        drawn = _in_a_row if is_traced(words) else partial(_counted, np if _known(words, dtype) else jnp)
+        return drawn(count, np.dtype(dtype).name, words).reshape(shape)
 
 
 def normals(key: Array, counts: Sequence[int], dtype: Any = float) -> Float[Array | np.ndarray, " numbers"]:
@@ -154,6 +155,15 @@ def uniforms(key: Array, counts: Sequence[int], dtype: Any = float) -> Float[Arr
         children = _mixed(_hash(_joined(words), np.arange(len(counts), dtype=np.uint64)))
         weyl = [_weyl(children[n], module.arange(count, dtype=np.uint64)) for n, count in enumerate(counts) if count]
         return _even(_mixed(module.concatenate(weyl)), dtype)
+
+
+def _counted(module: Any, count: int, dtype: str, words: Any) -> Any:
+    """The first numbers of a key that are uniform on (0, 1), by NumPy or JAX."""
+    return _even(_hash(_joined(words), module.arange(count, dtype=np.uint64)), dtype)
+
+
+# The same few dozen operations are in every program of a model: a function that JAX knows is traced only once.
+_in_a_row = jax.jit(partial(_counted, jnp), static_argnums=(0, 1))
 
 
 def _quantile(even: Any) -> Any:

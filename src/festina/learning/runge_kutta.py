@@ -76,8 +76,10 @@ class RungeKutta:
             keep = lambda kept, new: jax.lax.dynamic_update_index_in_dim(kept, new, number, 0)  # noqa: E731
             return jax.tree.map(keep, slopes, rate(place)), None
 
-        nothing = jax.tree.map(lambda leaf: jnp.zeros((count, *leaf.shape), leaf.dtype), start)
-        slopes, _ = jax.lax.scan(stage, nothing, (jnp.arange(count), jnp.asarray(table)))
+        # Slopes that are not known yet count zero times, so that anything may stand for them. What is batched like the
+        # parameters from the start saves JAX a second look at the body of the loop.
+        unknown = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), start)
+        slopes, _ = jax.lax.scan(stage, unknown, (jnp.arange(count), jnp.asarray(table)))
         change, error = (combined(jnp.asarray(row), slopes) for row in (self.weights, self.errors))
         return jax.tree.map(jnp.add, start, change), error
 

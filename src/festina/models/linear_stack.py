@@ -161,7 +161,7 @@ class LinearStack(Model):
         target, network, durations = start.target, start.network, jnp.zeros(self.depth - 1)
         inverse = (start.right[:, : self.outputs] / start.strengths[None]) @ start.left.T
         if self.initial == "pretrained":
-            network, durations = pretrain(network, self.level)
+            network, durations = jax.jit(pretrain)(network, self.level)  # traced once for all programs of a run
 
         def rate(parameters: Trained, stage: Array) -> Trained:
             return parameters[0].rate(target), jnp.zeros_like(parameters[1])

@@ -204,10 +204,10 @@ class Semantic(Model):
 
         There is none where modes share too many directions of the hidden layer.
         """
-        from festina.precision import precise
+        from festina.precision import precise, to_numpy
 
         try:
-            modes, parts = fs.theory.modes(self._dataset(), start), self._parts()
+            modes, parts = fs.theory.modes(self._dataset(), start), to_numpy(self._parts())
         except ArgumentError:
             return None
         growing = self._growing(parts, start) if self.features_of == "structure" else None
@@ -251,24 +251,30 @@ class Semantic(Model):
         projectors = jnp.asarray(self.world().projectors)
         return jnp.einsum("if,lij->lfj", jnp.asarray(self._dataset().targets), projectors)
 
-    def _seen(self, parts: Array, mapping: Array | np.ndarray) -> Observed:
+    def _seen(self, parts: Array | np.ndarray, mapping: Array | np.ndarray) -> Observed:
         """⟨T_l, W⟩/⟨T_l, T_l⟩ of each level; of owned features also what is seen of them just outside."""
-        parts = parts / jnp.sum(parts**2, axis=(1, 2), keepdims=True)
-        seen = {"learned": jnp.einsum("lfi,...fi->...l", parts, jnp.asarray(mapping))}
+        from festina.precision import namespace
+
+        numpy = namespace(parts, mapping)  # theory has plain arrays, for which nothing is compiled
+        parts = parts / numpy.sum(parts**2, axis=(1, 2), keepdims=True)
+        seen = {"learned": numpy.einsum("lfi,...fi->...l", parts, numpy.asarray(mapping))}
         if self.features_of == "neighbourhoods":
-            seen["illusion"] = jnp.einsum("rfi,...fi->...r", self.owned().shells, jnp.asarray(mapping))
+            shells = numpy.asarray(self.owned().shells)
+            seen["illusion"] = numpy.einsum("rfi,...fi->...r", shells, numpy.asarray(mapping))
         return seen
 
-    def _growing(self, parts: Array, network: DeepLinear) -> Float[Array, " levels"]:
+    def _growing(self, parts: Array | np.ndarray, network: DeepLinear) -> Float[Array, " levels"]:
         """|W₂ᵀu + W₁v|²/4, the mean over the modes of each level, as a share of their final strength; of one, W's."""
+        from festina.precision import namespace
+
         if self.depth == 1:
             return self._seen(parts, network.map)["learned"]
-        (first, second), world = network.weights, self.world()
-        sizes = jnp.asarray(world.multiplicities, float)
-        final = jnp.sqrt(jnp.sum(parts**2, axis=(1, 2)) / sizes)
-        above = jnp.einsum("fh,lfi->lhi", second, parts / final[:, None, None])
-        both = above + jnp.einsum("hj,lji->lhi", first, jnp.asarray(world.projectors))
-        return jnp.sum(both**2, axis=(1, 2)) / (4.0 * sizes * final)
+        (first, second), world, numpy = network.weights, self.world(), namespace(parts, network)
+        sizes = numpy.asarray(world.multiplicities, float)
+        final = numpy.sqrt(numpy.sum(parts**2, axis=(1, 2)) / sizes)
+        above = numpy.einsum("fh,lfi->lhi", second, parts / final[:, None, None])
+        both = above + numpy.einsum("hj,lji->lhi", first, numpy.asarray(world.projectors))
+        return numpy.sum(both**2, axis=(1, 2)) / (4.0 * sizes * final)
 
 
 def _items(fields: dict[str, Any]) -> int:
