@@ -24,6 +24,7 @@ NAMES = (
     "gated",
     "rectified",
     "mice",
+    "watching",
     "wait",
     "page",
 )
