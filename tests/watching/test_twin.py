@@ -123,3 +123,29 @@ def test_a_deep_linear_network_from_small_weights_is_rich(random):
     assert float(report.data["imbalance"][-1, 0]) < 0.02
     assert float(report.data["drift"][-1, 0]) < 0.02  # as gradient flow keeps it
     np.testing.assert_allclose(report.data["learned"][-1], 1.0, atol=0.05)
+
+
+@pytest.mark.parametrize("rate", [0.002, None])
+def test_modes_of_a_linear_network_are_learned_as_theory_predicts(random, rate):
+    """White inputs and small weights; with the rate, and with time taken from the strongest mode."""
+    inputs = np.concatenate([2 * np.eye(4), -2 * np.eye(4)])
+    turn, _ = np.linalg.qr(random.normal(size=(3, 3)))
+    targets = inputs @ np.linalg.qr(random.normal(size=(4, 4)))[0][:, :3] * np.array([3.0, 2.0, 1.0]) @ turn
+    start = weights(random, (4, 400, 3), scale=1e-3)  # so wide that modes share next to no hidden units
+    seen = fs.watch((linear, start), inputs, targets, rate=rate)
+    report = trained(seen, np.sqrt(8.0), 4096, 0.002)  # of the mean over eight probes
+    gap = np.abs(report.data["learned"] - report.data["predicted"]).max("step").values
+    assert np.all(gap < 0.02), gap
+    assert float(report.data["learned"][-1].min()) > 0.98
+
+
+def test_other_networks_have_no_such_course(random):
+    inputs, targets = task(random)
+    deep = {"a": {"weight": np.eye(4)}, "b": {"weight": np.eye(4)}, "c": {"weight": np.ones((3, 4))}}
+
+    def three(parameters, inputs):
+        return inputs @ parameters["a"]["weight"].T @ parameters["b"]["weight"].T @ parameters["c"]["weight"].T
+
+    assert "predicted" not in fs.watch((three, deep), inputs, targets).report().data
+    labels = random.integers(0, 3, 12)
+    assert "predicted" not in fs.watch((linear, weights(random)), inputs, labels, rate=0.1).report().data

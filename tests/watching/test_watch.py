@@ -291,3 +291,23 @@ def test_steps_go_forward(random):
     with pytest.raises(ArgumentError, match="`step` must be later than the last one seen, 3"):
         seen(2, start)
     assert seen.report().verdict.word == "not trained"
+
+
+def test_the_code_and_the_gates_of_a_watched_layer_are_those_of_the_analysers(random):
+    inputs, labels = random.normal(size=(30, 4)), np.repeat([0, 1, 2], 10)
+    start, end = weights(random, (4, 60, 3), bias=True), weights(random, (4, 60, 3), bias=True)
+
+    def hidden(parameters, inputs):
+        return jax.nn.relu(inputs @ parameters["first"]["weight"].T)
+
+    seen = fs.watch((curved, start), inputs, labels, layers={"hidden": hidden})
+    seen(3, end)
+    report = seen.report()
+    before, after = (np.asarray(hidden(each, inputs)) for each in (start, end))
+    np.testing.assert_array_equal(report.activations["hidden"][1], after)
+    wanted = fs.measures.coding(after, labels, prior_kernel=before @ before.T / 60)
+    assert report.coding("hidden").statistics == wanted.statistics
+    assert str(report.gates("hidden")) == str(fs.measures.gates(after, labels))
+    assert not seen.looks[0].activations  # only the latest are kept
+    with pytest.raises(UnknownName, match="unknown watched layer 'hiden'; did you mean 'hidden'"):
+        report.coding("hiden")

@@ -39,6 +39,11 @@ class DataModes:
         count = min(count, MOST)
         return cls(strengths[:count], left[:, :count], right[:count].T, seen)
 
+    @property
+    def input_variances(self) -> Float[np.ndarray, " modes"]:
+        """λ_k = v_kᵀ Σxx v_k."""
+        return np.mean((self.inputs @ self.right) ** 2, axis=0)
+
     def learned(self, answers: Float[np.ndarray, "n outputs"]) -> Float[np.ndarray, " modes"]:
         """a_k/s_k: 0 before a mode is learned, 1 when it is."""
         cross = (answers - answers.mean(axis=0)).T @ self.inputs / len(self.inputs)

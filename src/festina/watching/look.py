@@ -35,6 +35,7 @@ class Look:
         modes: how far each mode of the data is learned.
         representations: by name, then by watched layer: similarity (CKA) to the start, to the inputs and to the
             targets, dimension, and variability within classes.
+        activations: of the watched layers; only the latest look keeps them.
     """
 
     step: int
@@ -43,6 +44,7 @@ class Look:
     pairs: dict[str, dict[str, float]]
     modes: Float[np.ndarray, " modes"]
     representations: dict[str, dict[str, float]] = field(default_factory=dict)
+    activations: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -117,11 +119,12 @@ class Start:
             **self._null(whole),
         }
         learned = np.empty(0) if self.modes is None else self.modes.learned(self.targets.comparable(answers))
-        return Look(step, scalars, layers, self._balance(parameters), learned, self._represented(parameters))
+        seen = self.network.activations(parameters)
+        return Look(step, scalars, layers, self._balance(parameters), learned, self._represented(seen), seen)
 
-    def _represented(self, parameters: Parameters) -> dict[str, dict[str, float]]:
+    def _represented(self, seen: Mapping[str, np.ndarray]) -> dict[str, dict[str, float]]:
         found: dict[str, dict[str, float]] = {}
-        for layer, now in self.network.activations(parameters).items():
+        for layer, now in seen.items():
             of_layer = represented(now, self.activations[layer], self.inputs, self.targets)
             for name, value in of_layer.items():
                 found.setdefault(name, {})[layer] = value

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from festina.errors import require
+from festina.errors import UnknownName, require
 from festina.files import write_bytes
+from festina.measures.coding import Coding, coding
+from festina.measures.gates import Gates, gates
 from festina.watching.look import Look, Start
+from festina.watching.prediction import linear_course, predicted
 from festina.watching.verdict import Verdict, judge
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ MEANING = {
     "weight_change": "|θ − θ₀| / |θ₀|",
     "imbalance": "|W₂ᵀW₂ − W₁W₁ᵀ| / (|W₂ᵀW₂| + |W₁W₁ᵀ|)",
     "drift": "change of W₂ᵀW₂ − W₁W₁ᵀ since the start, relative to the same",
+    "predicted": "the same for a linear network with the same start, by theory",
     "similarity_to_start": "CKA of a watched layer with what it was at the start",
     "similarity_to_inputs": "CKA of a watched layer with the inputs",
     "similarity_to_targets": "CKA of a watched layer with the targets",
@@ -52,6 +56,8 @@ class Report:
             it is (``long_name``).
         verdict: what kind of learning it was, and why.
         exact: whether tangent kernels are exact, or projected on random directions.
+        activations: of the watched layers on the probes, at the start and when last seen.
+        labels: classes of the probes, as numbers; None if they have none.
 
     Example:
         >>> apply = lambda parameters, inputs: inputs @ parameters["weight"]
@@ -64,6 +70,8 @@ class Report:
     data: xr.Dataset
     verdict: Verdict
     exact: bool
+    activations: Mapping[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, repr=False)
+    labels: np.ndarray | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         steps, layers = self.data["step"].values, self.data.sizes["layer"] - 1
@@ -79,6 +87,27 @@ class Report:
 
         return draw(self)
 
+    def coding(self, layer: str, readout: Any = None) -> Coding:
+        """The coding scheme of a watched layer when last seen, beyond what it was at the start (`measures.coding`)."""
+        from festina.measures.layers import read_layer
+
+        before, after = self._layer(layer)
+        require(self.labels is not None, "layer", "have probes with classes", layer)
+        first = read_layer(before).values
+        return coding(after, self.labels, readout, prior_kernel=first @ first.T / first.shape[1])
+
+    def gates(self, layer: str, contexts: Any = None) -> Gates:
+        """Which units of a watched layer are on in which contexts, classes unless given (`measures.gates`)."""
+        _, after = self._layer(layer)
+        known = self.labels if contexts is None else contexts
+        require(known is not None, "contexts", "be given for probes without classes", None)
+        return gates(after, known)
+
+    def _layer(self, layer: str) -> tuple[np.ndarray, np.ndarray]:
+        if layer not in self.activations:
+            raise UnknownName("watched layer", layer, self.activations)
+        return self.activations[layer]
+
     def save(self, path: str | Path) -> Path:
         """Keep it: ``.html`` is a page to send around, ``.nc`` the numbers alone."""
         target = Path(path)
@@ -93,7 +122,7 @@ class Report:
         return target
 
 
-def report_of(start: Start, looks: Sequence[Look]) -> Report:
+def report_of(start: Start, looks: Sequence[Look], rate: float | None = None) -> Report:
     """All looks as one data set, and the verdict on them."""
     steps = [look.step for look in looks]
     data = xr.Dataset(coords={"step": ("step", steps)})
@@ -103,11 +132,25 @@ def report_of(start: Start, looks: Sequence[Look]) -> Report:
     data = data.merge(_table(looks, "representations", "watched_layer"))
     if start.modes is not None:
         data["learned"] = (("step", "mode"), np.array([look.modes for look in looks]))
+        expected = _predicted(start, data, rate)
+        if expected is not None:
+            data["predicted"] = (("step", "mode"), expected)
         data["strength"] = ("mode", start.modes.strengths, {"long_name": "s_k, singular values of Σyx of the probes"})
     for name, said in MEANING.items():
         if name in data:
             data[name].attrs["long_name"] = said
-    return Report(data, judge(data), start.tangents.exact)
+    both = {layer: (start.activations[layer], now) for layer, now in looks[-1].activations.items()}
+    return Report(data, judge(data), start.tangents.exact, both, start.targets.labels)
+
+
+def _predicted(start: Start, data: xr.Dataset, rate: float | None) -> np.ndarray | None:
+    """The course of the modes in a linear network; there is none for classes, whose loss is another."""
+    if start.modes is None or start.targets.labels is not None:
+        return None
+    course = linear_course(start.network, start.parameters, start.modes)
+    if course is None:
+        return None
+    return predicted(course, start.modes, data["step"].values.astype(float), data["learned"].values, rate)
 
 
 def _table(looks: Sequence[Look], kind: str, dimension: str) -> xr.Dataset:

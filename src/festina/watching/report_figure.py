@@ -67,9 +67,12 @@ def _modes(axis: Axes, step: np.ndarray, report: Report) -> None:
     count = report.data.sizes["mode"]
     for mode, colour in enumerate(_shades(count)):
         axis.plot(step, report.data["learned"].isel(mode=mode), color=colour, lw=1.0)
+        if "predicted" in report.data:
+            axis.plot(step, report.data["predicted"].isel(mode=mode), color=colour, lw=0.8, ls=(0, (3, 2)))
     axis.axhline(1.0, color=GREY, lw=0.7, ls=":")
     axis.set(ylabel="learned share $a_k / s_k$", title="Modes of the data")
-    axis.text(0.03, 0.86, f"{count}, the strongest dark", fontsize=7, va="top", transform=axis.transAxes)
+    dashed = "; dashed, as a\nlinear network would" if "predicted" in report.data else ""
+    axis.text(0.03, 0.86, f"{count}, the strongest dark{dashed}", fontsize=7, va="top", transform=axis.transAxes)
 
 
 def _shades(count: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from festina.errors import require
@@ -26,8 +27,8 @@ class Watch:
         0.0
     """
 
-    def __init__(self, start: Start, schedule: Schedule) -> None:
-        self.start, self.schedule = start, schedule
+    def __init__(self, start: Start, schedule: Schedule, rate: float | None = None) -> None:
+        self.start, self.schedule, self.rate = start, schedule, rate
         self.looks: list[Look] = [start.look(0, start.parameters)]
         self._attached: _Steps | None = None
 
@@ -43,7 +44,9 @@ class Watch:
         if step == self.looks[-1].step:
             return self.looks[-1]
         require(step > self.looks[-1].step, "step", f"be later than the last one seen, {self.looks[-1].step}", step)
-        self.looks.append(self.start.look(step, self.start.network.parameters(now)))
+        look = self.start.look(step, self.start.network.parameters(now))
+        self.looks[-1] = replace(self.looks[-1], activations={})
+        self.looks.append(look)
         return self.looks[-1]
 
     def attach(self, optimiser: Any) -> Watch:
@@ -59,7 +62,7 @@ class Watch:
         """What was seen, and what kind of learning it was."""
         if self._attached is not None:
             self(self._attached.taken)
-        return report_of(self.start, self.looks)
+        return report_of(self.start, self.looks, self.rate)
 
 
 class _Steps:
@@ -75,7 +78,14 @@ class _Steps:
 
 
 def watch(
-    model: Any, inputs: Any, targets: Any, *, layers: Any = (), directions: int = 0, per_octave: int = 2
+    model: Any,
+    inputs: Any,
+    targets: Any,
+    *,
+    layers: Any = (),
+    directions: int = 0,
+    per_octave: int = 2,
+    rate: float | None = None,
 ) -> Watch:
     """Watch a network of PyTorch, Equinox, Flax or one's own while it is trained: is it lazy or rich?
 
@@ -92,6 +102,8 @@ def watch(
         directions: number of random directions for the tangent kernel; chosen by itself if 0: none, and the kernel
             is exact, for up to 500 probes × outputs and 256 MiB of derivatives, and 64 otherwise.
         per_octave: looks of the schedule each time the number of steps doubles.
+        rate: time of the gradient flow of ½⟨|f − y|²⟩ in a step (the learning rate, if that is the loss), for the
+            course that theory predicts for the modes of a linear network; taken from the strongest mode unless given.
 
     Returns:
         A `Watch`; ``watch.report()`` has the verdict.
@@ -112,8 +124,9 @@ def watch(
         array([0.3, 0.1])
     """
     require(directions == 0 or directions >= 16, "directions", "be 0 or at least 16", directions)
+    require(rate is None or 0 < rate < float("inf"), "rate", "be positive and finite", rate)
     probes = as_numpy("inputs", inputs)
     require(
         probes.ndim >= 2 and len(probes) > 1, "inputs", "be two probes or more, one a row", f"of shape {probes.shape}"
     )
-    return Watch(Start.of(take_in(model, probes, layers), probes, targets, directions), Schedule(per_octave))
+    return Watch(Start.of(take_in(model, probes, layers), probes, targets, directions), Schedule(per_octave), rate)
