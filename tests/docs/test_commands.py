@@ -28,6 +28,7 @@ ELSEWHERE = {
     "festina explore": "tests/page/test_streaming.py",
     ".venv/bin/festina": "tests/docs/test_contributing.py: an experiment that the reader has yet to write",
     ".venv/bin/python docs/tables.py": "tests/docs/test_readme.py",
+    "festina diagnose": "tests/watching/test_diagnose.py, on checkpoints that it makes",
     "python benchmarks": "tests/docs/test_speed.py: benchmarks are measured, not tested",
 }
 """Commands that are tried in another way, and where."""

@@ -65,7 +65,8 @@ SAYS = [
         (r"20 looks from step 0 to 600, 2 layers, tangent kernels exact", r"^rich", r"layers: 0 rich"),
     ),
     ("watching", "def apply(parameters", (r"scale 0.1: rich", r"scale 3.0: lazy")),
-    ("watching", "diagnose", (r"5 looks from step 0 to 400", r"^rich")),
+    ("watching", "sessions", (r"^rich", r"1 − CKA", r"activations alone do not tell")),
+    ("watching", "fs.diagnose(", (r"5 looks from step 0 to 400", r"^rich")),
     ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""

@@ -10,6 +10,7 @@ from festina.cli import arguments
 from festina.cli.arguments import Parser
 from festina.cli.data import data
 from festina.cli.describe import print_experiment, print_experiments
+from festina.cli.diagnose import diagnose
 from festina.cli.explore import explore
 from festina.cli.export import export
 from festina.cli.listening import listen
@@ -39,6 +40,7 @@ commands:
   reproduce [PAPER …]   run all experiments of papers or families, or all; write one report
   export NAME --html    one run as one file: charts, claims and equations, to open in any browser
   explore               a page with sliders and live charts, in the browser
+  diagnose FOLDER       was a network lazy or rich, from the checkpoints of its training
   data                  list or fetch the images that some experiments can use
   version               which festina this is
 
@@ -162,6 +164,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "reproduce": reproduce,
     "explore": explore,
     "export": export,
+    "diagnose": diagnose,
     "data": data,
     "version": version,
 }

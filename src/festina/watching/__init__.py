@@ -2,9 +2,10 @@
 
 from festina.watching import files
 from festina.watching.diagnosis import diagnose
+from festina.watching.recordings import diagnose_activations
 from festina.watching.report import Report
 from festina.watching.schedule import Schedule
 from festina.watching.verdict import Verdict
 from festina.watching.watcher import Watch, watch
 
-__all__ = ["Report", "Schedule", "Verdict", "Watch", "diagnose", "files", "watch"]
+__all__ = ["Report", "Schedule", "Verdict", "Watch", "diagnose", "diagnose_activations", "files", "watch"]

@@ -74,18 +74,20 @@ class Report:
     labels: np.ndarray | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
-        steps, layers = self.data["step"].values, self.data.sizes["layer"] - 1
-        how = "exact" if self.exact else "on random directions"
-        head = f"{len(steps)} looks from step {steps[0]} to {steps[-1]}, {layers} layers, tangent kernels {how}"
+        steps = self.data["step"].values
+        head = f"{len(steps)} looks from step {steps[0]} to {steps[-1]}"
+        if "layer" in self.data.sizes:
+            how = "exact" if self.exact else "on random directions"
+            head += f", {self.data.sizes['layer'] - 1} layers, tangent kernels {how}"
         return f"{head}\n{self.verdict}"
 
     __repr__ = __str__
 
     def figure(self) -> Figure:
-        """Five panels: loss, gap to the twin, kernel by layer, alignment, modes of the data."""
-        from festina.watching.report_figure import draw
+        """Loss, gap to the linearised network, kernel by layer, alignment, modes and weights; or activations alone."""
+        from festina.watching.report_figure import draw, draw_representations
 
-        return draw(self)
+        return draw(self) if "distance" in self.data else draw_representations(self)
 
     def coding(self, layer: str, readout: Any = None) -> Coding:
         """The coding scheme of a watched layer when last seen, beyond what it was at the start (`measures.coding`)."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from festina.watching.report import Report
 
+LONG = 50  # steps, from which on they are drawn on a logarithmic scale
+
 
 def draw(report: Report) -> Figure:
     """Loss; gap to the linearised twin; the kernel's turn by layer; alignment; modes of the data; weights."""
@@ -30,10 +32,10 @@ def draw(report: Report) -> Figure:
         gap.plot(step, data["gap"], "o-", color=VERMILLION, ms=3, label="twin, trained on the probes")
         gap.plot(step, data["curvature"], color=BLUE, ls=(0, (4, 1)), label="expansion at the weights")
         top = max(1.05, float(np.nanmax([data["gap"].max(), data["curvature"].max()])) * 1.05)
-        gap.set(ylabel="share of the way", ylim=(0, min(top, 2.0)), title="Off the linearised network")
+        gap.set(ylabel="share of the way", ylim=(0, 1.25 * min(top, 2.0)), title="Off the linearised network")
         for height, word in ((LAZY / 2, "lazy"), (RICH + 0.1, "rich")):
             gap.text(0.02, height, word, color="0.45", fontsize=7, va="center", transform=gap.get_yaxis_transform())
-        gap.legend(loc="best", fontsize=7)
+        gap.legend(loc="upper left", fontsize=7)
         _by_layer(turn, step, report, "distance", "1 − cosine with the start")
         turn.set(title="Turn of the tangent kernel")
         aligned.plot(step, data["alignment"].sel(layer="all"), color=BLACK, label="targets")
@@ -46,6 +48,26 @@ def draw(report: Report) -> Figure:
         changed.set(title="Change of weights")
         for axis in page.axes.ravel():
             axis.set(xscale="log", xlabel="step")
+    return page.figure
+
+
+def draw_representations(report: Report) -> Figure:
+    """Of activations alone: similarity to start, inputs and targets; dimension, and variability within classes."""
+    data, step = report.data, report.data["step"].values
+    is_long = step[-1] > LONG
+    step = np.maximum(step, 0.5) if is_long else step
+    with Page(1, 2, height=2.5) as page:
+        for name, colour in (("start", BLACK), ("inputs", BLUE), ("targets", VERMILLION)):
+            if f"similarity_to_{name}" in data:
+                page[0].plot(
+                    step, data[f"similarity_to_{name}"].isel(watched_layer=0), "o-", ms=3, color=colour, label=name
+                )
+        page[0].set(ylabel="similarity (CKA)", ylim=(0, 1.05), title=f"Similarity: {report.verdict.word}")
+        page[0].legend()
+        page[1].plot(step, data["dimension"].isel(watched_layer=0), "o-", ms=3, color=BLACK)
+        page[1].set(ylabel="participation ratio", ylim=(0, None), title="Dimension")
+        for axis in page.axes.ravel():
+            axis.set(xscale="log" if is_long else "linear", xlabel="step")
     return page.figure
 
 
@@ -71,7 +93,7 @@ def _modes(axis: Axes, step: np.ndarray, report: Report) -> None:
             axis.plot(step, report.data["predicted"].isel(mode=mode), color=colour, lw=0.8, ls=(0, (3, 2)))
     axis.axhline(1.0, color=GREY, lw=0.7, ls=":")
     axis.set(ylabel="learned share $a_k / s_k$", title="Modes of the data")
-    dashed = "; dashed, as a\nlinear network would" if "predicted" in report.data else ""
+    dashed = ";\ndashed: a linear network" if "predicted" in report.data else ""
     axis.text(0.03, 0.86, f"{count}, the strongest dark{dashed}", fontsize=7, va="top", transform=axis.transAxes)
 
 

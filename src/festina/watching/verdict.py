@@ -21,7 +21,7 @@ from jaxtyping import Float
 from festina.measures.alignment import at_fall, silent_share
 
 LAZY, RICH = 0.2, 0.5  # share of the way of the answers that the first-order expansion misses
-KEPT, TURNED = 0.05, 0.2  # 1 − cosine between the first tangent kernel and the last
+KEPT, TURNED = 0.05, 0.2  # 1 − cosine between the first tangent kernel and the one farthest from it
 LEARNED = 0.1  # of the first loss: networks whose loss fell by less have not been trained
 NEAR = (0.2, 0.8)  # of the first loss: near enough to half of it
 LATE = 0.2  # of all turning of the kernel, done while the first half of the loss falls
@@ -60,11 +60,13 @@ class Verdict:
 def judge(data: xr.Dataset) -> Verdict:
     """The verdict on a training, from the numbers of all looks."""
     loss = data["loss"].values
-    layers = {str(name): _by_kernel(float(data["distance"].sel(layer=name)[-1])) for name in data["layer"].values[:-1]}
+    layers = {
+        str(name): _by_kernel(float(data["distance"].sel(layer=name).max())) for name in data["layer"].values[:-1]
+    }
     fallen = 1 - loss[-1] / loss[0] if loss[0] else 0.0
     if len(loss) < 2 or not fallen >= LEARNED:
         return Verdict("not trained", (f"the loss has fallen by {max(fallen, 0.0):.0%} only",), (), layers)
-    curved, turned = float(data["curvature"][-1]), float(data["distance"].sel(layer="all")[-1])
+    curved, turned = float(data["curvature"][-1]), float(data["distance"].sel(layer="all").max())
     reasons = [
         f"its answers are {curved:.2f} of their way off its first-order expansion at the start",
         _of_kernel(data, turned),
@@ -77,18 +79,20 @@ def judge(data: xr.Dataset) -> Verdict:
         reasons.append(f"only {early:.0%} of the kernel's turn was done when half of the loss was gone")
     silent = float(silent_share(loss, data["alignment"].sel(layer="all").values))
     if word in ("rich", "mixed") and silent > 0.5:
-        reasons.append(f"{silent:.0%} of the alignment with the targets came before the loss had fallen by a tenth")
+        share = "all" if silent >= 1 else f"{silent:.0%}"
+        reasons.append(f"{share} of its alignment with the targets came before the loss had fallen by a tenth")
     return Verdict(word, tuple(reasons), tuple(doubts), layers)
 
 
 def _of_kernel(data: xr.Dataset, turned: float) -> str:
-    error = float(data["distance_error"][-1])
+    farthest = int(np.argmax(data["distance"].sel(layer="all").values))
+    error = float(data["distance_error"][farthest])
     doubt = f" ± {error:.2g}" if error else ""
     start, end = (float(data["alignment"].sel(layer="all")[place]) for place in (0, -1))
     null, spread = float(data["shuffled_alignment"][-1]), float(data["shuffled_spread"][-1])
     return (
-        f"its tangent kernel turned by {turned:.2g}{doubt} (1 − cosine), and its alignment with the targets went from "
-        f"{start:.2g} to {end:.2g} ({null:.2g} ± {spread:.1g} with shuffled targets)"
+        f"its tangent kernel turned by up to {turned:.2g}{doubt} (1 − cosine), and its alignment with the targets went "
+        f"from {start:.2g} to {end:.2g} ({null:.2g} ± {spread:.1g} with shuffled targets)"
     )
 
 
