@@ -65,6 +65,7 @@ PYTEST := JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 XLA_FLAGS='--xla_backend_opti
 
 test: lint browser
 	$(PYTEST) -m 'not full' $(TESTS)
+	@echo 'Left out: tests that take long, and those with PyTorch and Flax; they are in make test-all.'
 
 test-all: test others
 	$(PYTEST) -m full $(TESTS)

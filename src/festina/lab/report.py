@@ -73,6 +73,12 @@ def write_report(
 def report_page(entries: Sequence[Entry], title: str, further: Sequence[Section] = ()) -> str:
     """The whole page as text."""
     sections = "\n".join([*map(_section, entries), *map(_further_section, further)])
+    lead = f"{_lead(entries)}\n{_contents(entries, further)}"
+    return whole_page(title, lead, f"{sections}\n{_references(entries)}")
+
+
+def whole_page(title: str, lead: str, body: str) -> str:
+    """A page that needs nothing else, from its parts: what stands below the title, and what follows."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -87,11 +93,9 @@ def report_page(entries: Sequence[Entry], title: str, further: Sequence[Section]
 <header>
 <p class="kicker">festina {escape(__version__)} · {_moment(datetime.now(UTC).isoformat())}</p>
 <h1>{escape(title)}</h1>
-{_lead(entries)}
-{_contents(entries, further)}
+{lead}
 </header>
-{sections}
-{_references(entries)}
+{body}
 </main>
 </body>
 </html>
