@@ -10,7 +10,7 @@ from festina.errors import require
 from festina.measures.arrays import as_numpy
 from festina.watching.files import read_checkpoints
 from festina.watching.look import Start
-from festina.watching.outside import take_in
+from festina.watching.outside import libraries_of, take_in
 from festina.watching.report import Report, report_of
 
 Checkpoints = str | Path | Sequence[str | Path] | Mapping[int, Any]
@@ -49,8 +49,7 @@ def diagnose(
         steps, values = read_checkpoints(checkpoints)
     require(len(steps) > 1, "checkpoints", "be two or more", f"{len(steps)} of them")
     probes = as_numpy("inputs", inputs)
-    is_torch = any(kind.__module__.startswith("torch") for kind in type(model).__mro__)
-    network = take_in(model if is_torch else (model, values[0]), probes, layers)
+    network = take_in(model if "torch" in libraries_of(model) else (model, values[0]), probes, layers)
     start = Start.of(network, probes, targets, directions, now=values[0])
     looks = [start.look(step, network.parameters(value)) for step, value in zip(steps, values, strict=True)]
     return report_of(start, looks)

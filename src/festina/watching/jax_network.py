@@ -13,7 +13,16 @@ import numpy as np
 from festina.errors import require
 from festina.measures.arrays import as_numpy
 from festina.precision import double
-from festina.watching.outside import Answers, Linearised, Outside, Parameters, check_layers, flat_answers, parent
+from festina.watching.outside import (
+    Answers,
+    Linearised,
+    Outside,
+    Parameters,
+    check_layers,
+    flat_answers,
+    libraries_of,
+    parent,
+)
 
 Named = dict[str, jax.Array]
 Apply = Callable[[Named, Any], Any]
@@ -165,9 +174,7 @@ class _Heard(eqx.Module):
 
 def applied_network(apply: Any, parameters: Any, inputs: Any, layers: Any = ()) -> JaxNetwork:
     """A function of parameters and inputs, or a module of Flax, with its parameters."""
-    is_flax = type(apply).__module__.startswith("flax") or any(
-        kind.__module__.startswith("flax") for kind in type(apply).__mro__
-    )
+    is_flax = "flax" in libraries_of(apply)
     if is_flax:
         found = {name: _flax_layer(apply, parameters, name) for name in layers}
         check_layers(layers, {parent(name).removeprefix("params.") for name in _named(parameters)})

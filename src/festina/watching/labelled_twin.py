@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from festina._lazy import special
 from festina.watching.outside import Linearised
 
 STEPS = 100
@@ -74,16 +75,9 @@ class LabelledTwin:
 
 def cross_entropy(answers: Float[np.ndarray, "n outputs"], labels: Int[np.ndarray, " n"]) -> float:
     """−⟨log softmax(f)_label⟩."""
-    scores = answers - answers.max(axis=1, keepdims=True)
-    return float(np.mean(np.log(np.sum(np.exp(scores), axis=1)) - scores[np.arange(len(labels)), labels]))
-
-
-def softmax(answers: Float[np.ndarray, "n outputs"]) -> Float[np.ndarray, "n outputs"]:
-    """e^f / Σ e^f for each probe."""
-    shares = np.exp(answers - answers.max(axis=1, keepdims=True))
-    return shares / shares.sum(axis=1, keepdims=True)
+    return float(-np.mean(special.log_softmax(answers, axis=1)[np.arange(len(labels)), labels]))
 
 
 def _error(answers: Float[np.ndarray, "n outputs"], labels: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n outputs"]:
     """softmax(f) − e."""
-    return softmax(answers) - np.eye(answers.shape[1])[labels]
+    return special.softmax(answers, axis=1) - np.eye(answers.shape[1])[labels]

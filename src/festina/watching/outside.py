@@ -82,6 +82,11 @@ def check_layers(wanted: Any, known: Any) -> None:
             raise UnknownName("layer", name, known)
 
 
+def libraries_of(model: Any) -> set[str]:
+    """The libraries that a network, or anything that it is a kind of, comes from."""
+    return {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+
+
 def take_in(model: Any, inputs: Any, layers: Any = ()) -> Outside:
     """A network of any library that is known, on its probes.
 
@@ -92,7 +97,7 @@ def take_in(model: Any, inputs: Any, layers: Any = ()) -> Outside:
         layers: names of layers whose activations are wanted; for (apply, parameters) functions by name,
             ``function(parameters, inputs)``.
     """
-    kinds = {kind.__module__.split(".")[0] for kind in type(model).__mro__}
+    kinds = libraries_of(model)
     if "torch" in kinds:
         from festina.watching.torch_network import TorchNetwork
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from festina._lazy import special
 from festina.errors import require
 from festina.measures.arrays import as_numpy, as_real
-from festina.watching.labelled_twin import LabelledTwin, cross_entropy, softmax
+from festina.watching.labelled_twin import LabelledTwin, cross_entropy
 from festina.watching.outside import Linearised
 from festina.watching.twin import Twin
 
@@ -66,7 +67,7 @@ class Targets:
 
     def comparable(self, answers: Float[np.ndarray, "n outputs"]) -> Float[np.ndarray, "n outputs"]:
         """Answers that are the targets when all is learned: of classes, softmax(f) − 1/C."""
-        return answers if self.labels is None else softmax(answers) - 1 / answers.shape[1]
+        return answers if self.labels is None else special.softmax(answers, axis=1) - 1 / answers.shape[1]
 
     def twin(self, around: Linearised) -> Twin | LabelledTwin:
         """The linearised network, trained alike."""
