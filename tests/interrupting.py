@@ -23,7 +23,8 @@ REMARK = "festina: stopping at the end of the step at hand; Ctrl-C again ends at
 FORECAST = re.compile(r"festina: warning: .* (will|may) take .*")  # what a slow machine may have made it say before
 SERVES, STOPPED = "festina is at http", "festina has stopped"
 RESTS = 1.0  # seconds without any work, after which nobody waits for more of it
-OURS = re.compile(r'File "[^"]*/festina/[^"]*", line \d+, in (?!<module>)')  # from `run` on, there is a function
+# From `run` on, there is a function of festina's; a checkout may lie in a folder of any name.
+OURS = re.compile(r'File "[^"]*/(?:src|site-packages)/festina/[^"]*", line \d+, in (?!<module>)')
 
 
 @dataclass(frozen=True)

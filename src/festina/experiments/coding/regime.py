@@ -157,7 +157,7 @@ class Regime(Experiment):
         )
         return (codes / whole).sel(depth=1)
 
-    @claims.theory(claims.below(1.0), reason=OWN, each={"kind": KINDS, "regime": REGIMES})
+    @claims.theory(claims.below(1.0), reason=OWN, each={"kind": KINDS, "regime": REGIMES}, budget="full")
     def compensation(self, result: Result, kind: str, regime: str) -> xr.DataArray:
         """Codes of {kind} networks in the regime “{regime}” make up for each other: their sum varies less within a
         chain than they do (ratio at every depth).

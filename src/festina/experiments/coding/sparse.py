@@ -112,6 +112,7 @@ class Sparse(Experiment):
         loosely=claims.between(3.0, 9.0),
         reason="our budget: chains cool too fast for outliers to merge, and the source leaves their number open; see "
         "the experiment's description",
+        budget="full",
     )
     def one_a_class(self, result: Result) -> xr.DataArray:
         """Outliers of one class merge until there is one for each of three classes (number of outliers at the end)."""

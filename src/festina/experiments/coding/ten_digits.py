@@ -43,7 +43,11 @@ class TenDigits(Digits):
         return super().configure(budget, **{"images": images} | tests | fields)
 
     @claims.paper(
-        VAN_MEEGEN_2024.at("coding schemes on MNIST"), claims.near(1.0, 0.0), reason=SEVERAL, each={"kind": KINDS}
+        VAN_MEEGEN_2024.at("coding schemes on MNIST"),
+        claims.near(1.0, 0.0),
+        reason=SEVERAL,
+        each={"kind": KINDS},
+        budget="full",
     )
     def scheme(self, result: Result, kind: str) -> float:
         """The coding scheme of {kind} networks on images of all ten digits is that of the toy task (share of runs in

@@ -101,7 +101,7 @@ class Contexts(Experiment):
         """With five contexts, units on in four lead (their share of strength less the largest other, at the end)."""
         return common.lead_of(-1, strength_at_end(result, 5, 1.0))
 
-    @claims.paper(SCALED_CONTEXTS, claims.above(0.0))
+    @claims.paper(SCALED_CONTEXTS, claims.above(0.0), budget="full")
     def mixed_five_scaled(self, result: Result) -> xr.DataArray:
         """With five contexts and context inputs of size 1.35, units on in four lead (their share of strength less the
         largest other, at the end).
