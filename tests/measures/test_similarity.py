@@ -382,4 +382,4 @@ def test_what_is_said_of_a_collapse():
 
 
 def test_all_are_shown():
-    assert fs.measures.NeuralCollapse.__module__ == "festina.measures.similarity"
+    assert fs.measures.NeuralCollapse.__module__ == "festina.measures.collapse"

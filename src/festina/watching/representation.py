@@ -8,8 +8,10 @@ import numpy as np
 from jaxtyping import Float
 
 from festina.errors import ArgumentError
+from festina.measures.collapse import neural_collapse
+from festina.measures.dimension import participation_ratio
 from festina.measures.layers import read_layer
-from festina.measures.similarity import cka, neural_collapse, participation_ratio
+from festina.measures.similarity import cka
 from festina.watching.targets import Targets
 
 
