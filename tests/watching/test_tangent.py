@@ -102,7 +102,10 @@ def test_a_stated_error_is_the_spread_of_projections(random):
     points = [network.linearised(network.parameters(each)) for each in (start, end)]
     for seed in range(40):
         first, last = (projected(network, point, 64, seed)[WHOLE] for point in points)
-        left = [tangent.distance(last.without(part), first.without(part)) for part in range(tangent.PARTS)]
+        left = [
+            tangent.distance(last.without_directions(part), first.without_directions(part))
+            for part in range(tangent.PARTS)
+        ]
         error = np.std(left) * np.sqrt(tangent.PARTS - 1)
         scores.append((tangent.distance(last, first) - exact) / error)
     assert 0.5 < np.std(scores) < 2.0
@@ -126,4 +129,4 @@ def test_a_kernel_of_nothing_has_no_direction():
     assert np.isnan(tangent.distance(nothing, something))
     assert np.isnan(tangent.movement(something, nothing))
     assert np.isnan(tangent.alignment(nothing, np.ones((2, 1))))
-    assert np.isnan(tangent.effective_rank(nothing))
+    assert np.isnan(tangent.participation_ratio(nothing))

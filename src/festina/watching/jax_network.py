@@ -18,6 +18,7 @@ from festina.watching.outside import (
     Linearised,
     Outside,
     Parameters,
+    check_activations,
     check_layers,
     flat_answers,
     libraries_of,
@@ -95,8 +96,10 @@ class JaxNetwork(Outside):
 
     def activations(self, parameters: Parameters) -> dict[str, np.ndarray]:
         with double():
-            point = _arrays(parameters)
-            return {name: np.asarray(layer(point, jnp.asarray(self.inputs))) for name, layer in self.layers.items()}
+            point, inputs = _arrays(parameters), jnp.asarray(self.inputs)
+            found = {name: np.asarray(layer(point, inputs)) for name, layer in self.layers.items()}
+        check_activations(found, self.layers, len(self.inputs))
+        return found
 
     def layer_of(self, name: str) -> str:
         return parent(name)
@@ -142,7 +145,9 @@ def equinox_network(module: Any, inputs: Any, layers: tuple[str, ...] = ()) -> J
 
 
 def _layer(module: Any, name: str) -> Apply:
-    """What one layer of a module of Equinox makes of inputs."""
+    """What one layer of a module of Equinox makes of inputs; units are second, as in a `Conv1d`."""
+    nodes = jax.tree.leaves(module, is_leaf=lambda node: isinstance(node, eqx.nn.Conv))
+    flat_maps = any(isinstance(node, eqx.nn.Conv) and node.num_spatial_dims == 1 for node in nodes)
 
     def inner(tree: Any) -> Any:
         for part in name.split("."):
@@ -156,7 +161,8 @@ def _layer(module: Any, name: str) -> Apply:
             eqx.tree_at(inner, whole, _Heard(inner(whole), heard))(x)
             return heard[-1]
 
-        return jax.vmap(one)(inputs)
+        found = jax.vmap(one)(inputs)
+        return found if found.ndim != 3 or flat_maps else jnp.moveaxis(found, -1, 1)
 
     return activations
 
@@ -197,6 +203,6 @@ def _flax_layer(module: Any, parameters: Any, name: str) -> Apply:
         tree = kept[1]["intermediates"]
         for part in name.split("."):
             tree = tree[part]
-        return tree["__call__"][0]
+        return jnp.moveaxis(tree["__call__"][0], -1, 1)  # channels are last in Flax
 
     return activations

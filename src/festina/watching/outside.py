@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from festina.errors import UnknownName, require
+from festina.measures.arrays import as_numpy, as_real
 
 Parameters = dict[str, np.ndarray]
 Answers = Float[np.ndarray, "n outputs"]
@@ -53,8 +54,8 @@ class Outside(ABC):
         """The network around θ."""
 
     @abstractmethod
-    def activations(self, parameters: Parameters) -> dict[str, Shaped[np.ndarray, "n ..."]]:
-        """What the layers that are watched have made of the probes."""
+    def activations(self, parameters: Parameters) -> dict[str, Shaped[np.ndarray, "n units *positions"]]:
+        """What the layers that are watched have made of the probes, (n, units) or (n, units, positions …)."""
 
     @abstractmethod
     def layer_of(self, name: str) -> str:
@@ -82,9 +83,26 @@ def check_layers(wanted: Any, known: Any) -> None:
             raise UnknownName("layer", name, known)
 
 
+def check_activations(found: Mapping[str, np.ndarray], wanted: Any, probes: int) -> None:
+    """Refuse a layer that the network does not use, or that has no row for each probe."""
+    for name in wanted:
+        require(name in found, "layers", "name layers that are used when the network answers", name)
+        shape = found[name].shape
+        fits = len(shape) >= 2 and shape[0] == probes
+        require(fits, "layers", f"have one row for each of the {probes} probes", f"`{name}`, of shape {shape}")
+
+
 def libraries_of(model: Any) -> set[str]:
     """The libraries that a network, or anything that it is a kind of, comes from."""
     return {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+
+
+def read_probes(inputs: Any, argument: str = "inputs") -> Shaped[np.ndarray, "n ..."]:
+    """Inputs of two probes or more, as numbers that are finite."""
+    probes = as_numpy(argument, inputs)
+    fits = probes.ndim >= 2 and len(probes) > 1
+    require(fits, argument, "be two probes or more, one a row", f"of shape {probes.shape}")
+    return as_real(argument, probes).astype(probes.dtype, copy=False)
 
 
 def take_in(model: Any, inputs: Any, layers: Any = ()) -> Outside:

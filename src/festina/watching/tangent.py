@@ -24,7 +24,7 @@ from festina.watching.outside import Linearised, Outside, Parameters
 MOST_BYTES = 256 * 2**20  # that J, or a batch of directions, may take
 MOST_ROWS = 500  # of a kernel that is formed
 DIRECTIONS = 64
-PARTS = 8  # of the directions, one of which is left out at a time
+PARTS = 8  # of the directions, or of the probes, one of which is left out at a time
 WHOLE = "all"
 
 Rows = Float[np.ndarray, "rows rows"]
@@ -44,11 +44,19 @@ class Kernel:
         assert self.features is not None and other.features is not None
         return Kernel(features=self.features + other.features)
 
-    def without(self, part: int) -> Kernel:
+    def without_directions(self, part: int) -> Kernel:
         """From all projections but one in eight; an exact kernel is what it is."""
         if self.features is None:
             return self
         return Kernel(features=self.features[:, np.arange(self.features.shape[1]) % PARTS != part])
+
+    def without_probes(self, part: int, outputs: int) -> Kernel:
+        """On all probes but one in eight."""
+        if self.matrix is not None:
+            kept = np.arange(len(self.matrix)) // outputs % PARTS != part
+            return Kernel(matrix=self.matrix[np.ix_(kept, kept)])
+        assert self.features is not None
+        return Kernel(features=self.features[np.arange(len(self.features)) // outputs % PARTS != part])
 
     def inner(self, other: Kernel) -> float:
         """⟨K, K'⟩, the sum over all entries."""
@@ -103,7 +111,7 @@ def alignment(kernel: Kernel, targets: Float[np.ndarray, "n outputs"]) -> float:
     return kernel.along(wanted) / (kernel.size * square) if kernel.size and square else np.nan
 
 
-def effective_rank(kernel: Kernel) -> float:
+def participation_ratio(kernel: Kernel) -> float:
     """(tr K)²/|K|²: over how many directions of equal strength the kernel could be spread."""
     return kernel.trace**2 / kernel.size**2 if kernel.size else np.nan
 

@@ -11,7 +11,15 @@ import numpy as np
 
 from festina.errors import FestinaError, require
 from festina.measures.arrays import as_numpy
-from festina.watching.outside import Answers, Linearised, Outside, Parameters, check_layers, flat_answers
+from festina.watching.outside import (
+    Answers,
+    Linearised,
+    Outside,
+    Parameters,
+    check_activations,
+    check_layers,
+    flat_answers,
+)
 
 torch: Any = import_module("torch")  # not one of festina's own libraries: this module is for those who have it
 func: Any = import_module("torch.func")
@@ -78,8 +86,10 @@ class TorchNetwork(Outside):
         found: dict[str, np.ndarray] = {}
 
         def note(name: str) -> Any:
-            def hear(module: Any, given: Any, answer: Tensor) -> None:
-                found[name] = answer.detach().cpu().numpy().copy()
+            def hear(module: Any, given: Any, answer: Any) -> None:
+                first = answer[0] if isinstance(answer, tuple) else answer  # what recurrent layers and attention give
+                require(torch.is_tensor(first), "layers", f"give tensors, as `{name}` must", type(first).__name__)
+                found[name] = self._units_second(first.detach().cpu().to(self.dtype).numpy().copy())
 
             return hear
 
@@ -89,7 +99,13 @@ class TorchNetwork(Outside):
         finally:
             for handle in handles:
                 handle.remove()
+        check_activations(found, self.layers, len(self.inputs))
         return found
+
+    def _units_second(self, values: np.ndarray) -> np.ndarray:
+        """Three axes are (probes, positions, units), but (probes, channels, positions) in networks with `Conv1d`."""
+        flat_maps = any(isinstance(module, torch.nn.Conv1d) for module in self.modules.values())
+        return values if values.ndim != 3 or flat_maps else np.moveaxis(values, -1, 1)
 
     def layer_of(self, name: str) -> str:
         return name.rpartition(".")[0] or "network"
