@@ -62,6 +62,7 @@ class JaxNetwork(Outside):
         self.inputs = probes.astype(kind) if probes.dtype.kind == "f" else probes
         self.apply = lambda point: flat_answers(apply(point, self.inputs))
         self._forward = jax.jit(jax.vmap(self._pushed, (None, None, 0)))
+        self._pull = jax.jit(self._pulled)
         self._backward = jax.jit(lambda point, changes: jax.vmap(jax.vjp(self.apply, point)[1])(changes)[0])
 
     def parameters(self, now: Any = None) -> Parameters:
@@ -79,16 +80,27 @@ class JaxNetwork(Outside):
         def forward(changes: Mapping[str, np.ndarray]) -> np.ndarray:
             with double():
                 tangents = {name: jnp.asarray(value, self.kinds[name]) for name, value in changes.items()}
-                part = {name: parameters[name] for name in changes}
-                return np.asarray(self._forward(_arrays(parameters), _arrays(part), tangents))
+                part = {name: point[name] for name in changes}
+                return np.asarray(self._forward(point, part, tangents))
 
         def backward(changes: np.ndarray) -> Parameters:
             with double():
-                kind = next(iter(parameters.values())).dtype
-                found = self._backward(_arrays(parameters), jnp.asarray(changes, kind))
+                found = self._backward(point, jnp.asarray(changes, kind))
                 return {name: np.asarray(value) for name, value in found.items()}
 
-        return Linearised(self.answers(parameters), forward, backward)
+        def pull(change: np.ndarray) -> np.ndarray:
+            with double():
+                return np.asarray(self._pull(point, jnp.asarray(change, kind)))
+
+        with double():
+            point, kind = _arrays(parameters), next(iter(parameters.values())).dtype
+        return Linearised(self.answers(parameters), forward, backward, pull)
+
+    def _pulled(self, point: Named, change: jax.Array) -> jax.Array:
+        """J Jᵀ df; what both products need of the network is computed once."""
+        _, push = jax.linearize(self.apply, point)
+        (back,) = jax.linear_transpose(push, point)(change)
+        return push(back)
 
     def _pushed(self, point: Named, part: Named, change: Named) -> jax.Array:
         """J dθ of a change of some parameters; those that stay cost nothing."""

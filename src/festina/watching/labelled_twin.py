@@ -38,14 +38,16 @@ class LabelledTwin:
     @classmethod
     def of(cls, around: Linearised, labels: Int[np.ndarray, " n"], probes: Linearised | None = None) -> LabelledTwin:
         """From the network around its start on what it is trained on, and on the probes if these are others."""
-        now, shape = around.answers.astype(float), (1, *around.answers.shape)
+        now = around.answers.astype(float)
         seen = now if probes is None else probes.answers.astype(float)
 
         def pull(error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """K₀ times an error, on the examples and on the probes."""
-            change = around.backward(error.reshape(shape))
-            own = around.forward(change)[0].astype(float)
-            return own, own if probes is None else probes.forward(change)[0].astype(float)
+            if probes is None:
+                own = around.pull(error).astype(float)
+                return own, own
+            change = around.backward(error[None])
+            return around.forward(change)[0].astype(float), probes.forward(change)[0].astype(float)
 
         step = 2 * len(now) / max(_largest(around), 1e-300)  # the softmax's own curvature is at most ½
         way, losses, change = [seen], [cross_entropy(now, labels)], pull(_error(now, labels) / len(now))
@@ -76,10 +78,9 @@ class LabelledTwin:
 
 def _largest(around: Linearised) -> float:
     """The largest eigenvalue of K₀, by the power method; a little too small."""
-    random = np.random.default_rng(0).standard_normal((1, *around.answers.shape))
+    random = np.random.default_rng(0).standard_normal(around.answers.shape)
     for _ in range(POWER):
-        random = random / max(float(np.linalg.norm(random)), 1e-300)
-        random = around.forward(around.backward(random)).astype(float)
+        random = around.pull(random / max(float(np.linalg.norm(random)), 1e-300)).astype(float)
     return float(np.linalg.norm(random))
 
 

@@ -31,11 +31,13 @@ class Linearised:
         forward: J dθ of several changes, by name (changes, …) → (changes, n, outputs); parameters without a name in it
             stay as they are.
         backward: Jᵀ df of several changes of answers, (changes, n, outputs) → by name (changes, …).
+        pull: J Jᵀ df of one change of answers, (n, outputs) → (n, outputs); the product with the tangent kernel.
     """
 
     answers: Answers
     forward: Callable[[Mapping[str, np.ndarray]], Float[np.ndarray, "changes n outputs"]]
     backward: Callable[[Float[np.ndarray, "changes n outputs"]], Parameters]
+    pull: Callable[[Answers], Answers]
 
 
 class Outside(ABC):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from festina.watching.labelled_twin import LabelledTwin
 from festina.watching.look import Look, check_finite
 from festina.watching.outside import Linearised, Outside, Parameters
 from festina.watching.representation import represented
-from festina.watching.tangent import PARTS, Kernel, Tangents
+from festina.watching.tangent import Kernel, Tangents
 from festina.watching.targets import Targets
 from festina.watching.twin import Twin, curvature, gap
 
@@ -133,6 +133,7 @@ class Start:
         )
 
     def _scalars(self, now: Seen, answers: Float[np.ndarray, "n outputs"]) -> dict[str, float]:
+        whole = now.kernels[tangent.WHOLE]
         curved = curvature(self.seen.around, self.seen.parameters, now.parameters, now.around.answers)
         trained = answers if self.training is None else self.training.network.answers(now.parameters).astype(float)
         parted = gap(self.twin.at_equal_loss(trained), self.seen.around.answers.astype(float), answers)
@@ -143,8 +144,8 @@ class Start:
             "curvature_error": curved.error,
             "gap": parted.value,
             "gap_error": parted.error,
-            "distance_error": self._uncertainty(now.kernels[tangent.WHOLE]),
-            **self._null(now.kernels[tangent.WHOLE]),
+            "distance_error": tangent.distance_error(whole, self.seen.kernels[tangent.WHOLE], answers.shape[1]),
+            **self._null(whole),
         }
         return found if self.training is None else found | {"training_loss": self.training.targets.loss(trained)}
 
@@ -166,20 +167,6 @@ class Start:
             kernel.trace,
         )
         return dict(zip(KERNEL, values, strict=True))
-
-    def _uncertainty(self, kernel: Kernel) -> float:
-        """Standard error of the distance, by leaving out an eighth of the probes in turn, and of the directions."""
-        start, outputs = self.seen.kernels[tangent.WHOLE], self.seen.around.answers.shape[1]
-        parts = min(PARTS, len(self.inputs))
-
-        def variance(parts: int, without: Callable[[Kernel, int], Kernel]) -> float:
-            left = [tangent.distance(without(kernel, part), without(start, part)) for part in range(parts)]
-            return float(np.var(left) * (parts - 1))
-
-        found = variance(parts, lambda each, part: each.without_probes(part, outputs))
-        if not self.tangents.exact:
-            found += variance(PARTS, Kernel.without_directions)
-        return float(np.sqrt(found))
 
     def _null(self, kernel: Kernel) -> dict[str, float]:
         """Alignment of the kernel with targets that belong to other probes."""

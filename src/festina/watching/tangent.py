@@ -12,7 +12,7 @@ change does not look as if it did. How far such numbers may be off is found by l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,28 +44,11 @@ class Kernel:
         assert self.features is not None and other.features is not None
         return Kernel(features=self.features + other.features)
 
-    def without_directions(self, part: int) -> Kernel:
-        """From all projections but one in eight; an exact kernel is what it is."""
-        if self.features is None:
-            return self
-        return Kernel(features=self.features[:, np.arange(self.features.shape[1]) % PARTS != part])
-
-    def without_probes(self, part: int, outputs: int) -> Kernel:
-        """On all probes but one in eight."""
-        if self.matrix is not None:
-            kept = np.arange(len(self.matrix)) // outputs % PARTS != part
-            return Kernel(matrix=self.matrix[np.ix_(kept, kept)])
-        assert self.features is not None
-        return Kernel(features=self.features[np.arange(len(self.features)) // outputs % PARTS != part])
-
     def inner(self, other: Kernel) -> float:
         """⟨K, K'⟩, the sum over all entries."""
         if self.matrix is not None and other.matrix is not None:
             return float(np.sum(self.matrix * other.matrix))
-        assert self.features is not None and other.features is not None
-        squares = (self.features.T @ other.features) ** 2
-        count = len(squares)
-        return float((np.sum(squares) - np.trace(squares)) / (count * (count - 1)))
+        return _between_directions((_features(self).T @ _features(other)) ** 2)
 
     @cached_property
     def trace(self) -> float:
@@ -102,6 +85,55 @@ def distance(kernel: Kernel, start: Kernel) -> float:
     if kernel.matrix is not None and start.matrix is not None:  # keeps its digits where the kernel hardly turns
         return float(np.sum((kernel.matrix / kernel.size - start.matrix / start.size) ** 2) / 2)
     return 1 - kernel.inner(start) / (kernel.size * start.size)
+
+
+def distance_error(kernel: Kernel, start: Kernel, outputs: int) -> float:
+    """Standard error of the distance: of other probes, and, if kernels are projected, of other directions.
+
+    By the jackknife: a part of the probes, and then of the directions, is left out at a time.
+    """
+    found = _spread(lambda one, other: _without_probes(one, other, outputs), kernel, start)
+    if kernel.features is not None:
+        found += _spread(_without_directions, kernel, start)
+    return float(np.sqrt(found))
+
+
+def _spread(inner: Callable[[Kernel, Kernel], np.ndarray], kernel: Kernel, start: Kernel) -> float:
+    """Variance of the distance, from inner products with each part left out."""
+    sizes = inner(kernel, kernel) * inner(start, start)
+    distances = 1 - inner(kernel, start) / np.sqrt(np.where(sizes > 0, sizes, np.nan))
+    return float(np.var(distances) * (len(distances) - 1))
+
+
+def _without_probes(kernel: Kernel, other: Kernel, outputs: int) -> Float[np.ndarray, " parts"]:
+    """⟨K, K'⟩ on all probes but one part of them, for each part."""
+    rows = len(kernel.matrix if kernel.matrix is not None else _features(kernel)) // outputs
+    part = np.repeat(np.arange(rows) % min(PARTS, rows), outputs)
+    members = part[None] == np.arange(part.max() + 1)[:, None]
+    if kernel.matrix is not None and other.matrix is not None:
+        blocks = members @ (kernel.matrix * other.matrix) @ members.T
+        return blocks.sum() - blocks.sum(axis=0) - blocks.sum(axis=1) + np.diag(blocks)
+    one, two = _features(kernel), _features(other)
+    parts = np.array([one[own].T @ two[own] for own in members])
+    return np.array([_between_directions((parts.sum(axis=0) - own) ** 2) for own in parts])
+
+
+def _without_directions(kernel: Kernel, other: Kernel) -> Float[np.ndarray, " parts"]:
+    """⟨K, K'⟩ from all directions but one part of them, for each part."""
+    squares = (_features(kernel).T @ _features(other)) ** 2
+    part = np.arange(len(squares)) % PARTS
+    return np.array([_between_directions(squares[np.ix_(part != own, part != own)]) for own in range(PARTS)])
+
+
+def _between_directions(squares: Float[np.ndarray, "directions directions"]) -> float:
+    """The mean of (z_i·z'_j)² over different directions."""
+    count = len(squares)
+    return float((np.sum(squares) - np.trace(squares)) / (count * (count - 1)))
+
+
+def _features(kernel: Kernel) -> Float[np.ndarray, "rows directions"]:
+    assert kernel.features is not None
+    return kernel.features
 
 
 def alignment(kernel: Kernel, targets: Float[np.ndarray, "n outputs"]) -> float:

@@ -80,7 +80,10 @@ class TorchNetwork(Outside):
                 found = func.vmap(lambda change: pull(change)[0])(torch.as_tensor(changes, dtype=self.dtype))
             return {name: value.detach().cpu().numpy() for name, value in found.items()}
 
-        return Linearised(self.answers(parameters), forward, backward)
+        def pull(change: np.ndarray) -> np.ndarray:
+            return forward(backward(change[None]))[0]
+
+        return Linearised(self.answers(parameters), forward, backward, pull)
 
     def activations(self, parameters: Parameters) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = {}

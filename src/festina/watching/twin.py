@@ -125,11 +125,10 @@ def _lanczos(
     around: Linearised, first: Float[np.ndarray, " rows"]
 ) -> tuple[Float[np.ndarray, "steps rows"], Float[np.ndarray, " steps"], Float[np.ndarray, " others"]]:
     """V, and the diagonals of T, by Lanczos with full orthogonalisation."""
-    shape = (1, *around.answers.shape)
     basis, diagonal, beside = [first], [], []
     largest, precision = 0.0, NEGLIGIBLE * np.finfo(around.answers.dtype).eps
     for _ in range(min(STEPS, first.size)):
-        pulled = around.forward(around.backward(basis[-1].reshape(shape)))[0].astype(float).ravel()
+        pulled = around.pull(basis[-1].reshape(around.answers.shape)).astype(float).ravel()
         diagonal.append(float(pulled @ basis[-1]))
         known = np.array(basis)
         for _ in range(2):  # once more, for what rounding has left

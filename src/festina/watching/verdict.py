@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float
 
 from festina.measures.alignment import at_fall, silent_share
 from festina.watching.share import Share
@@ -62,7 +63,7 @@ class Verdict:
 
 def judge(data: xr.Dataset) -> Verdict:
     """The verdict on a training, from the numbers of all looks."""
-    loss = data["loss"].values
+    loss = data["training_loss" if "training_loss" in data else "loss"].values
     layers = {
         str(name): _by_kernel(float(data["distance"].sel(layer=name).max())) for name in data["layer"].values[:-1]
     }
@@ -70,7 +71,7 @@ def judge(data: xr.Dataset) -> Verdict:
     if len(loss) < 2 or not fallen >= LEARNED:
         return Verdict("not trained", (f"the loss has fallen by {max(fallen, 0.0):.0%} only",), (), layers)
     curved, turned = _last(data, "curvature"), float(data["distance"].sel(layer="all").max())
-    word, parted = _word(curved), _half_way(data)
+    word, parted = _word(curved), _half_way(data, loss)
     reasons = [
         f"its answers are {curved} of their way off its first-order expansion at the start",
         _of_kernel(data, turned),
@@ -136,11 +137,10 @@ def _last(data: xr.Dataset, name: str) -> Share:
     return Share(float(data[name][-1]), float(data[f"{name}_error"][-1]))
 
 
-def _half_way(data: xr.Dataset) -> Share:
+def _half_way(data: xr.Dataset, loss: Float[np.ndarray, " looks"]) -> Share:
     """The gap at the look nearest to half of the loss that the twin is trained on; NaN if that is not near."""
-    loss = data["training_loss" if "training_loss" in data else "loss"].values
-    place = int(np.argmin(np.abs(loss / loss[0] - 0.5))) if loss[0] else 0
-    near = loss[0] and NEAR[0] < loss[place] / loss[0] < NEAR[1]
+    place = int(np.argmin(np.abs(loss / loss[0] - 0.5)))
+    near = NEAR[0] < loss[place] / loss[0] < NEAR[1]
     return Share(*(float(data[name][place]) if near else np.nan for name in ("gap", "gap_error")))
 
 
