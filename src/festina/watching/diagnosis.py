@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ def diagnose(
     """
     if isinstance(checkpoints, Mapping):
         steps, values = list(checkpoints), list(checkpoints.values())
-        require(steps == sorted(steps), "checkpoints", "have steps in their order", steps)
+        whole = all(isinstance(step, Integral) for step in steps)
+        require(whole and steps == sorted(steps), "checkpoints", "have whole numbers as steps, in their order", steps)
     else:
         steps, values = read_checkpoints(checkpoints)
     require(len(steps) > 1, "checkpoints", "be two or more", f"{len(steps)} of them")

@@ -56,11 +56,13 @@ class JaxNetwork(Outside):
         known = self.parameters()
         require(bool(known), "model", "have parameters that are trained", "without any")
         self.shapes = {name: value.shape for name, value in known.items()}
-        self.kinds = {name: value.dtype for name, value in known.items()}
+        imaginary = [name for name, value in known.items() if value.dtype.kind == "c"]
+        require(not imaginary, "model", "have real parameters", f"with complex ones, {', '.join(imaginary)}")
+        self.kinds = {name: _long_enough(value.dtype) for name, value in known.items()}
         probes = as_numpy("inputs", inputs)
-        kind = next(iter(known.values())).dtype
+        kind = next(iter(self.kinds.values()))
         self.inputs = probes.astype(kind) if probes.dtype.kind == "f" else probes
-        self.apply = lambda point: flat_answers(apply(point, self.inputs))
+        self.apply = lambda point: flat_answers(apply(point, self.inputs), len(self.inputs))
         self._forward = jax.jit(jax.vmap(self._pushed, (None, None, 0)))
         self._pull = jax.jit(self._pulled)
         self._backward = jax.jit(lambda point, changes: jax.vmap(jax.vjp(self.apply, point)[1])(changes)[0])
@@ -120,6 +122,11 @@ class JaxNetwork(Outside):
         if not self.inputs_first or values.ndim < 2:
             return values
         return np.moveaxis(values, (-1, -2), (0, 1))  # (positions …, inputs, outputs)
+
+
+def _long_enough(kind: np.dtype) -> np.dtype:
+    """Half precision is too short for differences, and the network is looked at in single precision."""
+    return np.dtype(np.float32) if kind.itemsize < 4 else kind
 
 
 def _arrays(parameters: Parameters) -> Named:

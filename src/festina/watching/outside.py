@@ -43,6 +43,9 @@ class Linearised:
 class Outside(ABC):
     """A network of another library, with the probes on which it is watched."""
 
+    changes_in_its_place: bool = False
+    """Whether training changes the network that is watched, or makes another one, to be handed over at each look."""
+
     @abstractmethod
     def parameters(self, now: Any = None) -> Parameters:
         """A copy of all trainable parameters by name; ``now`` is what has become of a network that is a value."""
@@ -68,9 +71,14 @@ class Outside(ABC):
         return values
 
 
-def flat_answers(answers: Any) -> Any:
+def flat_answers(answers: Any, probes: int) -> Any:
     """Answers as (n, outputs), whatever shape the outputs of one probe have."""
-    return answers.reshape(answers.shape[0], -1)
+    shape = getattr(answers, "shape", None)
+    must, known = "answer with one array, a row for each probe", shape is not None
+    require(known, "model", must, f"of answers of type {type(answers).__name__}")
+    fits = len(shape) >= 1 and shape[0] == probes
+    require(fits, "model", must, f"of answers of shape {tuple(shape)} to {probes} probes")
+    return answers.reshape(probes, -1)
 
 
 def parent(name: str) -> str:
@@ -114,10 +122,11 @@ def take_in(model: Any, inputs: Any, layers: Any = ()) -> Outside:
         model: a `torch.nn.Module`, a module of Equinox, or a pair (apply, parameters) with ``apply(parameters,
             inputs)`` for all inputs at once; in place of ``apply`` also a module of Flax.
         inputs: the probes, one a row.
-        layers: names of layers whose activations are wanted; for (apply, parameters) functions by name,
+        layers: names of layers whose activations are wanted, or one name; for (apply, parameters) functions by name,
             ``function(parameters, inputs)``.
     """
     kinds = libraries_of(model)
+    layers = (layers,) if isinstance(layers, str) else layers
     if "torch" in kinds:
         from festina.watching.torch_network import TorchNetwork
 

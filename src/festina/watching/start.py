@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from festina.errors import ArgumentError, FestinaError, one_line
+from festina.errors import ArgumentError, FestinaError, one_line, require
 from festina.watching import tangent, weights
 from festina.watching.course import DataModes
 from festina.watching.labelled_twin import LabelledTwin
@@ -123,7 +123,7 @@ class Start:
         names = next(iter(found.values())).numbers if found else ()
         return Look(
             step,
-            self._scalars(now, answers),
+            self._scalars(step, now, answers),
             self._by_layer(now),
             self._balance(now.parameters),
             learned,
@@ -132,13 +132,15 @@ class Start:
             dict(now.activations),
         )
 
-    def _scalars(self, now: Seen, answers: Float[np.ndarray, "n outputs"]) -> dict[str, float]:
+    def _scalars(self, step: int, now: Seen, answers: Float[np.ndarray, "n outputs"]) -> dict[str, float]:
         whole = now.kernels[tangent.WHOLE]
         curved = curvature(self.seen.around, self.seen.parameters, now.parameters, now.around.answers)
         trained = answers if self.training is None else self.training.network.answers(now.parameters).astype(float)
         parted = gap(self.twin.at_equal_loss(trained), self.seen.around.answers.astype(float), answers)
+        loss = self.targets.loss(answers)
+        check_finite({"loss": np.array([loss])}, step)
         found = {
-            "loss": self.targets.loss(answers),
+            "loss": loss,
             "accuracy": self.targets.accuracy(answers),
             "curvature": curved.value,
             "curvature_error": curved.error,
@@ -194,6 +196,7 @@ def _linearised(network: Outside, parameters: Parameters, argument: str) -> Line
         raise ArgumentError(
             f"Argument `{argument}` must be what the network takes, but it says: {one_line(error)}."
         ) from None
+    require(not np.iscomplexobj(around.answers), "model", "give real answers", "of complex ones")
     check_finite({"answers": around.answers}, 0)
     return around
 

@@ -44,7 +44,7 @@ class Targets:
     @classmethod
     def _of_classes(cls, classes: np.ndarray, outputs: int) -> Targets:
         names, numbers = np.unique(classes, return_inverse=True)
-        require(len(names) > 1, "targets", "have two classes or more", f"one class only, {names[0]!r}")
+        require(len(names) > 1, "targets", "have two classes or more", f"one class only, {names[0]}")
         numbered = classes.dtype.kind in "iu"
         if numbered:
             fits = names[0] >= 0 and names[-1] < outputs

@@ -29,11 +29,15 @@ Tensor = Any
 class TorchNetwork(Outside):
     """A `torch.nn.Module` on its probes; it is asked in evaluation mode, and left as it was found.
 
+    Parameters that require no gradient are constants, and must stay what they are.
+
     Args:
         module: the network; what is trained of it are the parameters that require a gradient.
         inputs: the probes, one a row.
         layers: names of submodules, as `named_modules` has them.
     """
+
+    changes_in_its_place = True
 
     def __init__(self, module: Any, inputs: Any, layers: tuple[str, ...] = ()) -> None:
         self.module, self.layers = module, layers
@@ -41,7 +45,11 @@ class TorchNetwork(Outside):
         check_layers(layers, [name for name in self.modules if name])
         self.trained = [name for name, value in module.named_parameters() if value.requires_grad]
         require(bool(self.trained), "model", "have parameters that are trained", "without any")
-        first = dict(module.named_parameters())[self.trained[0]]
+        known = dict(module.named_parameters())
+        imaginary = [name for name, value in known.items() if value.is_complex()]
+        require(not imaginary, "model", "have real parameters", f"with complex ones, {', '.join(imaginary)}")
+        self.frozen: dict[str, Tensor] | None = None  # as they are at the first look
+        first = known[self.trained[0]]
         short = first.dtype in (torch.float16, torch.bfloat16)  # too short for differences, and unknown to NumPy
         self.dtype, self.device = torch.float32 if short else first.dtype, first.device
         self.inputs = torch.as_tensor(as_numpy("inputs", inputs)).to(self.device)
@@ -51,12 +59,28 @@ class TorchNetwork(Outside):
     def parameters(self, now: Any = None) -> Parameters:
         """``now`` may be another module of the same kind, or a state dict, whose buffers are taken over, too."""
         if isinstance(now, Mapping):
-            known = set(self.module.state_dict())
-            require(known <= set(now), "checkpoint", f"have the arrays {sorted(known)}", sorted(now))
+            known = self.module.state_dict()
+            require(set(known) <= set(now), "checkpoint", f"have the arrays {sorted(known)}", sorted(now))
+            for name, value in known.items():
+                shape, wanted = tuple(now[name].shape), tuple(value.shape)
+                require(shape == wanted, "checkpoint", f"have `{name}` of shape {wanted}", f"of shape {shape}")
             self.module.load_state_dict({name: torch.as_tensor(now[name]) for name in known})
             now = None
-        values = dict((now or self.module).named_parameters())
-        return {name: values[name].detach().to("cpu", self.dtype, copy=True).numpy() for name in self.trained}
+        module = self.module if now is None else now
+        require(isinstance(module, torch.nn.Module), "now", "be a torch.nn.Module", f"of type {type(module).__name__}")
+        values = {name: value.detach() for name, value in module.named_parameters()}
+        shapes = {name: tuple(value.shape) for name, value in self.module.named_parameters()}
+        same = {name: tuple(value.shape) for name, value in values.items()} == shapes
+        require(same, "now", f"have the parameters of the start, {shapes}", "another network")
+        self._keep_frozen({name: value for name, value in values.items() if name not in self.trained})
+        return {name: values[name].to("cpu", self.dtype, copy=True).numpy() for name in self.trained}
+
+    def _keep_frozen(self, values: dict[str, Tensor]) -> None:
+        if self.frozen is None:
+            self.frozen = {name: value.clone() for name, value in values.items()}
+        for name, value in values.items():
+            must = f"keep `{name}`, which required no gradient when it was first looked at"
+            require(bool(torch.equal(value, self.frozen[name])), "model", must, "one in which it has moved")
 
     def answers(self, parameters: Parameters) -> Answers:
         with self._at_rest(), torch.no_grad():
@@ -114,7 +138,7 @@ class TorchNetwork(Outside):
         return name.rpartition(".")[0] or "network"
 
     def _call(self, point: dict[str, Tensor]) -> Tensor:
-        return flat_answers(func.functional_call(self.module, point, (self.inputs,)))
+        return flat_answers(func.functional_call(self.module, point, (self.inputs,)), len(self.inputs))
 
     def _tensors(self, values: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
         return {name: torch.as_tensor(value, dtype=self.dtype, device=self.device) for name, value in values.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 from festina.errors import require
@@ -41,10 +42,14 @@ class Watch:
             now: the network or its parameters as they are now, for networks that are values (JAX); a network of
                 PyTorch changes in its place.
         """
-        require(isinstance(step, int) and step >= 0, "step", "be a whole number from 0 on", step)
+        whole = isinstance(step, Integral) and not isinstance(step, bool) and step >= 0
+        require(whole, "step", "be a whole number from 0 on", step)
+        step = int(step)
         if step == self.looks[-1].step:
             return self.looks[-1]
         require(step > self.looks[-1].step, "step", f"be later than the last one seen, {self.looks[-1].step}", step)
+        must = "be the network or its parameters as they are now, since networks of JAX do not change in their place"
+        require(now is not None or self.start.network.changes_in_its_place, "now", must, None)
         look = self.start.look(step, self.start.network.parameters(now))
         self.looks[-1] = replace(self.looks[-1], activations={})
         self.looks.append(look)
