@@ -66,10 +66,8 @@ def _off(axis: Axes, step: np.ndarray, report: Report) -> None:
     largest = np.nanmax(np.append(np.ravel([data["gap"], data["curvature"]]), 0.0))
     axis.set(ylabel="share of the way", ylim=(0, 1.3 * min(max(1.05, float(largest)), 2.0)))
     axis.set(title="Off the linearised network")
-    for height, word in ((LAZY / 2, "lazy"), (RICH + 0.1, "rich")):
-        axis.text(
-            0.98, height, word, color="0.45", fontsize=7, va="center", ha="right", transform=axis.get_yaxis_transform()
-        )
+    for height, word in ((LAZY / 2, "lazy"), (RICH + 0.06, "rich")):
+        axis.text(0.02, height, word, color="0.45", fontsize=7, va="center", transform=axis.get_yaxis_transform())
     axis.legend(loc="upper left", fontsize=7)
 
 
@@ -84,9 +82,9 @@ def _alignment(axis: Axes, step: np.ndarray, report: Report) -> None:
 def _similarity(axis: Axes, step: np.ndarray, report: Report) -> None:
     for layer, colour in _watched(report):
         own = report.data.sel(watched_layer=layer)
-        axis.plot(step, own["similarity_to_start"], color=colour, label=layer)
-        axis.plot(step, own["similarity_to_targets"], color=colour, ls=(0, (3, 2)))
-    axis.set(ylabel="similarity (CKA)", ylim=(0, 1.05), title="Layers and start (dashed: targets)")
+        axis.plot(step, own["similarity_to_start"], color=colour, label=f"{layer} and its start")
+        axis.plot(step, own["similarity_to_targets"], color=colour, ls=(0, (3, 2)), label=f"{layer} and targets")
+    axis.set(ylabel="similarity (CKA)", ylim=(0, 1.05), title="Similarity of layers")
     axis.legend(fontsize=7)
 
 
@@ -95,12 +93,13 @@ def _selectivity(axis: Axes, step: np.ndarray, report: Report) -> None:
     name = "selective_share" if "selective_share" in report.data else "active_share"
     for layer, colour in _watched(report):
         own = report.data.sel(watched_layer=layer)
-        axis.plot(step, own[name], color=colour)
+        axis.plot(step, own[name], color=colour, label=layer)
         if f"{name}_shuffled" in own:
-            axis.plot(step, own[f"{name}_shuffled"], color=colour, ls=":")
+            axis.plot(step, own[f"{name}_shuffled"], color=colour, ls=":", label=f"{layer}, shuffled")
     with_null = f"{name}_shuffled" in report.data
-    title = "Selective units (dotted: shuffled)" if with_null else "Activity of units"
+    title = "Selective units" if with_null else "Activity of units"
     axis.set(ylabel="share of strength" if with_null else "share that is on", ylim=(0, 1.05), title=title)
+    axis.legend(fontsize=7)
 
 
 def _codes(axis: Axes, step: np.ndarray, report: Report) -> None:
@@ -115,8 +114,8 @@ def _codes(axis: Axes, step: np.ndarray, report: Report) -> None:
         axis.plot(
             step, np.maximum(own["code_strength"], 0.0), color=colour, label=f"{layer}: {own['code'].values[-1] or '–'}"
         )
-        axis.plot(step, own["code_strength_shuffled"], color=colour, ls=":")
-    axis.set(yscale="symlog", ylim=(0, None), ylabel="strength of the code", title="Code (dotted: shuffled)")
+        axis.plot(step, own["code_strength_shuffled"], color=colour, ls=":", label=f"{layer}, shuffled")
+    axis.set(ylim=(0, None), ylabel="strength of the code", title="Code of layers")
     axis.set_yscale("symlog", linthresh=0.1)
     axis.legend(fontsize=7)
 
@@ -169,7 +168,9 @@ def _modes(axis: Axes, step: np.ndarray, report: Report) -> None:
     axis.axhline(1.0, color=GREY, lw=0.7, ls=":")
     axis.set(ylabel="learned share $a_k / s_k$", title="Modes of the data")
     dashed = ";\ndashed: a linear network" if "predicted" in report.data else ""
-    axis.text(0.03, 0.86, f"{count}, the strongest dark{dashed}", fontsize=7, va="top", transform=axis.transAxes)
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
+    said = f"{count}, the strongest dark{dashed}"
+    axis.text(0.03, 0.86, said, fontsize=7, va="top", transform=axis.transAxes, bbox=box)
 
 
 def _shades(count: int) -> np.ndarray:

@@ -16,7 +16,7 @@ class Share:
     error: float
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} ± {self.error:.2f}" if np.isfinite(self.error) else f"{self.value:.2f}"
+        return f"{self.value:.2f} ± {self.error:.1g}" if np.isfinite(self.error) else f"{self.value:.2f}"
 
     @classmethod
     def of(cls, missed: Float[np.ndarray, "n outputs"], moved: Float[np.ndarray, "n outputs"]) -> Share:
