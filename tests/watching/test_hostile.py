@@ -22,12 +22,16 @@ def single(parameters, inputs):
     return inputs @ parameters["only"]
 
 
+def imaginary(values):
+    return jax.lax.complex(values, values)
+
+
 @pytest.mark.parametrize(
     ("model", "said"),
     [
         ((single, {"only": np.ones((4, 3), complex)}), r"`model` must have real parameters, .* only"),
         (
-            (lambda now, x: jax.lax.complex(single(now, x), single(now, x)), {"only": np.ones((4, 3))}),
+            (lambda now, x: imaginary(single(now, x)), {"only": np.ones((4, 3))}),
             "`model` must give real answers",
         ),
         (

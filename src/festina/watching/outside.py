@@ -73,11 +73,11 @@ class Outside(ABC):
 
 def flat_answers(answers: Any, probes: int) -> Any:
     """Answers as (n, outputs), whatever shape the outputs of one probe have."""
-    shape = getattr(answers, "shape", None)
-    must, known = "answer with one array, a row for each probe", shape is not None
-    require(known, "model", must, f"of answers of type {type(answers).__name__}")
+    must = "answer with one array, a row for each probe"
+    require(hasattr(answers, "shape"), "model", must, f"of answers of type {type(answers).__name__}")
+    shape = tuple(answers.shape)
     fits = len(shape) >= 1 and shape[0] == probes
-    require(fits, "model", must, f"of answers of shape {tuple(shape)} to {probes} probes")
+    require(fits, "model", must, f"of answers of shape {shape} to {probes} probes")
     return answers.reshape(probes, -1)
 
 

@@ -58,7 +58,7 @@ def diagnose_activations(
     shown = None if inputs is None else as_real("inputs", inputs).reshape(recorded.shape[1], -1)
     looks = [represented(now, recorded[0], wanted.values if shown is None else shown, wanted) for now in recorded]
     data = xr.Dataset(coords={"step": moments, "watched_layer": ["recorded"]})
-    columns = {name: [[look.numbers[name]] for look in looks] for name in looks[0].numbers}
+    columns: dict[str, list[list[Any]]] = {name: [[look.numbers[name]] for look in looks] for name in looks[0].numbers}
     if wanted.labels is not None:
         columns["code"] = [[look.code] for look in looks]
     for name, column in columns.items():
