@@ -60,13 +60,28 @@ SAYS = [
     ("experiments", "# mine.py", ()),
     ("experiments", "fs.load", (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'")),
     (
-        "watching",
+        "howto/watch_pytorch",
         "torch",
-        (r"20 looks from step 0 to 600, 2 layers, tangent kernels exact", r"^rich", r"layers: 0 rich"),
+        (
+            r"20 looks from step 0 to 600, 2 layers, tangent kernels exact",
+            r"^rich",
+            r"layers: 0 rich",
+            r"trained alike",
+        ),
     ),
-    ("watching", "def apply(parameters", (r"scale 0.1: rich", r"scale 3.0: lazy")),
-    ("watching", "sessions", (r"^rich", r"1 − CKA", r"activations alone do not tell")),
-    ("watching", "fs.diagnose(", (r"5 looks from step 0 to 400", r"^rich")),
+    ("howto/watch_jax", "def apply(parameters", (r"scale 0.1: rich", r"scale 3.0: lazy")),
+    ("howto/watch_activations", "sessions", (r"^rich", r"1 − CKA", r"activations alone do not tell")),
+    ("howto/watch_checkpoints", "fs.diagnose(", (r"5 looks from step 0 to 400", r"^rich")),
+    (
+        "tutorials/lazy_or_rich",
+        "Conv2d",
+        (
+            r"weights × 1.0: 19 looks from step 0 to 512, 3 layers",
+            r"^rich",
+            r"trained alike",
+            r"'lazy' 'analog' 'analog'",
+        ),
+    ),
     ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""
@@ -108,7 +123,21 @@ def test_the_example_runs_as_written(page, mark, lines, outcomes):
 
 
 @pytest.mark.parametrize(
-    "page", ["own_learning", "own_network", "analyser", "watching", "models", "sampling", "experiments"]
+    "page",
+    [
+        "own_learning",
+        "own_network",
+        "analyser",
+        "watching",
+        "howto/watch_pytorch",
+        "howto/watch_jax",
+        "howto/watch_checkpoints",
+        "howto/watch_activations",
+        "tutorials/lazy_or_rich",
+        "models",
+        "sampling",
+        "experiments",
+    ],
 )
 def test_every_example_is_tried(page):
     assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)

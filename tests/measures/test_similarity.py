@@ -83,6 +83,44 @@ def test_unbiased_alignment_is_that_of_sums_over_different_samples(widths, sampl
     assert unbiased_cka(first, second) == pytest.approx(ratio(u_statistic, first, second), abs=1e-11)
 
 
+CKATORCH = {  # seed, samples, units of either: `cka_base` of ckatorch 1.0.3, and the same with unbiased=True
+    (0, 20, 5, 8): (0.37824405445353865, 0.16434352740886912),
+    (1, 30, 60, 4): (0.2978860244151563, 0.051654150407039794),
+    (2, 12, 200, 150): (0.9414252987616168, 0.029157498293035246),
+    (3, 50, 10, 10): (0.3744266469366894, 0.25144302042105415),
+}
+
+
+def partly_shared(seed, samples, first, second):
+    """Two layers with three units in common but for noise, drawn anew from their seed."""
+    random = np.random.default_rng(seed)
+    one, other = random.normal(size=(samples, first)), random.normal(size=(samples, second))
+    other[:, :3] += one[:, :3]
+    return one, other
+
+
+@pytest.mark.parametrize("drawn", CKATORCH)
+def test_alignment_is_that_of_a_public_package(drawn):
+    one, other = partly_shared(*drawn)
+    wanted, unbiased = CKATORCH[drawn]
+    assert cka(one, other) == pytest.approx(wanted, abs=1e-13)
+    assert unbiased_cka(one, other) == pytest.approx(unbiased, abs=1e-13)
+
+
+@pytest.mark.parametrize("drawn", CKATORCH)
+def test_alignment_is_kornbliths_formula(drawn):
+    """tr(KHLH)/√(tr(KHKH) tr(LHLH)), HSIC as the paper's eq. 3 has it."""
+    one, other = partly_shared(*drawn)
+    centring = np.eye(len(one)) - np.ones((len(one), len(one))) / len(one)
+
+    def hsic(kernel, other):
+        return np.trace(kernel @ centring @ other @ centring) / (len(kernel) - 1) ** 2
+
+    first, second = one @ one.T, other @ other.T
+    wanted = hsic(first, second) / np.sqrt(hsic(first, first) * hsic(second, second))
+    assert cka(one, other) == pytest.approx(wanted, abs=1e-12)
+
+
 @pytest.mark.parametrize("measure", [cka, unbiased_cka])
 @pytest.mark.parametrize("widths", [(3, 4), (40, 50)])
 def test_rotations_shifts_and_scales_do_not_matter_but_other_maps_do(measure, widths):
@@ -382,4 +420,4 @@ def test_what_is_said_of_a_collapse():
 
 
 def test_all_are_shown():
-    assert fs.measures.NeuralCollapse.__module__ == "festina.measures.similarity"
+    assert fs.measures.NeuralCollapse.__module__ == "festina.measures.collapse"

@@ -1,5 +1,6 @@
 """Small networks, as functions of their parameters, that are watched in tests."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -28,3 +29,21 @@ def task(random, probes=12, inputs=4, outputs=3):
     """Inputs and targets of some probes."""
     seen = random.normal(size=(probes, inputs))
     return seen, np.tanh(seen @ random.normal(size=(inputs, outputs)))
+
+
+def trained(seen, scale, steps, rate):
+    """Gradient descent on the probes, with the rate that makes answers of any scale as fast; seen by a watch."""
+    network, targets = seen.start.network, seen.start.targets.values
+    now, structure = network.parameters(), jax.tree.structure(network.start)
+
+    @jax.jit
+    def step_of(now):
+        answers, pull = jax.vjp(network.apply, now)
+        change = pull((answers - targets) / scale**2)[0]
+        return {name: value - rate * change[name] for name, value in now.items()}
+
+    for step in range(1, steps + 1):
+        now = step_of(now)
+        if step in seen.schedule:
+            seen(step, jax.tree.unflatten(structure, [now[name] for name in sorted(now)]))
+    return seen.report()

@@ -102,11 +102,36 @@ def test_a_stated_error_is_the_spread_of_projections(random):
     points = [network.linearised(network.parameters(each)) for each in (start, end)]
     for seed in range(40):
         first, last = (projected(network, point, 64, seed)[WHOLE] for point in points)
-        left = [tangent.distance(last.without(part), first.without(part)) for part in range(tangent.PARTS)]
-        error = np.std(left) * np.sqrt(tangent.PARTS - 1)
+        error = np.sqrt(tangent._spread(tangent._without_directions, last, first))
         scores.append((tangent.distance(last, first) - exact) / error)
     assert 0.5 < np.std(scores) < 2.0
     assert abs(np.mean(scores)) < 1.0
+
+
+def test_errors_leave_out_parts_of_probes_and_of_directions(random):
+    """Against kernels of which the rows, and the columns of features, are taken out."""
+    inputs, _ = task(random, probes=11)
+    start, end = weights(random, bias=True), weights(random, bias=True)
+    network = take_in((curved, start), inputs)
+    points = [network.linearised(network.parameters(each)) for each in (start, end)]
+    part = np.repeat(np.arange(11) % 8, 3)
+
+    def jackknife(distances):
+        return np.var(distances) * 7
+
+    before, after = (kernels(curved, each, inputs)[WHOLE].matrix for each in (start, end))
+    kept = [np.ix_(part != own, part != own) for own in range(8)]
+    left = [tangent.distance(Kernel(matrix=after[rows]), Kernel(matrix=before[rows])) for rows in kept]
+    found = tangent.distance_error(Kernel(matrix=after), Kernel(matrix=before), 3)
+    assert found == pytest.approx(np.sqrt(jackknife(left)), rel=1e-9)
+
+    before, after = (projected(network, point, 24, 0)[WHOLE].features for point in points)
+    columns = np.arange(24) % 8
+    pairs = [(after[part != own], before[part != own]) for own in range(8)]
+    others = [(after[:, columns != own], before[:, columns != own]) for own in range(8)]
+    left = [[tangent.distance(*(Kernel(features=each) for each in both)) for both in way] for way in (pairs, others)]
+    found = tangent.distance_error(Kernel(features=after), Kernel(features=before), 3)
+    assert found == pytest.approx(np.sqrt(jackknife(left[0]) + jackknife(left[1])), rel=1e-9)
 
 
 def test_large_problems_are_projected_within_the_bound_of_memory(random, monkeypatch):
@@ -126,4 +151,4 @@ def test_a_kernel_of_nothing_has_no_direction():
     assert np.isnan(tangent.distance(nothing, something))
     assert np.isnan(tangent.movement(something, nothing))
     assert np.isnan(tangent.alignment(nothing, np.ones((2, 1))))
-    assert np.isnan(tangent.effective_rank(nothing))
+    assert np.isnan(tangent.participation_ratio(nothing))

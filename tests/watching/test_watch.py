@@ -113,7 +113,7 @@ def test_dropout_and_averages_rest_while_a_network_is_looked_at(random):
     assert all(bool((value == before[name]).all()) for name, value in module.state_dict().items())
     module[1].running_mean += 1.0  # as batches would move it: the start stays what it was
     assert np.isfinite(seen(2).scalars["curvature"])
-    np.testing.assert_allclose(seen.start.around.forward({"3.bias": np.ones((1, 3))})[0], 1.0)
+    np.testing.assert_allclose(seen.start.seen.around.forward({"3.bias": np.ones((1, 3))})[0], 1.0)
 
 
 @pytest.mark.full
@@ -139,9 +139,9 @@ def test_convolutions_recurrence_and_attention_can_be_watched(random):
         seen = fs.watch(module, inputs, np.zeros(tuple(module.eval()(inputs).flatten(1).shape)))
         point = seen.start.network.parameters()
         random_direction = {name: random.normal(size=(1, *value.shape)) for name, value in point.items()}
-        answered = random.normal(size=(1, *seen.start.around.answers.shape))
-        pushed = seen.start.around.forward(random_direction)  # ⟨u, J v⟩ = ⟨Jᵀu, v⟩
-        pulled = seen.start.around.backward(answered)
+        answered = random.normal(size=(1, *seen.start.seen.around.answers.shape))
+        pushed = seen.start.seen.around.forward(random_direction)  # ⟨u, J v⟩ = ⟨Jᵀu, v⟩
+        pulled = seen.start.seen.around.backward(answered)
         backwards = sum(float(np.sum(pulled[name] * random_direction[name])) for name in point)
         assert float(np.sum(pushed * answered)) == pytest.approx(backwards, rel=1e-3)
     seen = fs.watch(convolutions, random.normal(size=(4, 1, 8, 8)), np.eye(4)[:, :2])

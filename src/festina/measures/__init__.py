@@ -24,8 +24,10 @@ from festina.measures.codes import (
     top_share,
 )
 from festina.measures.coding import Coding, coding
+from festina.measures.collapse import NeuralCollapse, neural_collapse
 from festina.measures.compare import Comparison, compare
 from festina.measures.competition import coverage, dominance, drift, effective_number, ratio_change, winner_entropy
+from festina.measures.dimension import effective_rank, kernel_participation_ratio, participation_ratio
 from festina.measures.effective import EffectiveNetwork, effective_network
 from festina.measures.embedding import classical_scaling, distances, planar_paths, stress
 from festina.measures.gates import Gates, gates
@@ -37,16 +39,7 @@ from festina.measures.kernels import (
     target_alignment,
 )
 from festina.measures.layers import channel_maxima, channel_means, positions_as_samples
-from festina.measures.similarity import (
-    NeuralCollapse,
-    cka,
-    effective_rank,
-    kernel_cka,
-    kernel_participation_ratio,
-    neural_collapse,
-    participation_ratio,
-    unbiased_cka,
-)
+from festina.measures.similarity import cka, kernel_cka, unbiased_cka
 from festina.measures.specialization import (
     at_block_ends,
     gate_separation,

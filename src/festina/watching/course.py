@@ -24,20 +24,23 @@ class DataModes:
         strengths: s_k, the strongest first.
         left: u_k as columns, ``right``: v_k as columns.
         inputs: probes less their mean, one a row.
+        cross: Σyx.
     """
 
     strengths: Float[np.ndarray, " modes"]
     left: Float[np.ndarray, "outputs modes"]
     right: Float[np.ndarray, "inputs modes"]
     inputs: Float[np.ndarray, "n inputs"]
+    cross: Float[np.ndarray, "outputs inputs"]
 
     @classmethod
     def of(cls, inputs: Float[np.ndarray, "n inputs"], targets: Float[np.ndarray, "n outputs"]) -> DataModes:
         seen, wanted = inputs - inputs.mean(axis=0), targets - targets.mean(axis=0)
-        left, strengths, right = np.linalg.svd(wanted.T @ seen / len(seen), full_matrices=False)
+        cross = wanted.T @ seen / len(seen)
+        left, strengths, right = np.linalg.svd(cross, full_matrices=False)
         count = int(np.sum(strengths > FAINT * strengths[0])) if strengths.size and strengths[0] > 0 else 0
         count = min(count, MOST)
-        return cls(strengths[:count], left[:, :count], right[:count].T, seen)
+        return cls(strengths[:count], left[:, :count], right[:count].T, seen, cross)
 
     @property
     def input_variances(self) -> Float[np.ndarray, " modes"]:

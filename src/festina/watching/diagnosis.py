@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from festina.errors import require
-from festina.measures.arrays import as_numpy
 from festina.watching.files import read_checkpoints
-from festina.watching.look import Start
-from festina.watching.outside import libraries_of, take_in
+from festina.watching.outside import libraries_of, read_probes, take_in
 from festina.watching.report import Report, report_of
+from festina.watching.start import Start
+from festina.watching.training import examples_of
 
 Checkpoints = str | Path | Sequence[str | Path] | Mapping[int, Any]
 
 
 def diagnose(
-    checkpoints: Checkpoints, model: Any, inputs: Any, targets: Any, *, layers: Any = (), directions: int = 0
+    checkpoints: Checkpoints,
+    model: Any,
+    inputs: Any,
+    targets: Any,
+    *,
+    layers: Any = (),
+    training: tuple[Any, Any] | None = None,
+    directions: int = 0,
 ) -> Report:
     """Was a network lazy or rich, from the checkpoints of its training?
 
@@ -29,6 +38,7 @@ def diagnose(
         inputs: probes, one a row.
         targets: (probes, outputs), or one class for each probe.
         layers: as for `fs.watch`.
+        training: as for `fs.watch`.
         directions: as for `fs.watch`.
 
     Returns:
@@ -44,12 +54,16 @@ def diagnose(
     """
     if isinstance(checkpoints, Mapping):
         steps, values = list(checkpoints), list(checkpoints.values())
-        require(steps == sorted(steps), "checkpoints", "have steps in their order", steps)
+        whole = all(isinstance(step, Integral) for step in steps)
+        require(whole and steps == sorted(steps), "checkpoints", "have whole numbers as steps, in their order", steps)
     else:
         steps, values = read_checkpoints(checkpoints)
     require(len(steps) > 1, "checkpoints", "be two or more", f"{len(steps)} of them")
-    probes = as_numpy("inputs", inputs)
-    network = take_in(model if "torch" in libraries_of(model) else (model, values[0]), probes, layers)
-    start = Start.of(network, probes, targets, directions, now=values[0])
-    looks = [start.look(step, network.parameters(value)) for step, value in zip(steps, values, strict=True)]
+    probes, given = read_probes(inputs), model if "torch" in libraries_of(model) else (model, values[0])
+    network, examples = take_in(given, probes, layers), examples_of(given, training)
+    start = Start.of(network, probes, targets, directions, now=values[0], training=examples)
+    looks = [start.first(steps[0])]
+    for step, value in zip(steps[1:], values[1:], strict=True):
+        looks[-1] = replace(looks[-1], activations={})
+        looks.append(start.look(step, network.parameters(value)))
     return report_of(start, looks)

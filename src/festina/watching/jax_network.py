@@ -18,6 +18,7 @@ from festina.watching.outside import (
     Linearised,
     Outside,
     Parameters,
+    check_activations,
     check_layers,
     flat_answers,
     libraries_of,
@@ -55,12 +56,15 @@ class JaxNetwork(Outside):
         known = self.parameters()
         require(bool(known), "model", "have parameters that are trained", "without any")
         self.shapes = {name: value.shape for name, value in known.items()}
-        self.kinds = {name: value.dtype for name, value in known.items()}
+        imaginary = [name for name, value in known.items() if value.dtype.kind == "c"]
+        require(not imaginary, "model", "have real parameters", f"with complex ones, {', '.join(imaginary)}")
+        self.kinds = {name: _long_enough(value.dtype) for name, value in known.items()}
         probes = as_numpy("inputs", inputs)
-        kind = next(iter(known.values())).dtype
+        kind = next(iter(self.kinds.values()))
         self.inputs = probes.astype(kind) if probes.dtype.kind == "f" else probes
-        self.apply = lambda point: flat_answers(apply(point, self.inputs))
+        self.apply = lambda point: flat_answers(apply(point, self.inputs), len(self.inputs))
         self._forward = jax.jit(jax.vmap(self._pushed, (None, None, 0)))
+        self._pull = jax.jit(self._pulled)
         self._backward = jax.jit(lambda point, changes: jax.vmap(jax.vjp(self.apply, point)[1])(changes)[0])
 
     def parameters(self, now: Any = None) -> Parameters:
@@ -78,16 +82,27 @@ class JaxNetwork(Outside):
         def forward(changes: Mapping[str, np.ndarray]) -> np.ndarray:
             with double():
                 tangents = {name: jnp.asarray(value, self.kinds[name]) for name, value in changes.items()}
-                part = {name: parameters[name] for name in changes}
-                return np.asarray(self._forward(_arrays(parameters), _arrays(part), tangents))
+                part = {name: point[name] for name in changes}
+                return np.asarray(self._forward(point, part, tangents))
 
         def backward(changes: np.ndarray) -> Parameters:
             with double():
-                kind = next(iter(parameters.values())).dtype
-                found = self._backward(_arrays(parameters), jnp.asarray(changes, kind))
+                found = self._backward(point, jnp.asarray(changes, kind))
                 return {name: np.asarray(value) for name, value in found.items()}
 
-        return Linearised(self.answers(parameters), forward, backward)
+        def pull(change: np.ndarray) -> np.ndarray:
+            with double():
+                return np.asarray(self._pull(point, jnp.asarray(change, kind)))
+
+        with double():
+            point, kind = _arrays(parameters), next(iter(parameters.values())).dtype
+        return Linearised(self.answers(parameters), forward, backward, pull)
+
+    def _pulled(self, point: Named, change: jax.Array) -> jax.Array:
+        """J Jᵀ df; what both products need of the network is computed once."""
+        _, push = jax.linearize(self.apply, point)
+        (back,) = jax.linear_transpose(push, point)(change)
+        return push(back)
 
     def _pushed(self, point: Named, part: Named, change: Named) -> jax.Array:
         """J dθ of a change of some parameters; those that stay cost nothing."""
@@ -95,8 +110,10 @@ class JaxNetwork(Outside):
 
     def activations(self, parameters: Parameters) -> dict[str, np.ndarray]:
         with double():
-            point = _arrays(parameters)
-            return {name: np.asarray(layer(point, jnp.asarray(self.inputs))) for name, layer in self.layers.items()}
+            point, inputs = _arrays(parameters), jnp.asarray(self.inputs)
+            found = {name: np.asarray(layer(point, inputs)) for name, layer in self.layers.items()}
+        check_activations(found, self.layers, len(self.inputs))
+        return found
 
     def layer_of(self, name: str) -> str:
         return parent(name)
@@ -105,6 +122,11 @@ class JaxNetwork(Outside):
         if not self.inputs_first or values.ndim < 2:
             return values
         return np.moveaxis(values, (-1, -2), (0, 1))  # (positions …, inputs, outputs)
+
+
+def _long_enough(kind: np.dtype) -> np.dtype:
+    """Half precision is too short for differences, and the network is looked at in single precision."""
+    return np.dtype(np.float32) if kind.itemsize < 4 else kind
 
 
 def _arrays(parameters: Parameters) -> Named:
@@ -142,7 +164,9 @@ def equinox_network(module: Any, inputs: Any, layers: tuple[str, ...] = ()) -> J
 
 
 def _layer(module: Any, name: str) -> Apply:
-    """What one layer of a module of Equinox makes of inputs."""
+    """What one layer of a module of Equinox makes of inputs; units are second, as in a `Conv1d`."""
+    nodes = jax.tree.leaves(module, is_leaf=lambda node: isinstance(node, eqx.nn.Conv))
+    flat_maps = any(isinstance(node, eqx.nn.Conv) and node.num_spatial_dims == 1 for node in nodes)
 
     def inner(tree: Any) -> Any:
         for part in name.split("."):
@@ -156,7 +180,8 @@ def _layer(module: Any, name: str) -> Apply:
             eqx.tree_at(inner, whole, _Heard(inner(whole), heard))(x)
             return heard[-1]
 
-        return jax.vmap(one)(inputs)
+        found = jax.vmap(one)(inputs)
+        return found if found.ndim != 3 or flat_maps else jnp.moveaxis(found, -1, 1)
 
     return activations
 
@@ -197,6 +222,6 @@ def _flax_layer(module: Any, parameters: Any, name: str) -> Apply:
         tree = kept[1]["intermediates"]
         for part in name.split("."):
             tree = tree[part]
-        return tree["__call__"][0]
+        return jnp.moveaxis(tree["__call__"][0], -1, 1)  # channels are last in Flax
 
     return activations

@@ -1,7 +1,8 @@
 """The linearised twin of a classifier: steps of gradient descent on the cross-entropy of the linearised network.
 
 There is no closed form, but no parameters are needed either: with p the softmax of f and e the classes as unit vectors,
-a step of size η changes the twin's answers by −η K₀(p − e)/n, one product with J₀ᵀ and one with J₀.
+a step of size η changes the twin's answers by −η K₀(p − e)/n, one product with J₀ᵀ and one with J₀; and those on probes
+that it is not trained on by one more.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from festina.watching.outside import Linearised
 STEPS = 100
 GROWTH = 1.1  # of the step while the loss falls: errors shrink, and so does what limits the step
 POWER = 12  # iterations for the largest eigenvalue of K₀
+MOST_BYTES = 256 * 2**20  # that the twin's answers along its way may take
 
 
 @dataclass(frozen=True)
@@ -24,53 +26,67 @@ class LabelledTwin:
     """What the twin answers on its way, and its loss there, which falls.
 
     Attributes:
-        start: f₀.
-        labels: the class of each probe, as a number.
-        answers: along the way, with the start.
-        losses: mean cross-entropy of each.
+        labels: the class of each example that it is trained on, as a number.
+        answers: on the probes along the way, with the start.
+        losses: mean cross-entropy of each, on the examples.
     """
 
-    start: Float[np.ndarray, "n outputs"]
     labels: Int[np.ndarray, " n"]
-    answers: Float[np.ndarray, "steps n outputs"]
+    answers: Float[np.ndarray, "steps probes outputs"]
     losses: Float[np.ndarray, " steps"]
 
     @classmethod
-    def of(cls, around: Linearised, labels: Int[np.ndarray, " n"]) -> LabelledTwin:
-        """From the network around its start."""
-        start, shape = around.answers.astype(float), (1, *around.answers.shape)
+    def of(cls, around: Linearised, labels: Int[np.ndarray, " n"], probes: Linearised | None = None) -> LabelledTwin:
+        """From the network around its start on what it is trained on, and on the probes if these are others."""
+        now = around.answers.astype(float)
+        seen = now if probes is None else probes.answers.astype(float)
 
-        def pull(error: np.ndarray) -> np.ndarray:
-            return around.forward(around.backward(error.reshape(shape)))[0].astype(float)
+        def pull(error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """K₀ times an error, on the examples and on the probes."""
+            if probes is None:
+                own = around.pull(error).astype(float)
+                return own, own
+            change = around.backward(error[None])
+            return around.forward(change)[0].astype(float), probes.forward(change)[0].astype(float)
 
-        random = np.random.default_rng(0).standard_normal(start.shape)
-        for _ in range(POWER):
-            random = pull(random / max(float(np.linalg.norm(random)), 1e-300))
-        step = 2 * len(start) / max(float(np.linalg.norm(random)), 1e-300)  # the softmax's own curvature is at most ½
-        way, losses, change = [start], [cross_entropy(start, labels)], pull(_error(start, labels) / len(start))
-        for _ in range(STEPS):
-            tried = way[-1] - step * change
+        step = 2 * len(now) / max(_largest(around), 1e-300)  # the softmax's own curvature is at most ½
+        way, losses, change = [seen], [cross_entropy(now, labels)], pull(_error(now, labels) / len(now))
+        for _ in range(_affordable(seen)):
+            tried = now - step * change[0]
             loss = cross_entropy(tried, labels)
             if loss >= losses[-1]:
                 step /= 4
                 continue
-            way.append(tried)
+            now = tried
+            way.append(way[-1] - step * change[1])
             losses.append(loss)
             step *= GROWTH
-            change = pull(_error(tried, labels) / len(start))
-        return cls(start, labels, np.array(way), np.array(losses))
+            change = pull(_error(now, labels) / len(now))
+        return cls(labels, np.array(way), np.array(losses))
 
-    def gap(self, answers: Float[np.ndarray, "n outputs"]) -> float:
-        """|f − f_twin|/|f − f₀| at equal loss; NaN where the twin has not come so far, or the network has not moved."""
-        wanted, moved = cross_entropy(answers, self.labels), float(np.linalg.norm(answers - self.start))
-        if not moved or not self.losses[-1] <= wanted <= self.losses[0]:
-            return np.nan
+    def at_equal_loss(self, examples: Float[np.ndarray, "n outputs"]) -> Float[np.ndarray, "probes outputs"] | None:
+        """f_twin on the probes when its loss is that of the network, which answers so; None if it never is."""
+        wanted = cross_entropy(examples, self.labels)
+        if not self.losses[-1] <= wanted <= self.losses[0]:
+            return None
         after = int(np.searchsorted(-self.losses, -wanted))
         before = max(after - 1, 0)
         fall = self.losses[before] - self.losses[after]
         share = (self.losses[before] - wanted) / fall if fall else 0.0
-        twin = (1 - share) * self.answers[before] + share * self.answers[after]
-        return float(np.linalg.norm(answers - twin) / moved)
+        return (1 - share) * self.answers[before] + share * self.answers[after]
+
+
+def _largest(around: Linearised) -> float:
+    """The largest eigenvalue of K₀, by the power method; a little too small."""
+    random = np.random.default_rng(0).standard_normal(around.answers.shape)
+    for _ in range(POWER):
+        random = around.pull(random / max(float(np.linalg.norm(random)), 1e-300)).astype(float)
+    return float(np.linalg.norm(random))
+
+
+def _affordable(answers: Float[np.ndarray, "probes outputs"]) -> int:
+    """How many steps may be kept."""
+    return int(np.clip(MOST_BYTES // (8 * max(answers.size, 1)), 10, STEPS))
 
 
 def cross_entropy(answers: Float[np.ndarray, "n outputs"], labels: Int[np.ndarray, " n"]) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from festina.errors import UnknownName, require
+from festina.measures.arrays import as_numpy, as_real
 
 Parameters = dict[str, np.ndarray]
 Answers = Float[np.ndarray, "n outputs"]
@@ -30,15 +31,20 @@ class Linearised:
         forward: J dθ of several changes, by name (changes, …) → (changes, n, outputs); parameters without a name in it
             stay as they are.
         backward: Jᵀ df of several changes of answers, (changes, n, outputs) → by name (changes, …).
+        pull: J Jᵀ df of one change of answers, (n, outputs) → (n, outputs); the product with the tangent kernel.
     """
 
     answers: Answers
     forward: Callable[[Mapping[str, np.ndarray]], Float[np.ndarray, "changes n outputs"]]
     backward: Callable[[Float[np.ndarray, "changes n outputs"]], Parameters]
+    pull: Callable[[Answers], Answers]
 
 
 class Outside(ABC):
     """A network of another library, with the probes on which it is watched."""
+
+    changes_in_its_place: bool = False
+    """Whether training changes the network that is watched, or makes another one, to be handed over at each look."""
 
     @abstractmethod
     def parameters(self, now: Any = None) -> Parameters:
@@ -53,8 +59,8 @@ class Outside(ABC):
         """The network around θ."""
 
     @abstractmethod
-    def activations(self, parameters: Parameters) -> dict[str, Shaped[np.ndarray, "n ..."]]:
-        """What the layers that are watched have made of the probes."""
+    def activations(self, parameters: Parameters) -> dict[str, Shaped[np.ndarray, "n units *positions"]]:
+        """What the layers that are watched have made of the probes, (n, units) or (n, units, positions …)."""
 
     @abstractmethod
     def layer_of(self, name: str) -> str:
@@ -65,9 +71,14 @@ class Outside(ABC):
         return values
 
 
-def flat_answers(answers: Any) -> Any:
+def flat_answers(answers: Any, probes: int) -> Any:
     """Answers as (n, outputs), whatever shape the outputs of one probe have."""
-    return answers.reshape(answers.shape[0], -1)
+    must = "answer with one array, a row for each probe"
+    require(hasattr(answers, "shape"), "model", must, f"of answers of type {type(answers).__name__}")
+    shape = tuple(answers.shape)
+    fits = len(shape) >= 1 and shape[0] == probes
+    require(fits, "model", must, f"of answers of shape {shape} to {probes} probes")
+    return answers.reshape(probes, -1)
 
 
 def parent(name: str) -> str:
@@ -82,9 +93,26 @@ def check_layers(wanted: Any, known: Any) -> None:
             raise UnknownName("layer", name, known)
 
 
+def check_activations(found: Mapping[str, np.ndarray], wanted: Any, probes: int) -> None:
+    """Refuse a layer that the network does not use, or that has no row for each probe."""
+    for name in wanted:
+        require(name in found, "layers", "name layers that are used when the network answers", name)
+        shape = found[name].shape
+        fits = len(shape) >= 2 and shape[0] == probes
+        require(fits, "layers", f"have one row for each of the {probes} probes", f"`{name}`, of shape {shape}")
+
+
 def libraries_of(model: Any) -> set[str]:
     """The libraries that a network, or anything that it is a kind of, comes from."""
     return {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+
+
+def read_probes(inputs: Any, argument: str = "inputs") -> Shaped[np.ndarray, "n ..."]:
+    """Inputs of two probes or more, as numbers that are finite."""
+    probes = as_numpy(argument, inputs)
+    fits = probes.ndim >= 2 and len(probes) > 1
+    require(fits, argument, "be two probes or more, one a row", f"of shape {probes.shape}")
+    return as_real(argument, probes).astype(probes.dtype, copy=False)
 
 
 def take_in(model: Any, inputs: Any, layers: Any = ()) -> Outside:
@@ -94,10 +122,11 @@ def take_in(model: Any, inputs: Any, layers: Any = ()) -> Outside:
         model: a `torch.nn.Module`, a module of Equinox, or a pair (apply, parameters) with ``apply(parameters,
             inputs)`` for all inputs at once; in place of ``apply`` also a module of Flax.
         inputs: the probes, one a row.
-        layers: names of layers whose activations are wanted; for (apply, parameters) functions by name,
+        layers: names of layers whose activations are wanted, or one name; for (apply, parameters) functions by name,
             ``function(parameters, inputs)``.
     """
     kinds = libraries_of(model)
+    layers = (layers,) if isinstance(layers, str) else layers
     if "torch" in kinds:
         from festina.watching.torch_network import TorchNetwork
 

@@ -11,10 +11,9 @@ import xarray as xr
 
 from festina.errors import require
 from festina.measures.arrays import as_real
-from festina.measures.layers import read_layer
 from festina.measures.similarity import cka
 from festina.watching.report import MEANING, Report
-from festina.watching.representation import represented
+from festina.watching.representation import represented, units_of
 from festina.watching.targets import Targets
 from festina.watching.verdict import KEPT, TURNED, Verdict
 
@@ -59,9 +58,12 @@ def diagnose_activations(
     shown = None if inputs is None else as_real("inputs", inputs).reshape(recorded.shape[1], -1)
     looks = [represented(now, recorded[0], wanted.values if shown is None else shown, wanted) for now in recorded]
     data = xr.Dataset(coords={"step": moments, "watched_layer": ["recorded"]})
-    for name in looks[0]:
+    columns: dict[str, list[list[Any]]] = {name: [[look.numbers[name]] for look in looks] for name in looks[0].numbers}
+    if wanted.labels is not None:
+        columns["code"] = [[look.code] for look in looks]
+    for name, column in columns.items():
         if name != "similarity_to_inputs" or shown is not None:
-            data[name] = (("step", "watched_layer"), [[look[name]] for look in looks], {"long_name": MEANING[name]})
+            data[name] = (("step", "watched_layer"), column, {"long_name": MEANING[name]})
     return Report(
         data, _judge(data, recorded[-1], wanted), True, {"recorded": (recorded[0], recorded[-1])}, wanted.labels
     )
@@ -79,7 +81,7 @@ def _targets(given: Any, samples: int) -> Targets:
 def _judge(data: xr.Dataset, last: np.ndarray, targets: Targets) -> Verdict:
     changed = 1 - float(data["similarity_to_start"][-1, 0])
     start, end = (float(data["similarity_to_targets"][place, 0]) for place in (0, -1))
-    random, layer = np.random.default_rng(0), read_layer(last).values
+    random, layer = np.random.default_rng(0), units_of(last)
     null = [cka(layer, random.permutation(targets.values)) for _ in range(SHUFFLES)]
     word = "lazy" if changed < KEPT else "rich" if changed > TURNED else "mixed"
     reasons = (

@@ -14,8 +14,10 @@ from festina.errors import UnknownName, require
 from festina.files import write_bytes
 from festina.measures.coding import Coding, coding
 from festina.measures.gates import Gates, gates
-from festina.watching.look import Look, Start
-from festina.watching.prediction import linear_course, predicted
+from festina.watching.look import Look
+from festina.watching.prediction import NO_CLASSES, Prediction, predict
+from festina.watching.representation import units_of
+from festina.watching.start import Start
 from festina.watching.verdict import Verdict, judge
 
 if TYPE_CHECKING:
@@ -26,13 +28,16 @@ MEANING = {
     "accuracy": "share of probes whose class has the largest answer",
     "curvature": "|f − f₀ − J₀(θ − θ₀)| / |f − f₀|: how far the network is from its expansion at its start",
     "gap": "|f − f_twin| / |f − f₀| at equal loss: how far it is from its linearised twin, trained alike",
-    "distance_error": "standard error of the distance of all layers, if kernels are projected",
+    "curvature_error": "standard error of the curvature, over probes",
+    "gap_error": "standard error of the gap, over probes",
+    "training_loss": "loss on the training examples that were given",
+    "distance_error": "standard error of the distance of all layers, over probes, and directions if it is projected",
     "shuffled_alignment": "alignment of the kernel with shuffled targets, mean",
     "shuffled_spread": "the same, standard deviation",
     "movement": "|K − K₀| / |K₀| of the tangent kernel",
     "distance": "1 − ⟨K₀, K⟩ / |K₀||K|: how far the tangent kernel has turned",
     "alignment": "yᵀKy / |K||y|²: alignment of the tangent kernel with the targets",
-    "effective_rank": "(tr K)² / |K|²",
+    "participation_ratio": "(tr K)² / |K|² of the tangent kernel: over how many equal directions it could be spread",
     "trace": "tr K",
     "weight_change": "|θ − θ₀| / |θ₀|",
     "imbalance": "|W₂ᵀW₂ − W₁W₁ᵀ| / (|W₂ᵀW₂| + |W₁W₁ᵀ|)",
@@ -43,7 +48,18 @@ MEANING = {
     "similarity_to_targets": "CKA of a watched layer with the targets",
     "dimension": "participation ratio of a watched layer, (Σλ)² / Σλ² of its covariance",
     "variability_in_classes": "tr(Σ_W Σ_B⁺) / C of a watched layer: 0 when classes have collapsed to points",
+    "active_share": "share of (probe, unit) of a watched layer at which a unit is on",
+    "code": "coding scheme of a watched layer, beyond what it was at the start",
+    "code_strength": "variance between classes beyond that of the start, over the start's within: below 0.05 lazy",
+    "code_strength_shuffled": "97.5 % of code strengths with labels shuffled over probes lie below",
+    "code_share": "share of the top tenth of units in telling classes apart: above 0.45 sparse",
+    "code_neighbour": "distance of units to their nearest neighbour, 1 for Gaussian ones: below 0.4 redundant",
+    "classes_per_unit": "for how many classes a unit of a watched layer is on, by strength",
+    "classes_per_unit_shuffled": "the same with every unit's activations shuffled over probes",
+    "selective_share": "share of the strength in units that are on for some classes and not for all",
+    "selective_share_shuffled": "the same with every unit's activations shuffled over probes",
     "learned": "u_kᵀ⟨f xᵀ⟩v_k / s_k: how far mode k of the probes is learned",
+    "strength": "s_k, singular values of Σyx of the probes",
 }
 
 
@@ -91,19 +107,17 @@ class Report:
 
     def coding(self, layer: str, readout: Any = None) -> Coding:
         """The coding scheme of a watched layer when last seen, beyond what it was at the start (`measures.coding`)."""
-        from festina.measures.layers import read_layer
-
         before, after = self._layer(layer)
         require(self.labels is not None, "layer", "have probes with classes", layer)
-        first = read_layer(before).values
-        return coding(after, self.labels, readout, prior_kernel=first @ first.T / first.shape[1])
+        first = units_of(before)
+        return coding(units_of(after), self.labels, readout, prior_kernel=first @ first.T / first.shape[1])
 
     def gates(self, layer: str, contexts: Any = None) -> Gates:
         """Which units of a watched layer are on in which contexts, classes unless given (`measures.gates`)."""
         _, after = self._layer(layer)
         known = self.labels if contexts is None else contexts
         require(known is not None, "contexts", "be given for probes without classes", None)
-        return gates(after, known)
+        return gates(units_of(after), known)
 
     def _layer(self, layer: str) -> tuple[np.ndarray, np.ndarray]:
         if layer not in self.activations:
@@ -132,27 +146,29 @@ def report_of(start: Start, looks: Sequence[Look], rate: float | None = None) ->
         data[name] = ("step", [look.scalars[name] for look in looks])
     data = data.merge(_table(looks, "layers", "layer")).merge(_table(looks, "pairs", "pair"))
     data = data.merge(_table(looks, "representations", "watched_layer"))
+    if looks[0].codes and start.targets.labels is not None:
+        data["code"] = (("step", "watched_layer"), [list(look.codes.values()) for look in looks])
     if start.modes is not None:
         data["learned"] = (("step", "mode"), np.array([look.modes for look in looks]))
+        data["strength"] = ("mode", start.modes.strengths)
         expected = _predicted(start, data, rate)
-        if expected is not None:
-            data["predicted"] = (("step", "mode"), expected)
-        data["strength"] = ("mode", start.modes.strengths, {"long_name": "s_k, singular values of Σyx of the probes"})
+        data["learned"].attrs["prediction"] = expected.words
+        if expected.learned is not None:
+            data["predicted"] = (("step", "mode"), expected.learned)
     for name, said in MEANING.items():
         if name in data:
             data[name].attrs["long_name"] = said
-    both = {layer: (start.activations[layer], now) for layer, now in looks[-1].activations.items()}
+    both = {layer: (start.seen.activations[layer], now) for layer, now in looks[-1].activations.items()}
     return Report(data, judge(data), start.tangents.exact, both, start.targets.labels)
 
 
-def _predicted(start: Start, data: xr.Dataset, rate: float | None) -> np.ndarray | None:
-    """The course of the modes in a linear network; there is none for classes, whose loss is another."""
-    if start.modes is None or start.targets.labels is not None:
-        return None
-    course = linear_course(start.network, start.parameters, start.modes)
-    if course is None:
-        return None
-    return predicted(course, start.modes, data["step"].values.astype(float), data["learned"].values, rate)
+def _predicted(start: Start, data: xr.Dataset, rate: float | None) -> Prediction:
+    """The course of the modes in a linear network with the same start; there is none for classes."""
+    assert start.modes is not None
+    if start.targets.labels is not None:
+        return Prediction(None, NO_CLASSES)
+    steps, learned = data["step"].values.astype(float), data["learned"].values
+    return predict(start.network, start.seen.parameters, start.modes, steps - steps[0], learned, rate)
 
 
 def _table(looks: Sequence[Look], kind: str, dimension: str) -> xr.Dataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -21,34 +21,108 @@ LONG = 50  # steps, from which on they are drawn on a logarithmic scale
 
 
 def draw(report: Report) -> Figure:
-    """Loss; gap to the linearised twin; the kernel's turn by layer; alignment; modes of the data; weights."""
+    """Loss; gap to the linearised twin; the kernel's turn by layer; alignment; modes; weights; watched layers."""
     data, step = report.data, np.maximum(report.data["step"].values, 0.5)
-    with Page(2, 3, height=4.4) as page:
-        loss, gap, turn, aligned, modes, changed = (page[place] for place in range(6))
-        loss.plot(step, data["loss"], color=BLACK)
-        loss.set(ylabel="loss", yscale="log", title=f"Loss: {report.verdict.word}")
-        gap.axhspan(0, LAZY, color="0.93", lw=0)
-        gap.axhspan(RICH, 10, color="0.93", lw=0)
-        gap.plot(step, data["gap"], "o-", color=VERMILLION, ms=3, label="twin, trained on the probes")
-        gap.plot(step, data["curvature"], color=BLUE, ls=(0, (4, 1)), label="expansion at the weights")
-        top = max(1.05, float(np.nanmax([data["gap"].max(), data["curvature"].max()])) * 1.05)
-        gap.set(ylabel="share of the way", ylim=(0, 1.25 * min(top, 2.0)), title="Off the linearised network")
-        for height, word in ((LAZY / 2, "lazy"), (RICH + 0.1, "rich")):
-            gap.text(0.02, height, word, color="0.45", fontsize=7, va="center", transform=gap.get_yaxis_transform())
-        gap.legend(loc="upper left", fontsize=7)
+    watched = "watched_layer" in data.sizes
+    with Page(3 if watched else 2, 3, height=6.6 if watched else 4.4) as page:
+        loss, parted, turn, aligned, modes, changed = (page[place] for place in range(6))
+        _loss(loss, step, report)
+        _off(parted, step, report)
         _by_layer(turn, step, report, "distance", "1 − cosine with the start")
         turn.set(title="Turn of the tangent kernel")
-        aligned.plot(step, data["alignment"].sel(layer="all"), color=BLACK, label="targets")
-        mean, spread = data["shuffled_alignment"], data["shuffled_spread"]
-        aligned.fill_between(step, mean - 2 * spread, mean + 2 * spread, color="0.85", lw=0, label="shuffled (±2 s.d.)")
-        aligned.set(ylabel="alignment", ylim=(0, None), title="Kernel and targets")
-        aligned.legend()
+        _alignment(aligned, step, report)
         _modes(modes, step, report)
         _by_layer(changed, step, report, "weight_change", r"$|\theta - \theta_0| / |\theta_0|$")
         changed.set(title="Change of weights")
+        if watched:
+            _similarity(page[6], step, report)
+            _selectivity(page[7], step, report)
+            _codes(page[8], step, report)
         for axis in page.axes.ravel():
             axis.set(xscale="log", xlabel="step")
     return page.figure
+
+
+def _loss(axis: Axes, step: np.ndarray, report: Report) -> None:
+    axis.plot(step, report.data["loss"], color=BLACK, label="probes")
+    if "training_loss" in report.data:
+        axis.plot(step, report.data["training_loss"], color=GREY, ls=(0, (4, 1)), label="training examples")
+        axis.legend()
+    axis.set(ylabel="loss", yscale="log", title=f"Loss: {report.verdict.word}")
+
+
+def _off(axis: Axes, step: np.ndarray, report: Report) -> None:
+    """Curvature and gap with their standard errors, and the cuts."""
+    data, twin = report.data, "twin, trained alike" if "training_loss" in report.data else "twin, trained on the probes"
+    axis.axhspan(0, LAZY, color="0.93", lw=0)
+    axis.axhspan(RICH, 10, color="0.93", lw=0)
+    for name, colour, mark, label in (
+        ("gap", VERMILLION, "o-", twin),
+        ("curvature", BLUE, "-", "expansion at the weights"),
+    ):
+        axis.plot(step, data[name], mark, color=colour, ms=3, label=label)
+        low, high = data[name] - data[f"{name}_error"], data[name] + data[f"{name}_error"]
+        axis.fill_between(step, low, high, color=colour, alpha=0.25, lw=0)
+    largest = np.nanmax(np.append(np.ravel([data["gap"], data["curvature"]]), 0.0))
+    axis.set(ylabel="share of the way", ylim=(0, 1.3 * min(max(1.05, float(largest)), 2.0)))
+    axis.set(title="Off the linearised network")
+    for height, word in ((LAZY / 2, "lazy"), (RICH + 0.06, "rich")):
+        axis.text(0.02, height, word, color="0.45", fontsize=7, va="center", transform=axis.get_yaxis_transform())
+    axis.legend(loc="upper left", fontsize=7)
+
+
+def _alignment(axis: Axes, step: np.ndarray, report: Report) -> None:
+    mean, spread = report.data["shuffled_alignment"], report.data["shuffled_spread"]
+    axis.plot(step, report.data["alignment"].sel(layer="all"), color=BLACK, label="targets")
+    axis.fill_between(step, mean - 2 * spread, mean + 2 * spread, color="0.85", lw=0, label="shuffled (±2 s.d.)")
+    axis.set(ylabel="alignment", ylim=(0, None), title="Kernel and targets")
+    axis.legend()
+
+
+def _similarity(axis: Axes, step: np.ndarray, report: Report) -> None:
+    for layer, colour in _watched(report):
+        own = report.data.sel(watched_layer=layer)
+        axis.plot(step, own["similarity_to_start"], color=colour, label=f"{layer} and its start")
+        axis.plot(step, own["similarity_to_targets"], color=colour, ls=(0, (3, 2)), label=f"{layer} and targets")
+    axis.set(ylabel="similarity (CKA)", ylim=(0, 1.05), title="Similarity of layers")
+    axis.legend(fontsize=7)
+
+
+def _selectivity(axis: Axes, step: np.ndarray, report: Report) -> None:
+    """Units that are on for some classes and not for all, and shuffled ones; without classes, the share that is on."""
+    name = "selective_share" if "selective_share" in report.data else "active_share"
+    for layer, colour in _watched(report):
+        own = report.data.sel(watched_layer=layer)
+        axis.plot(step, own[name], color=colour, label=layer)
+        if f"{name}_shuffled" in own:
+            axis.plot(step, own[f"{name}_shuffled"], color=colour, ls=":", label=f"{layer}, shuffled")
+    with_null = f"{name}_shuffled" in report.data
+    title = "Selective units" if with_null else "Activity of units"
+    axis.set(ylabel="share of strength" if with_null else "share that is on", ylim=(0, 1.05), title=title)
+    axis.legend(fontsize=7)
+
+
+def _codes(axis: Axes, step: np.ndarray, report: Report) -> None:
+    """How strongly classes are told apart beyond the start, with the name of the code; without classes, dimension."""
+    if "code" not in report.data:
+        for layer, colour in _watched(report):
+            axis.plot(step, report.data["dimension"].sel(watched_layer=layer), color=colour)
+        axis.set(ylabel="participation ratio", ylim=(0, None), title="Dimension")
+        return
+    for layer, colour in _watched(report):
+        own = report.data.sel(watched_layer=layer)
+        axis.plot(
+            step, np.maximum(own["code_strength"], 0.0), color=colour, label=f"{layer}: {own['code'].values[-1] or '–'}"
+        )
+        axis.plot(step, own["code_strength_shuffled"], color=colour, ls=":", label=f"{layer}, shuffled")
+    axis.set(ylim=(0, None), ylabel="strength of the code", title="Code of layers")
+    axis.set_yscale("symlog", linthresh=0.1)
+    axis.legend(fontsize=7)
+
+
+def _watched(report: Report) -> list[tuple[str, Any]]:
+    layers = [str(layer) for layer in report.data["watched_layer"].values]
+    return list(zip(layers, _shades(len(layers)), strict=True))
 
 
 def draw_representations(report: Report) -> Figure:
@@ -94,7 +168,9 @@ def _modes(axis: Axes, step: np.ndarray, report: Report) -> None:
     axis.axhline(1.0, color=GREY, lw=0.7, ls=":")
     axis.set(ylabel="learned share $a_k / s_k$", title="Modes of the data")
     dashed = ";\ndashed: a linear network" if "predicted" in report.data else ""
-    axis.text(0.03, 0.86, f"{count}, the strongest dark{dashed}", fontsize=7, va="top", transform=axis.transAxes)
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
+    said = f"{count}, the strongest dark{dashed}"
+    axis.text(0.03, 0.86, said, fontsize=7, va="top", transform=axis.transAxes, bbox=box)
 
 
 def _shades(count: int) -> np.ndarray:

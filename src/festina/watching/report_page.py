@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,14 +41,18 @@ def _table(name: str, values: xr.DataArray) -> str:
     """One variable: a row for each step, a column for each place."""
     about = f"<summary><code>{escape(name)}</code> {escape(values.attrs.get('long_name', ''))}</summary>"
     if "step" not in values.dims:
-        rows = f"<tr>{''.join(f'<td class=number>{value:.4g}</td>' for value in np.ravel(values.values))}</tr>"
+        rows = f"<tr>{''.join(map(_cell, np.ravel(values.values)))}</tr>"
         return f"<details>{about}<table>{rows}</table></details>"
     others = [dim for dim in values.dims if dim != "step"]
     places = values[others[0]].values if others else [name]
     head = "".join(f"<th>{escape(str(place))}</th>" for place in places)
     table = values.values.reshape(len(values), -1)
     rows = "".join(
-        f"<tr><td class=number>{step}</td>{''.join(f'<td class=number>{value:.4g}</td>' for value in row)}</tr>"
+        f"<tr><td class=number>{step}</td>{''.join(map(_cell, row))}</tr>"
         for step, row in zip(values["step"].values, table, strict=True)
     )
     return f"<details>{about}<table><thead><tr><th>step</th>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
+
+
+def _cell(value: Any) -> str:
+    return f"<td>{escape(value)}</td>" if isinstance(value, str) else f"<td class=number>{value:.4g}</td>"

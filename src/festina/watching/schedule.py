@@ -1,6 +1,7 @@
 """When to look at a network: often at first, ever more seldom later."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 from festina.errors import require
 
@@ -23,10 +24,10 @@ class Schedule:
         require(self.per_octave >= 1, "per_octave", "be at least 1", self.per_octave)
 
     def __contains__(self, step: object) -> bool:
-        if not isinstance(step, int) or step < 0:
+        if not isinstance(step, Integral) or step < 0:
             return False
         if step == 0:
             return True
-        octave = step.bit_length() - 1
+        octave = int(step).bit_length() - 1
         near = (2.0 ** (octave + k / self.per_octave) for k in range(-1, self.per_octave + 1))
         return any(step == round(moment) for moment in near)

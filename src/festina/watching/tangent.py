@@ -12,7 +12,7 @@ change does not look as if it did. How far such numbers may be off is found by l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,7 +24,7 @@ from festina.watching.outside import Linearised, Outside, Parameters
 MOST_BYTES = 256 * 2**20  # that J, or a batch of directions, may take
 MOST_ROWS = 500  # of a kernel that is formed
 DIRECTIONS = 64
-PARTS = 8  # of the directions, one of which is left out at a time
+PARTS = 8  # of the directions, or of the probes, one of which is left out at a time
 WHOLE = "all"
 
 Rows = Float[np.ndarray, "rows rows"]
@@ -44,20 +44,11 @@ class Kernel:
         assert self.features is not None and other.features is not None
         return Kernel(features=self.features + other.features)
 
-    def without(self, part: int) -> Kernel:
-        """From all projections but one in eight; an exact kernel is what it is."""
-        if self.features is None:
-            return self
-        return Kernel(features=self.features[:, np.arange(self.features.shape[1]) % PARTS != part])
-
     def inner(self, other: Kernel) -> float:
         """⟨K, K'⟩, the sum over all entries."""
         if self.matrix is not None and other.matrix is not None:
             return float(np.sum(self.matrix * other.matrix))
-        assert self.features is not None and other.features is not None
-        squares = (self.features.T @ other.features) ** 2
-        count = len(squares)
-        return float((np.sum(squares) - np.trace(squares)) / (count * (count - 1)))
+        return _between_directions((_features(self).T @ _features(other)) ** 2)
 
     @cached_property
     def trace(self) -> float:
@@ -96,6 +87,55 @@ def distance(kernel: Kernel, start: Kernel) -> float:
     return 1 - kernel.inner(start) / (kernel.size * start.size)
 
 
+def distance_error(kernel: Kernel, start: Kernel, outputs: int) -> float:
+    """Standard error of the distance: of other probes, and, if kernels are projected, of other directions.
+
+    By the jackknife: a part of the probes, and then of the directions, is left out at a time.
+    """
+    found = _spread(lambda one, other: _without_probes(one, other, outputs), kernel, start)
+    if kernel.features is not None:
+        found += _spread(_without_directions, kernel, start)
+    return float(np.sqrt(found))
+
+
+def _spread(inner: Callable[[Kernel, Kernel], np.ndarray], kernel: Kernel, start: Kernel) -> float:
+    """Variance of the distance, from inner products with each part left out."""
+    sizes = inner(kernel, kernel) * inner(start, start)
+    distances = 1 - inner(kernel, start) / np.sqrt(np.where(sizes > 0, sizes, np.nan))
+    return float(np.var(distances) * (len(distances) - 1))
+
+
+def _without_probes(kernel: Kernel, other: Kernel, outputs: int) -> Float[np.ndarray, " parts"]:
+    """⟨K, K'⟩ on all probes but one part of them, for each part."""
+    rows = len(kernel.matrix if kernel.matrix is not None else _features(kernel)) // outputs
+    part = np.repeat(np.arange(rows) % min(PARTS, rows), outputs)
+    members = part[None] == np.arange(part.max() + 1)[:, None]
+    if kernel.matrix is not None and other.matrix is not None:
+        blocks = members @ (kernel.matrix * other.matrix) @ members.T
+        return blocks.sum() - blocks.sum(axis=0) - blocks.sum(axis=1) + np.diag(blocks)
+    one, two = _features(kernel), _features(other)
+    parts = np.array([one[own].T @ two[own] for own in members])
+    return np.array([_between_directions((parts.sum(axis=0) - own) ** 2) for own in parts])
+
+
+def _without_directions(kernel: Kernel, other: Kernel) -> Float[np.ndarray, " parts"]:
+    """⟨K, K'⟩ from all directions but one part of them, for each part."""
+    squares = (_features(kernel).T @ _features(other)) ** 2
+    part = np.arange(len(squares)) % PARTS
+    return np.array([_between_directions(squares[np.ix_(part != own, part != own)]) for own in range(PARTS)])
+
+
+def _between_directions(squares: Float[np.ndarray, "directions directions"]) -> float:
+    """The mean of (z_i·z'_j)² over different directions."""
+    count = len(squares)
+    return float((np.sum(squares) - np.trace(squares)) / (count * (count - 1)))
+
+
+def _features(kernel: Kernel) -> Float[np.ndarray, "rows directions"]:
+    assert kernel.features is not None
+    return kernel.features
+
+
 def alignment(kernel: Kernel, targets: Float[np.ndarray, "n outputs"]) -> float:
     """yᵀKy/(|K||y|²): the cosine between the kernel and yyᵀ."""
     wanted = targets.ravel()
@@ -103,7 +143,7 @@ def alignment(kernel: Kernel, targets: Float[np.ndarray, "n outputs"]) -> float:
     return kernel.along(wanted) / (kernel.size * square) if kernel.size and square else np.nan
 
 
-def effective_rank(kernel: Kernel) -> float:
+def participation_ratio(kernel: Kernel) -> float:
     """(tr K)²/|K|²: over how many directions of equal strength the kernel could be spread."""
     return kernel.trace**2 / kernel.size**2 if kernel.size else np.nan
 

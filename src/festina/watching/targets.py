@@ -32,9 +32,8 @@ class Targets:
     def of(cls, given: Any, probes: int, outputs: int) -> Targets:
         """From numbers (n, outputs), or from one class for each probe: a whole number, or a name."""
         array = as_numpy("targets", given)
-        require(
-            array.ndim >= 1 and len(array) == probes, "targets", f"be {probes}, one a probe", f"of shape {array.shape}"
-        )
+        fits = array.ndim >= 1 and len(array) == probes
+        require(fits, "targets", f"be {probes}, one a probe", f"of shape {array.shape}")
         if array.ndim == 1 and (outputs > 1 or array.dtype.kind in "USO"):
             return cls._of_classes(array, outputs)
         values = as_real("targets", array).reshape(probes, -1)
@@ -45,7 +44,7 @@ class Targets:
     @classmethod
     def _of_classes(cls, classes: np.ndarray, outputs: int) -> Targets:
         names, numbers = np.unique(classes, return_inverse=True)
-        require(len(names) > 1, "targets", "have two classes or more", f"one class only, {names[0]!r}")
+        require(len(names) > 1, "targets", "have two classes or more", f"one class only, {names[0]}")
         numbered = classes.dtype.kind in "iu"
         if numbered:
             fits = names[0] >= 0 and names[-1] < outputs
@@ -69,6 +68,8 @@ class Targets:
         """Answers that are the targets when all is learned: of classes, softmax(f) − 1/C."""
         return answers if self.labels is None else special.softmax(answers, axis=1) - 1 / answers.shape[1]
 
-    def twin(self, around: Linearised) -> Twin | LabelledTwin:
-        """The linearised network, trained alike."""
-        return Twin.of(around, self.values) if self.labels is None else LabelledTwin.of(around, self.labels)
+    def twin(self, around: Linearised, probes: Linearised | None = None) -> Twin | LabelledTwin:
+        """The linearised network, trained alike on these targets, and its answers on the probes if these are others."""
+        if self.labels is None:
+            return Twin.of(around, self.values, probes)
+        return LabelledTwin.of(around, self.labels, probes)

@@ -3,10 +3,12 @@
 *Lazy* means that a network stays where its first-order expansion at its start is accurate, so that the curvature along
 the way that training took decides (see `festina.watching.twin`): below `LAZY` the network is its linearised twin, above
 `RICH` it is not, and between them it is *mixed*. There are two more witnesses. The tangent kernel of a rich network
-turns. And the gap to the twin trained alike on the probes says, half-way down the loss, whether the twin goes the same
-way, if the probes are what the network was trained on (at the end all that learn the probes agree on them). Rich
-networks whose kernel turns only after half of the loss is gone are *delayed rich*. Where witnesses disagree the verdict
-says so. The cuts are conventions.
+turns. And the gap to the twin trained alike says, half-way down the loss, whether the twin goes the same way (at the
+end all that learn the same examples agree on them). If training examples are given, the twin is trained on them, and
+the gap decides with the curvature: where the two do not agree the network is mixed. Otherwise the twin is trained on
+the probes, and only casts doubt. Rich networks whose kernel turns only after half of the loss is gone are *delayed
+rich*. Where witnesses disagree, or a number is within two standard errors of its cut, the verdict says so. The cuts are
+conventions; standard errors are those of other probes.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ import xarray as xr
 from jaxtyping import Float
 
 from festina.measures.alignment import at_fall, silent_share
+from festina.watching.share import Share
 
 LAZY, RICH = 0.2, 0.5  # share of the way of the answers that the first-order expansion misses
 KEPT, TURNED = 0.05, 0.2  # 1 − cosine between the first tangent kernel and the one farthest from it
 LEARNED = 0.1  # of the first loss: networks whose loss fell by less have not been trained
+HALF_WAY = "when half of the loss is gone"
 NEAR = (0.2, 0.8)  # of the first loss: near enough to half of it
 LATE = 0.2  # of all turning of the kernel, done while the first half of the loss falls
 
@@ -59,20 +63,28 @@ class Verdict:
 
 def judge(data: xr.Dataset) -> Verdict:
     """The verdict on a training, from the numbers of all looks."""
-    loss = data["loss"].values
+    loss = data["training_loss" if "training_loss" in data else "loss"].values
     layers = {
         str(name): _by_kernel(float(data["distance"].sel(layer=name).max())) for name in data["layer"].values[:-1]
     }
     fallen = 1 - loss[-1] / loss[0] if loss[0] else 0.0
     if len(loss) < 2 or not fallen >= LEARNED:
         return Verdict("not trained", (f"the loss has fallen by {max(fallen, 0.0):.0%} only",), (), layers)
-    curved, turned = float(data["curvature"][-1]), float(data["distance"].sel(layer="all").max())
+    curved, turned = _last(data, "curvature"), float(data["distance"].sel(layer="all").max())
+    word, parted = _word(curved), _half_way(data, loss)
     reasons = [
-        f"its answers are {curved:.2f} of their way off its first-order expansion at the start",
+        f"its answers are {curved} of their way off its first-order expansion at the start",
         _of_kernel(data, turned),
     ]
-    word = "lazy" if curved < LAZY else "rich" if curved > RICH else "mixed"
-    doubts = list(_doubts(word, turned, _half_way(loss, data["gap"].values)))
+    doubts = list(_doubts(word, turned))
+    if "training_loss" in data and np.isfinite(parted.value):
+        word = word if _word(parted) == word else "mixed"
+        reasons.insert(1, f"{HALF_WAY}, its answers are {parted} of their way off its linearised twin, trained alike")
+        doubts += _borders(curved, parted)
+        if {_word(curved), _word(parted)} == {"lazy", "rich"}:
+            doubts.append("these two disagree; rules other than gradient descent let the twin go another way, too")
+    else:
+        doubts += [*_borders(curved), *_of_probes(word, parted)]
     early = float(at_fall(loss, data["distance"].sel(layer="all").values, 0.5)) / turned if turned else np.nan
     if word == "rich" and early < LATE:
         word = "delayed rich"
@@ -96,23 +108,45 @@ def _of_kernel(data: xr.Dataset, turned: float) -> str:
     )
 
 
-def _doubts(word: str, turned: float, gap: float) -> Iterator[str]:
-    """What the other witnesses have to say against it."""
+def _doubts(word: str, turned: float) -> Iterator[str]:
+    """What the tangent kernel has to say against it."""
     if word == "lazy" and turned > TURNED:
         yield "the tangent kernel turned as that of a rich network does"
     if word == "rich" and turned < KEPT:
         yield "the tangent kernel kept its direction as that of a lazy network does"
-    if (word == "lazy" and gap > RICH) or (word == "rich" and gap < LAZY):
+
+
+def _of_probes(word: str, parted: Share) -> Iterator[str]:
+    """What a twin says that was not trained on what the network was trained on."""
+    if (word, _word(parted)) in (("lazy", "rich"), ("rich", "lazy")):
         yield (
-            f"the linearised twin, trained on the probes, is {gap:.2f} of the way off when half of the loss is gone; "
-            "this counts only if the network was trained on the probes, too"
+            f"{HALF_WAY}, the linearised twin, trained on the probes, is {parted} of the way off; this counts only if "
+            "the network was trained on the probes, too: give `training`"
         )
 
 
-def _half_way(loss: Float[np.ndarray, " looks"], gaps: Float[np.ndarray, " looks"]) -> float:
-    """The gap at the look nearest to half of the loss; NaN if that is not near."""
+def _borders(*shares: Share) -> Iterator[str]:
+    """Numbers that other probes might put on the other side of a cut."""
+    for share in shares:
+        for cut in (LAZY, RICH):
+            if abs(share.value - cut) < 2 * share.error:
+                yield f"{share} is within two standard errors of the cut at {cut}: other probes may say otherwise"
+
+
+def _last(data: xr.Dataset, name: str) -> Share:
+    return Share(float(data[name][-1]), float(data[f"{name}_error"][-1]))
+
+
+def _half_way(data: xr.Dataset, loss: Float[np.ndarray, " looks"]) -> Share:
+    """The gap at the look nearest to half of the loss that the twin is trained on; NaN if that is not near."""
     place = int(np.argmin(np.abs(loss / loss[0] - 0.5)))
-    return float(gaps[place]) if NEAR[0] < loss[place] / loss[0] < NEAR[1] else np.nan
+    near = NEAR[0] < loss[place] / loss[0] < NEAR[1]
+    return Share(*(float(data[name][place]) if near else np.nan for name in ("gap", "gap_error")))
+
+
+def _word(share: Share) -> str:
+    """What a share speaks for by itself."""
+    return "lazy" if share.value < LAZY else "rich" if share.value > RICH else "mixed"
 
 
 def _by_kernel(turned: float) -> str:

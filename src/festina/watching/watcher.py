@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 from festina.errors import require
-from festina.measures.arrays import as_numpy
-from festina.watching.look import Look, Start
-from festina.watching.outside import take_in
+from festina.watching.look import Look
+from festina.watching.outside import read_probes, take_in
 from festina.watching.report import Report, report_of
 from festina.watching.schedule import Schedule
+from festina.watching.start import Start
+from festina.watching.training import examples_of
 
 
 class Watch:
@@ -29,7 +31,7 @@ class Watch:
 
     def __init__(self, start: Start, schedule: Schedule, rate: float | None = None) -> None:
         self.start, self.schedule, self.rate = start, schedule, rate
-        self.looks: list[Look] = [start.look(0, start.parameters)]
+        self.looks: list[Look] = [start.first()]
         self._attached: _Steps | None = None
 
     def __call__(self, step: int, now: Any = None) -> Look:
@@ -40,10 +42,14 @@ class Watch:
             now: the network or its parameters as they are now, for networks that are values (JAX); a network of
                 PyTorch changes in its place.
         """
-        require(isinstance(step, int) and step >= 0, "step", "be a whole number from 0 on", step)
+        whole = isinstance(step, Integral) and not isinstance(step, bool) and step >= 0
+        require(whole, "step", "be a whole number from 0 on", step)
+        step = int(step)
         if step == self.looks[-1].step:
             return self.looks[-1]
         require(step > self.looks[-1].step, "step", f"be later than the last one seen, {self.looks[-1].step}", step)
+        must = "be the network or its parameters as they are now, since networks of JAX do not change in their place"
+        require(now is not None or self.start.network.changes_in_its_place, "now", must, None)
         look = self.start.look(step, self.start.network.parameters(now))
         self.looks[-1] = replace(self.looks[-1], activations={})
         self.looks.append(look)
@@ -83,6 +89,7 @@ def watch(
     targets: Any,
     *,
     layers: Any = (),
+    training: tuple[Any, Any] | None = None,
     directions: int = 0,
     per_octave: int = 2,
     rate: float | None = None,
@@ -98,7 +105,11 @@ def watch(
             inputs)``; in place of ``apply`` also a module of Flax.
         inputs: probes, one a row.
         targets: (probes, outputs), or one class for each probe.
-        layers: names of layers whose activations are kept, too; functions by name for (apply, parameters).
+        layers: names of layers whose activations are looked at, too; for (apply, parameters) functions of parameters
+            and inputs by name, with answers (probes, units) or (probes, channels, positions …).
+        training: (inputs, targets) that the network is trained on, some thousand at most. The linearised twin is then
+            trained on them, and its gap to the network on the probes counts for the verdict; without them it is trained
+            on the probes.
         directions: number of random directions for the tangent kernel; chosen by itself if 0: none, and the kernel
             is exact, for up to 500 probes × outputs and 256 MiB of derivatives, and 64 otherwise.
         per_octave: looks of the schedule each time the number of steps doubles.
@@ -125,8 +136,6 @@ def watch(
     """
     require(directions == 0 or directions >= 16, "directions", "be 0 or at least 16", directions)
     require(rate is None or 0 < rate < float("inf"), "rate", "be positive and finite", rate)
-    probes = as_numpy("inputs", inputs)
-    require(
-        probes.ndim >= 2 and len(probes) > 1, "inputs", "be two probes or more, one a row", f"of shape {probes.shape}"
-    )
-    return Watch(Start.of(take_in(model, probes, layers), probes, targets, directions), Schedule(per_octave), rate)
+    probes = read_probes(inputs)
+    network, examples = take_in(model, probes, layers), examples_of(model, training)
+    return Watch(Start.of(network, probes, targets, directions, training=examples), Schedule(per_octave), rate)
