@@ -16,6 +16,7 @@ ROOMS = (
     "models",
     "figures",
     "experiments",
+    "views",
     "lab",
     "watching",
     "page",

@@ -11,8 +11,10 @@ from festina.config import notes
 from festina.experiment import Budget, Experiment
 from festina.lab.tables import as_json, value_text
 from festina.page import limits
-from festina.page.sliders import bounds_of, slider
+from festina.page.scenes import kind_of
+from festina.page.sliders import bounds_of, slider, values_of
 from festina.sources import Source
+from festina.views import headline_of, matters_of, views_of
 
 BUDGETS: tuple[Budget, ...] = ("quick", "full")
 TYPES = {bool: "boolean", int: "integer", float: "number"}
@@ -47,6 +49,7 @@ def _card(experiment: Experiment, status: Any) -> dict[str, Any]:
 
 def describe(experiment: Experiment) -> dict[str, Any]:
     """All there is to know about an experiment before it runs."""
+    matters = matters_of(experiment)
     return as_json(
         {
             "name": experiment.name,
@@ -73,7 +76,9 @@ def describe(experiment: Experiment) -> dict[str, Any]:
                 for name, kind in experiment.variables.items()
             ],
             "claims": [_claim(claim) for claim in experiment.claims],
-            "fields": [_field(experiment, name) for name in experiment.Config.model_fields],
+            "views": [{"kind": kind_of(view), "title": view.title} for view in views_of(experiment)],
+            "headline": list(headline_of(experiment)),
+            "fields": [_field(experiment, name, matters) for name in experiment.Config.model_fields],
         }
     )
 
@@ -96,7 +101,7 @@ def _claim(claim: Claim) -> dict[str, Any]:
     }
 
 
-def _field(experiment: Experiment, name: str) -> dict[str, Any]:
+def _field(experiment: Experiment, name: str, matters: dict[str, Any]) -> dict[str, Any]:
     """A field as a control: what it is, what it allows, and where its slider might go."""
     field = experiment.Config.model_fields[name]
     about = notes(field)
@@ -116,6 +121,8 @@ def _field(experiment: Experiment, name: str) -> dict[str, Any]:
         "exclusive_minimum": low.exclusive,
         "exclusive_maximum": high.exclusive,
         "slider": slider(field, quick),
+        "values": values_of(field, quick),
+        "matters": matters.get(name),
         "choices": list(get_args(field.annotation)) if get_origin(field.annotation) is Literal else None,
     }
 

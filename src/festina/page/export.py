@@ -20,7 +20,9 @@ from festina.lab.question import Question
 from festina.lab.tables import as_json, seeds_of, value_text
 from festina.page.describe import describe
 from festina.page.runs import verdicts_of
+from festina.page.scenes import scenes
 from festina.page.series import MOST_TIMES, chosen, lines, numbers, of_dataset
+from festina.views import views_of
 
 STATIC = Path(__file__).with_name("static")
 TEMPLATE = Path(__file__).with_name("export.html")
@@ -90,7 +92,8 @@ def _answer(result: Result, data: Any) -> dict[str, Any]:
     shown = chosen(data.sizes["time"], MOST_TIMES)
     clock = data["clock"].values[0] if "clock" in data.coords else data["time"].values
     series = lines(of_dataset(data, result.experiment), shown)
-    return {"times": numbers(np.asarray(clock)[shown]), "series": series}
+    pictured = scenes(views_of(result.experiment), data, result.config)
+    return {"times": numbers(np.asarray(clock)[shown]), "series": series, "scenes": pictured}
 
 
 def modules() -> dict[str, str]:

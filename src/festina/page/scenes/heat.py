@@ -1,0 +1,78 @@
+"""Tables of numbers as colours: heat maps, and rasters whose rows stand in the order of what they prefer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from festina.page.scenes.common import (
+    axis_values,
+    ends,
+    found,
+    frame_times,
+    groups_of,
+    named,
+    short,
+    shown_times,
+    time_label,
+)
+from festina.page.series import chosen
+from festina.views import Heat, Raster
+
+MOST_CELLS = 64  # along a side
+MOST_UNITS = 160  # rows of a raster
+
+
+def heat(view: Heat, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
+    """A panel for each entry of the panels' dimensions, of the first run; a frame for each recording."""
+    array = found(view.quantity, data, config)
+    if array is None or not {view.rows, view.columns} <= set(array.dims):
+        return None
+    array = array.isel(run=0)
+    rows = chosen(array.sizes[view.rows], MOST_UNITS if isinstance(view, Raster) else MOST_CELLS)
+    columns = chosen(array.sizes[view.columns], MOST_CELLS)
+    array = array.isel({view.rows: rows, view.columns: columns})
+    panels = groups_of(array, view.panels)
+    at = shown_times(array, len(rows) * len(columns) * len(panels))
+    array = array.isel(time=at) if "time" in array.dims else array
+    others = [dim for dim in array.dims if dim not in ("time", view.rows, view.columns, *view.panels)]
+    array = array.isel(dict.fromkeys(others, 0))
+    drawn = [_panel(view, name, array.isel(place)) for name, place in panels]
+    low, high = _range(view, array.values)
+    scene = {
+        "groups": [],
+        "times": frame_times(array, np.arange(array.sizes.get("time", 1))),
+        "time_label": time_label(array),
+        "x": {"label": view.columns.replace("_", " "), "values": axis_values(array, view.columns, columns)},
+        "y": {"label": view.rows.replace("_", " "), "values": axis_values(array, view.rows, rows)},
+        "value": {"label": named(array), "low": low, "high": high, "diverging": view.diverging},
+        "panels": drawn,
+    }
+    return scene | ({"bands": []} if isinstance(view, Raster) else {})
+
+
+def _range(view: Heat, values: np.ndarray) -> tuple[float | None, float | None]:
+    low, high = ends(np.asarray(values, float), view.low, view.high)
+    if view.diverging and low is not None and high is not None:
+        most = max(abs(low), abs(high))
+        return -most, most
+    return low, high
+
+
+def _panel(view: Heat, name: str, array: xr.DataArray) -> dict[str, Any]:
+    frames = np.asarray(array.transpose(..., view.rows, view.columns).values, float)
+    frames = frames[None] if frames.ndim == 2 else frames
+    panel = {"name": name, "group": None, "frames": [[short(row) for row in frame] for frame in frames]}
+    if isinstance(view, Raster):
+        panel["orders"] = [_preferred(frame).tolist() for frame in frames]
+    return panel
+
+
+def _preferred(frame: np.ndarray) -> np.ndarray:
+    """Rows by the column in which they are largest, and among these by how far it stands out."""
+    known = np.nan_to_num(frame)
+    best = known.argmax(axis=1)
+    stands_out = known.max(axis=1) - known.mean(axis=1)
+    return np.lexsort((-stands_out, best))

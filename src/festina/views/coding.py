@@ -1,0 +1,23 @@
+"""What to look at in wide Bayesian networks."""
+
+from __future__ import annotations
+
+from festina.views.vocabulary import Heat, Plane, Quantity, Raster
+
+READOUT = [Quantity("readout", f"readout to class {name}", where={"output": k}) for k, name in enumerate("ab")]
+
+WIDE = (
+    Plane(
+        "Readouts of all neurons",
+        *READOUT,
+        points="neuron",
+        equal=True,
+        note="Neurons that share a code share a place: a cloud is an analog code, islands are a redundant one.",
+    ),
+    Raster("Activity of neurons in each class", "activity", rows="neuron", columns="class"),
+    Heat("Kernel between classes", "class_kernel", rows="class", columns="other_class"),
+)
+
+VIEWS = {"model/wide-bayesian": WIDE}
+HEADLINES = {"model/wide-bayesian": ("temperature",)}
+MATTERS = {}

@@ -1,0 +1,5 @@
+"""What to look at in rectified."""
+
+VIEWS = {}
+HEADLINES = {}
+MATTERS = {}
