@@ -12,6 +12,7 @@ export function moves(scene) {
   if (!scene || scene.times.length < 2) return false;
   const several = (list, key) => (list ?? []).some((part) => part[key].length > 1);
   return (
+    (scene.lines ?? []).some((one) => Array.isArray(one.y[0])) ||
     several(scene.panels, "frames") ||
     several(scene.paths, "x") ||
     several(scene.clouds, "frames") ||

@@ -24,18 +24,11 @@ export function createViews(declared, { unpinned = () => undefined } = {}) {
   const known = declared.map((view, number) => ({ ...view, number })).filter((view) => view.kind in KINDS);
   const legend = createViewLegend(toggle);
   const timeline = createTimeline(draw);
-  const tools = element("div", { class: "view-tools" });
   const live = createColumn("Now", known);
   const kept = createColumn("Pinned", known, element("button", { type: "button", onclick: unpin }, "Unpin"));
   kept.root.hidden = true;
   const columns = element("div", { class: "view-columns" }, live.root, kept.root);
-  const root = element(
-    "section",
-    { class: "views", "aria-label": "Pictures" },
-    element("div", { class: "view-head" }, legend.root, tools),
-    columns,
-    timeline.root,
-  );
+  const root = element("section", { class: "views", "aria-label": "Pictures" }, legend.root, columns, timeline.root);
 
   function update({ simulation, theory, stale, streaming = false }) {
     state.live = { simulation: simulation ?? [], theory: theory ?? [] };
@@ -102,7 +95,7 @@ export function createViews(declared, { unpinned = () => undefined } = {}) {
     kept.close();
   }
 
-  return { root, tools, update, pin, unpin, caption, close, count: known.length };
+  return { root, update, pin, unpin, caption, close, count: known.length };
 }
 
 const scenesIn = ({ simulation, theory }) => [...theory, ...simulation].filter(Boolean);
@@ -120,7 +113,7 @@ function createColumn(title, known, ...buttons) {
     element("div", { class: "column-head" }, element("strong", {}, title), " ", words, buttons),
     element(
       "div",
-      { class: "view-grid" },
+      { class: views.length === 2 ? "view-grid two" : "view-grid" },
       views.map((view) => view.root),
     ),
   );

@@ -79,30 +79,26 @@ function powersOf(low, high, count) {
 export function frameOf(size, x, y, { equal = false, top = 10, right = 16 } = {}) {
   const text = textSize(size.width);
   const height = size.height - top - (2 * text + 20);
-  const yTicks = ticksOf(y.range, Math.max(2, height / 62), y.log);
+  const yTicks = ticksOf(y.range, Math.max(2, height / 52), y.log);
   const widest = Math.max(...yTicks.map((value) => readable(value, 3).length), 1);
   const left = Math.round(text * 1.35 + 12 + widest * text * 0.56);
-  const box = { left, top, width: size.width - left - right, height };
-  const ranges = equal ? evened(box, x.range, y.range) : [x.range, y.range];
-  const xScale = scaleOf(ranges[0], [box.left, box.left + box.width], x.log);
-  const yScale = scaleOf(ranges[1], [box.top + box.height, box.top], y.log);
-  const xTicks = ticksOf(ranges[0], Math.max(2, box.width / 96), x.log);
+  const whole = { left, top, width: size.width - left - right, height };
+  const box = equal ? evened(whole, x.range, y.range) : whole;
+  const xScale = scaleOf(x.range, [box.left, box.left + box.width], x.log);
+  const yScale = scaleOf(y.range, [box.top + box.height, box.top], y.log);
+  const xTicks = ticksOf(x.range, Math.max(2, box.width / 72), x.log);
   return {
     box,
     text,
     x: { at: xScale, ticks: xTicks, label: x.label },
-    y: { at: yScale, ticks: equal ? ticksOf(ranges[1], Math.max(2, height / 62), y.log) : yTicks, label: y.label },
+    y: { at: yScale, ticks: yTicks, label: y.label },
   };
 }
 
-/** Ranges for which one is as many pixels along both axes: the one that is too short grows. */
+/** A smaller box, in which one is as many pixels along both axes. */
 function evened(box, x, y) {
-  const [across, up] = [(x[1] - x[0]) / box.width, (y[1] - y[0]) / box.height];
-  const grown = ([low, high], share) => {
-    const [middle, half] = [(low + high) / 2, ((high - low) / 2) * share];
-    return [middle - half, middle + half];
-  };
-  return across < up ? [grown(x, up / across), y] : [x, grown(y, across / up)];
+  const pixels = Math.min(box.width / (x[1] - x[0]), box.height / (y[1] - y[0]));
+  return { ...box, width: Math.round(pixels * (x[1] - x[0])), height: Math.round(pixels * (y[1] - y[0])) };
 }
 
 /** Draw the axes of a frame: pale lines across, numbers, and what they are of. */

@@ -8,7 +8,7 @@ import { font, textSize } from "./picture.js";
 
 const GAP = 22; // pixels between panels
 const BAR = { height: 12, below: 52 };
-const SMALLEST = 150; // pixels a panel needs to be worth a column
+const SMALLEST = 124; // pixels a panel needs to be worth a column
 
 /** The panels of a state: simulation's and theory's of one name beside each other. */
 export function panelsOf(state) {
@@ -24,17 +24,20 @@ export function panelsOf(state) {
   return found.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
 }
 
-/** The range of colours: as given, or of all numbers of all frames; even on both sides of zero if it diverges. */
+/** The range of colours: as the scenes say, or of all numbers of all frames; even on both sides of zero if it diverges. */
 export function valueRange(state) {
-  const { value } = scenesOf(state)[0][1];
-  const known = value.low !== null && value.low !== undefined && value.high !== null && value.high !== undefined;
-  const found = known
-    ? null
-    : extent(coveredBy(state).flatMap((scene) => scene.panels.flatMap((panel) => panel.frames.flat())));
-  let [low, high] = [value.low ?? found?.[0] ?? 0, value.high ?? found?.[1] ?? 1];
-  if (value.diverging && !known) [low, high] = [-1, 1].map((sign) => sign * Math.max(Math.abs(low), Math.abs(high)));
+  const scenes = coveredBy(state);
+  const numbers = scenes.map(({ value, panels }) =>
+    isKnown(value.low) && isKnown(value.high)
+      ? [value.low, value.high]
+      : panels.flatMap((panel) => panel.frames.flat(2)),
+  );
+  let [low, high] = extent(numbers) ?? [0, 1];
+  if (scenes[0].value.diverging) [low, high] = [-1, 1].map((sign) => sign * Math.max(Math.abs(low), Math.abs(high)));
   return low < high ? [low, high] : [low - 0.5, low + 0.5];
 }
+
+const isKnown = (value) => value !== null && value !== undefined;
 
 /** How many columns of panels there are, and how large each is. */
 export function grid(width, state, large, margin) {
@@ -128,7 +131,7 @@ export function paintValues(context, box, values, text, side) {
 /** The bar of colours with its ends, below all panels. */
 export function paintBar(context, size, { value, range, left, text }) {
   const top = size.height - BAR.below + 16;
-  const [low, high] = range.map((end) => readable(end, 3));
+  const [low, high] = range.map((end) => readable(end, 2));
   context.font = font(text);
   context.textBaseline = "middle";
   const start = left + context.measureText(low).width + 8;

@@ -4,8 +4,8 @@ import { chartColours, faint } from "../colours.js";
 import { drawDot } from "../markers.js";
 import { readable } from "../numbers.js";
 import { extent, frameOf, line, paintAxes, rangeOf, within } from "./axes.js";
-import { coveredBy, createView, groupOf, scenesOf } from "./frame.js";
-import { font } from "./picture.js";
+import { coveredBy, createView, frameAt, groupOf, scenesOf } from "./frame.js";
+import { font, tallest } from "./picture.js";
 
 const [FEWEST_DOTS, MOST_DOTS, SPACING] = [12, 40, 24];
 const RADIUS = 3.9;
@@ -16,7 +16,7 @@ export const create = (options) =>
   createView("curves", { height, layout, paint, find, step, say, describe, plotted }, options);
 
 function height(width, state, large) {
-  return Math.max(250, Math.min(large ? width * 0.5 : width * 0.68, large ? 470 : 340));
+  return Math.max(250, Math.min(width * (large && width > 700 ? 0.52 : 0.66), large ? tallest(480) : 340));
 }
 
 function layout(state, size) {
@@ -24,7 +24,7 @@ function layout(state, size) {
   const { x, y } = scenes[0][1];
   const all = coveredBy(state).flatMap((scene) => shown(scene, state.hidden).map((one) => [scene, one]));
   const xs = extent([...all.map(([scene, one]) => scene.grids[one.grid]), markPlaces(scenes, "x")], x.log);
-  const reach = all.flatMap(([, one]) => (one.low && one.high ? [one.y, one.low, one.high] : [one.y]));
+  const reach = all.flatMap(([, one]) => [one.y, one.low, one.high].filter(Boolean)).map((row) => row.flat());
   const ys = extent([...reach, markPlaces(scenes, "y")], y.log);
   const flush = { ...x, low: xs?.[0], high: xs?.[1] }; // time begins at the axis
   const frame = frameOf(
@@ -45,6 +45,10 @@ function layout(state, size) {
   return { frame, lines, marks, stale: state.stale, now: timed ? state.moment : null };
 }
 
+/** The row of a line at a moment: lines along another dimension than time have one for each frame. */
+const rowAt = (rows, scene, moment) =>
+  rows && Array.isArray(rows[0]) ? frameAt(rows, scene.times, moment) : (rows ?? null);
+
 const shown = (scene, hidden) => scene.lines.filter((one) => !hidden.has(groupOf(scene, one)));
 
 const markPlaces = (scenes, axis) => scenes.flatMap(([, scene]) => (scene.marks ?? []).map((mark) => mark[axis]));
@@ -60,14 +64,14 @@ function lineOf(source, scene, one, predicted, state, frame) {
     run: one.run,
     quiet: Boolean(one.quiet),
     x,
-    y: one.y,
+    y: rowAt(one.y, scene, state.moment),
     look: state.lookOf(group),
   };
   const siblings = scene.lines.filter((other) => other.group === one.group && !other.quiet).length;
   return {
     ...drawn,
-    low: one.low ?? null,
-    high: one.high ?? null,
+    low: rowAt(one.low, scene, state.moment),
+    high: rowAt(one.high, scene, state.moment),
     stroked: source === "theory" || one.quiet || !predicted.has(group),
     dots: dotted ? dotsOf(drawn, frame, one.group / Math.max(1, scene.groups.length), siblings) : [],
   };
@@ -178,7 +182,8 @@ function paintMarks(context, { box, text, x, y }, marks) {
       const row = up === null ? box.top + text * (0.8 + 1.3 * (number % 3)) : up - 0.9 * text;
       words(mark.label, across + (right ? -7 : 7), row, right ? "right" : "left");
     } else if (up !== null) {
-      words(mark.label, box.left + box.width - 4, up - 0.7 * text, "right");
+      const above = up - box.top > 1.4 * text;
+      words(mark.label, box.left + box.width - 4, up + (above ? -0.7 : 0.8) * text, "right");
     }
   });
 }

@@ -9,6 +9,9 @@ const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDo
 /** How large text is on a picture of some width; never too small for the last row of a lecture hall. */
 export const textSize = (width) => (width < NARROW ? 13 : width < 760 ? 14 : 15);
 
+/** How tall a picture may be: no taller than leaves room for its controls in the window. */
+export const tallest = (pixels) => Math.min(pixels, Math.max(300, Math.round(0.5 * innerHeight)));
+
 /** A font of the page for a canvas. */
 export const font = (size, weight = 400) => `${weight} ${size}px ${FAMILY}`;
 

@@ -5,11 +5,11 @@ import { drawDot } from "../markers.js";
 import { readable } from "../numbers.js";
 import { extent, frameOf, paintAxes, rangeOf, within } from "./axes.js";
 import { coveredBy, createView, frameAt, groupOf, placeAt, scenesOf } from "./frame.js";
-import { font } from "./picture.js";
+import { font, tallest } from "./picture.js";
 import { heightAt, paintSurface } from "./surface.js";
 
 const MOST_DOTS = 60; // of a simulated trajectory
-const FEW = 12; // points that carry their names
+const FEW = 16; // points that carry their names
 
 /** A view of a plane. */
 export const create = (options) =>
@@ -17,7 +17,7 @@ export const create = (options) =>
 
 function height(width, state, large) {
   const equal = scenesOf(state)[0]?.[1].equal;
-  return Math.max(270, Math.min(width * (equal && !large ? 0.95 : 0.72), large ? 500 : 400));
+  return Math.max(270, Math.min(width * (equal && !large ? 0.95 : 0.72), large ? tallest(500) : 400));
 }
 
 function layout(state, size) {
@@ -47,20 +47,18 @@ function layout(state, size) {
   };
 }
 
-/** The range of an axis: as the scene says, or of all that is ever drawn, so that nothing jumps while time runs. */
+/** The range of an axis: all that the scenes name and ever draw, so that nothing jumps while time runs. */
 function axisRange(state, axis) {
-  const scenes = coveredBy(state);
-  const { low = null, high = null } = scenes[0][axis];
-  if (low !== null && high !== null) return [low, high];
-  const lists = scenes.flatMap((scene) => [
-    ...(scene.surface ? [scene.surface[axis]] : []),
+  const lists = coveredBy(state).flatMap((scene) => [
+    [scene[axis].low, scene[axis].high],
     ...(scene.paths ?? []).map((path) => path[axis]),
     ...(scene.clouds ?? []).flatMap((cloud) => cloud.frames.map((frame) => frame[axis])),
     (scene.marks ?? []).map((mark) => mark[axis]),
   ]);
-  const surface = scenes.some((scene) => scene.surface);
+  const surface = extent(coveredBy(state).map((scene) => scene.surface?.[axis] ?? []));
   const found = extent(lists);
-  return surface && found && found[0] < found[1] ? [low ?? found[0], high ?? found[1]] : rangeOf(found, { low, high });
+  if (!surface || surface[0] === surface[1]) return rangeOf(found);
+  return extent([surface, found ?? []]); // a surface needs no margin around it
 }
 
 function pathOf(source, scene, path, state) {
