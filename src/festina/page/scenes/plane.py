@@ -55,7 +55,7 @@ def plane(view: Plane, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
         else {
             "x": numbers(surface.x),
             "y": numbers(surface.y),
-            "values": [short(row) for row in surface.values],
+            "values": short(surface.values),
             "label": surface.label,
             "levels": 12,
         },
