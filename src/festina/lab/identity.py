@@ -2,8 +2,8 @@
 
 Reached is what an experiment's file imports, anywhere in it, and what these import in turn; names taken through a
 package, as in ``fs.theory.chain``, lead to the module that defines them and to no other (a package that is handed on as
-it stands leads nowhere). What shows results (the page, the command line, views, figures) and what keeps them (the rest of the
-lab) is not followed: an edit there costs nobody a result. Comments do not count either.
+it stands leads nowhere). What shows results (the page, the command line, views, figures) and what keeps them (the rest
+of the lab) is not followed: an edit there costs nobody a result. Comments do not count either.
 """
 
 import ast

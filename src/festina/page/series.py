@@ -44,8 +44,11 @@ def chosen(count: int, most: int) -> np.ndarray:
 
 def numbers(values: np.ndarray) -> list[Any]:
     """A list for JSON, with null for what is not finite."""
-    finite = np.isfinite(np.asarray(values, float))
-    plain = np.asarray(values, float).astype(object)
+    values = np.asarray(values, float)
+    finite = np.isfinite(values)
+    if finite.all():
+        return values.tolist()
+    plain = values.astype(object)
     plain[~finite] = None
     return plain.tolist()
 

@@ -1,7 +1,7 @@
 """What to look at: one to three pictures of every model and experiment, and the number to turn first.
 
-They stand here, and not in the modules that compute, so that a change of what is shown costs nobody a result; a class of
-one's own has them as its attributes ``pictures`` and ``headline``.
+They stand here, and not in the modules that compute, so that a change of what is shown costs nobody a result; a class
+of one's own has them as its attributes ``pictures`` and ``headline``.
 """
 
 from festina.views.declared import headline_of, matters_of, views_of

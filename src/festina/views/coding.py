@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from festina.views.vocabulary import Heat, Plane, Quantity, Raster
 
-READOUT = [Quantity("readout", f"readout to class {name}", where={"output": k}) for k, name in enumerate("ab")]
+FIRST, SECOND = (Quantity("readout", f"readout to class {k + 1}", where={"output": k}) for k in (0, 1))
 
 WIDE = (
     Plane(
         "Readouts of all neurons",
-        *READOUT,
+        FIRST,
+        SECOND,
         points="neuron",
         equal=True,
         note="Neurons that share a code share a place: a cloud is an analog code, islands are a redundant one.",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from festina.experiment import Experiment
 
 FAMILIES = ("linear", "race", "rectified", "abstraction", "coding")
-"""Modules of this package: each has ``VIEWS``, ``HEADLINES`` and ``MATTERS``, by the names of experiments and models."""
+"""Modules of this package: each has ``VIEWS``, ``HEADLINES`` and ``MATTERS``, by names of experiments and models."""
 
 
 def views_of(experiment: Experiment) -> tuple[View, ...]:

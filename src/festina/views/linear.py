@@ -17,7 +17,7 @@ def _goal(config: Any) -> float:
 
 def _first_weight(data: xr.Dataset, config: Any) -> xr.DataArray:
     """Equal weights of a chain of two with the same product: w₁ = w₂ = √a."""
-    return np.sqrt(np.maximum(data["product"], 0.0))
+    return data["product"].clip(min=0.0) ** 0.5
 
 
 def _chain_surface(config: Any) -> Surface:

@@ -1,8 +1,8 @@
 """The words in which a model or an experiment says what to look at: six kinds of picture, each a few lines of data.
 
-A view names recorded variables; the page turns it, and what has been recorded so far, into a picture that moves with the
-run (`festina.page.scenes`). This module imports nothing heavy, so that views can be declared beside the classes they
-are about.
+A view names recorded variables; the page turns it, and what has been recorded so far, into a picture that moves with
+the run (`festina.page.scenes`). This module imports nothing heavy, so that views can be declared beside the classes
+they are about.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Raster(Heat):
 
 @dataclass(frozen=True)
 class Plane(View):
-    """Trajectories, or clouds of points that move, in a plane of two quantities; with an error surface, if there is one.
+    """Trajectories, or clouds of points that move, in a plane of two quantities; with an error surface if there is one.
 
     Attributes:
         x, y: the two quantities.

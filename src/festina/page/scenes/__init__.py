@@ -1,7 +1,7 @@
 """Scenes: what the browser draws of a view, as JSON; one module for each kind of view.
 
-A scene holds the parts of the simulation or those of theory; the page draws both in one picture. Its times, lines, cells
-and points are thinned to what eyes can tell apart and a connection carries several times a second.
+A scene holds the parts of the simulation or those of theory; the page draws both in one picture. Its times, lines,
+cells and points are thinned to what eyes can tell apart and a connection carries several times a second.
 """
 
 from __future__ import annotations

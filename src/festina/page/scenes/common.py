@@ -1,4 +1,4 @@
-"""What all scenes need: the quantity that a view names, the groups that colours tell apart, the frames that are shown."""
+"""What all scenes need: the quantity that a view names, the groups that colours tell apart, the frames to show."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def found(quantity: str | Quantity, data: xr.Dataset, config: Any) -> xr.DataArr
     if asked.variable not in data:
         return None
     array = data[asked.variable] if asked.of is None else asked.of(data, config)
-    label = asked.label or named(array)
+    label = {"long_name": asked.label, "units": ""} if asked.label else {}
     array = entries(array, asked.where)
     if "run" not in array.dims:
         array = array.expand_dims("run")
-    return array.transpose("run", ...).assign_attrs(long_name=label)
+    return array.transpose("run", ...).assign_attrs(array.attrs | label)
 
 
 def entries(array: xr.DataArray, where: Mapping[str, Any]) -> xr.DataArray:
@@ -122,7 +122,7 @@ def marks_of(marks: Any, config: Any) -> list[dict[str, Any]]:
     return [{"x": mark.x, "y": mark.y, "label": mark.label, "shape": mark.shape} for mark in known]
 
 
-def axis_values(array: xr.DataArray, dim: str, at: np.ndarray) -> list[Any]:
+def axis_values(array: xr.DataArray, dim: str) -> list[Any]:
     """Labels along a dimension."""
-    values = array[dim].values[at] if dim in array.coords else at
+    values = array[dim].values if dim in array.coords else np.arange(array.sizes[dim])
     return [value_text(value) if isinstance(value, str) else value for value in values.tolist()]

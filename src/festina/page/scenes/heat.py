@@ -45,8 +45,8 @@ def heat(view: Heat, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
         "groups": [],
         "times": frame_times(array, np.arange(array.sizes.get("time", 1))),
         "time_label": time_label(array),
-        "x": {"label": view.columns.replace("_", " "), "values": axis_values(array, view.columns, columns)},
-        "y": {"label": view.rows.replace("_", " "), "values": axis_values(array, view.rows, rows)},
+        "x": {"label": view.columns.replace("_", " "), "values": axis_values(array, view.columns)},
+        "y": {"label": view.rows.replace("_", " "), "values": axis_values(array, view.rows)},
         "value": {"label": named(array), "low": low, "high": high, "diverging": view.diverging},
         "panels": drawn,
     }
@@ -64,7 +64,7 @@ def _range(view: Heat, values: np.ndarray) -> tuple[float | None, float | None]:
 def _panel(view: Heat, name: str, array: xr.DataArray) -> dict[str, Any]:
     frames = np.asarray(array.transpose(..., view.rows, view.columns).values, float)
     frames = frames[None] if frames.ndim == 2 else frames
-    panel = {"name": name, "group": None, "frames": [[short(row) for row in frame] for frame in frames]}
+    panel = {"name": name, "group": None, "frames": short(frames)}
     if isinstance(view, Raster):
         panel["orders"] = [_preferred(frame).tolist() for frame in frames]
     return panel

@@ -22,7 +22,7 @@ from festina.page.scenes.common import (
     time_label,
 )
 from festina.page.series import chosen, numbers
-from festina.views import Plane, Quantity
+from festina.views import Plane
 
 MOST_PATHS = 60
 MOST_POINTS = 600
@@ -31,10 +31,10 @@ LABELLED = 16  # points, beyond which labels would cover each other
 
 def plane(view: Plane, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
     """Paths of runs over time, or the points of a cloud at each recording."""
-    both = [found(quantity, data, config) for quantity in (view.x, view.y)]
-    if both[0] is None or both[1] is None:
+    across, up = (found(quantity, data, config) for quantity in (view.x, view.y))
+    if across is None or up is None:
         return None
-    x, y = xr.broadcast(*both)
+    x, y = xr.broadcast(across, up)
     if "time" in x.dims:
         at = shown_times(x, 2 * x.size // x.sizes["time"] if view.points else 1)
         x, y = x.isel(time=at), y.isel(time=at)
@@ -47,15 +47,15 @@ def plane(view: Plane, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
         "groups": list(view.colours) if view.colour else [name for name, _ in groups],
         "times": frame_times(x, np.arange(x.sizes.get("time", 1))),
         "time_label": time_label(x),
-        "x": {"label": _label(view.x, both[0]), "low": left, "high": right},
-        "y": {"label": _label(view.y, both[1]), "low": bottom, "high": top},
+        "x": {"label": named(across), "low": left, "high": right},
+        "y": {"label": named(up), "low": bottom, "high": top},
         "equal": view.equal,
         "surface": None
         if surface is None
         else {
             "x": numbers(surface.x),
             "y": numbers(surface.y),
-            "values": [short(row) for row in surface.values],
+            "values": short(surface.values),
             "label": surface.label,
             "levels": 12,
         },
@@ -63,10 +63,6 @@ def plane(view: Plane, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
         "clouds": drawn if view.points else [],
         "marks": marks_of(view.marks, config),
     }
-
-
-def _label(asked: Quantity, array: xr.DataArray) -> str:
-    return asked.label or named(array)
 
 
 def _paths(view: Plane, x: xr.DataArray, y: xr.DataArray, groups: list[tuple[str, dict[str, int]]]) -> list[Any]:
