@@ -10,7 +10,7 @@ import { font, textSize } from "./picture.js";
 export const create = (options) =>
   createView("bars", { height, layout, paint, find, step, say, describe, plotted }, options);
 
-const height = (width, state, large) => Math.max(240, Math.min(width * 0.6, large ? 420 : 320));
+const height = (width, { large }) => Math.max(240, Math.min(width * 0.6, large ? 420 : 320));
 
 function layout(state, size) {
   const scenes = scenesOf(state);

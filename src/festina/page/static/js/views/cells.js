@@ -40,13 +40,13 @@ export function valueRange(state) {
 const isKnown = (value) => value !== null && value !== undefined;
 
 /** How many columns of panels there are, and how large each is. */
-export function grid(width, state, large, margin) {
+export function grid(width, state, margin) {
   const panels = panelsOf(state);
   const count = Math.max(1, panels.length);
   const columns = Math.max(1, Math.min(count, Math.floor((width - margin.left + GAP) / (SMALLEST + GAP))));
   const across = (width - margin.left - margin.right - GAP * (columns - 1)) / columns;
   const [rows, cells] = [panels[0]?.rows.length || 1, panels[0]?.rows[0]?.length || 1];
-  const tallest = large ? 400 : 300;
+  const tallest = state.large ? 400 : 300;
   const squared = (across * rows) / cells;
   const tall = Math.max(90, Math.min(tallest, margin.stretch ? Math.max(squared, 0.75 * across) : squared));
   const wide = margin.stretch ? across : Math.min(across, Math.max((tall * cells) / rows, 110));
@@ -54,16 +54,16 @@ export function grid(width, state, large, margin) {
 }
 
 /** How tall a picture of panels is. */
-export function heightOf(width, state, large, margin) {
-  if (!scenesOf(state).length) return large ? 360 : 280;
-  const { lines, tall } = grid(width, state, large, margin(width, state));
+export function heightOf(width, state, margin) {
+  if (!scenesOf(state).length) return state.large ? 360 : 280;
+  const { lines, tall } = grid(width, state, margin(width, state));
   const text = textSize(width);
   return lines * (tall + margin(width, state).top + 2 * text + 14) + BAR.below;
 }
 
 /** Panels with their boxes. */
 export function placed(size, state, margin) {
-  const { panels, columns, wide, tall } = grid(size.width, state, size.height > 380, margin);
+  const { panels, columns, wide, tall } = grid(size.width, state, margin);
   const text = textSize(size.width);
   return panels.map((panel, k) => ({
     ...panel,

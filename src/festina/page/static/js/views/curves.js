@@ -15,7 +15,7 @@ const SAID = 6; // groups whose last values are said
 export const create = (options) =>
   createView("curves", { height, layout, paint, find, step, say, describe, plotted }, options);
 
-function height(width, state, large) {
+function height(width, { large }) {
   return Math.max(250, Math.min(width * (large && width > 700 ? 0.52 : 0.66), large ? tallest(480) : 340));
 }
 

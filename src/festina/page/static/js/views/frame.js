@@ -18,7 +18,7 @@ const NOTHING = {
 
 /**
  * A view of a kind, whose functions are
- *   height(width, state, large)    how tall the picture is
+ *   height(width, state)           how tall the picture is; `state.large` says whether it is the first of its page
  *   layout(state, size)            what is drawn where, as plain data; null if there is nothing
  *   paint(context, layout, cursor) draws it
  *   find(layout, x, y)             the cursor under the pointer, or null
@@ -31,7 +31,7 @@ const NOTHING = {
  * simulation is of other settings, and the colour and mark of a group by its name.
  */
 export function createView(kind, drawing, { title = "", large = false } = {}) {
-  const state = { ...NOTHING };
+  const state = { ...NOTHING, large };
   let cursor = null;
   let layout = null;
   const id = freshId("view");
@@ -39,7 +39,7 @@ export function createView(kind, drawing, { title = "", large = false } = {}) {
   const note = element("p", { class: "view-note" });
   const readout = element("p", { class: "view-readout", "aria-live": "polite" });
   const picture = createPicture({
-    height: (width) => drawing.height(width, state, large),
+    height: (width) => drawing.height(width, state),
     paint(context, size) {
       layout = hasScene() ? drawing.layout(state, size) : null;
       if (layout) drawing.paint(context, layout, cursor);

@@ -14,7 +14,7 @@ const BEND = 0.16; // of an edge's length, between edges that join the same node
 export const create = (options) =>
   createView("graph", { height, layout, paint, find, step, say, describe, plotted }, options);
 
-const height = (width, state, large) => Math.max(260, Math.min(width * 0.62, large ? 460 : 360));
+const height = (width, { large }) => Math.max(260, Math.min(width * 0.62, large ? 460 : 360));
 
 function layout(state, size) {
   const scenes = scenesOf(state);

@@ -22,7 +22,7 @@ import { font, textSize } from "./picture.js";
 export function panelDrawing({ stretch }) {
   const margin = (width, state) => marginOf(width, state, stretch);
   return {
-    height: (width, state, large) => heightOf(width, state, large, margin),
+    height: (width, state) => heightOf(width, state, margin),
     layout: (state, size) => layout(state, size, margin(size.width, state)),
     find: cellUnder,
     step: nextCell,

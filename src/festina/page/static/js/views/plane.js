@@ -15,7 +15,7 @@ const FEW = 16; // points that carry their names
 export const create = (options) =>
   createView("plane", { height, layout, paint, find, step, say, describe, plotted }, options);
 
-function height(width, state, large) {
+function height(width, { large, ...state }) {
   const equal = scenesOf(state)[0]?.[1].equal;
   return Math.max(270, Math.min(width * (equal && !large ? 0.95 : 0.72), large ? tallest(500) : 400));
 }
