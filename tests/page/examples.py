@@ -186,6 +186,7 @@ class Answers:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.shift = {"simulation": 0.01, "theory": 0.0}
         self.figure: tuple[int, str] = (200, FIGURE)
+        self.runs = 0
         page.route("**/api/**", self.answer)
 
     def answer(self, route: Any) -> None:
@@ -206,8 +207,12 @@ class Answers:
             asked = json.loads(request.post_data)
             self.asked.append((path, asked))
             self.kinds = asked["experiment"].split("/")[1].split("-")
+            self.runs += path == "runs"
             self.send(
-                route, self.part("theory") if path == "theory" else {"id": "one", "state": "running", "position": 0}
+                route,
+                self.part("theory")
+                if path == "theory"
+                else {"id": f"run-{self.runs}", "state": "running", "position": 0},
             )
 
     def part(self, source: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 /** The figure as the package draws it for a paper, for the settings of a finished run. */
 
 import { downloadAddress, reasonOf } from "./api.js";
-import { announce, element, fill } from "./dom.js";
+import { element, fill } from "./dom.js";
 
 /** A button that comes alive with a finished run: `show(id)`; `clear()` takes it and the figure back. */
 export function createPublished(name) {
@@ -35,7 +35,7 @@ export function createPublished(name) {
     const own = run;
     const address = downloadAddress(own, "figure.svg");
     button.disabled = true;
-    tell("Drawing…");
+    fill(said, "Drawing…");
     const figure = element("img", {
       alt: `The published figure of ${name} for these settings`,
       src: address,
@@ -49,12 +49,7 @@ export function createPublished(name) {
     if (own !== run) return;
     button.disabled = false;
     fill(place, figure);
-    tell(words);
-  }
-
-  function tell(words) {
     fill(said, words);
-    announce(words);
   }
 
   clear();
