@@ -4,6 +4,7 @@ The file holds the page's own modules, unchanged but for the names they import o
 """
 
 import json
+import posixpath
 import re
 from base64 import b64encode
 from html import escape
@@ -32,10 +33,11 @@ STYLES = (
     "vendor/katex/katex.min.css",
     "css/base.css",
     "css/experiment.css",
+    "css/views.css",
     "css/charts.css",
 )
 SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "vendor/katex/katex.min.js")
-IMPORT = re.compile(r'(\bfrom |\bimport )"\./([\w-]+\.js)"')
+IMPORT = re.compile(r'(\bfrom |\bimport )"(\.{1,2}/[\w./-]+\.js)"')
 FONTS = re.compile(r"src:url\((fonts/[\w-]+\.woff2)\)[^;}]*")
 
 
@@ -105,10 +107,16 @@ def modules() -> dict[str, str]:
         if name in found:
             continue
         text = (STATIC / "js" / name).read_text(encoding="utf-8")
-        waiting += [imported for _, imported in IMPORT.findall(text)]
+        waiting += [_beside(name, imported) for _, imported in IMPORT.findall(text)]
         # An address that holds its own text has no folder for "./" to mean anything in.
-        found[name] = _data_address("text/javascript", IMPORT.sub(r'\1"festina/\2"', text).encode())
+        renamed = IMPORT.sub(lambda found, name=name: f'{found[1]}"festina/{_beside(name, found[2])}"', text)
+        found[name] = _data_address("text/javascript", renamed.encode())
     return {f"festina/{name}": address for name, address in sorted(found.items())}
+
+
+def _beside(name: str, imported: str) -> str:
+    """What a module means by "./other.js" or "../other.js", from the folder of all modules."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), imported))
 
 
 def _style(name: str) -> str:

@@ -29,6 +29,16 @@ export function cancel(kind, id) {
 /** Where a finished run's figure or data is. */
 export const downloadAddress = (id, file) => `/api/runs/${id}/${file}`;
 
+/** Why an address does not give what was hoped for, in a sentence. */
+export async function reasonOf(address) {
+  try {
+    await request("GET", address);
+    return "the browser could not show it.";
+  } catch (error) {
+    return error.message;
+  }
+}
+
 /**
  * Listen to the events of a run or a map. `listeners` has one function per event, and `lost` for a broken connection.
  * Gives the function that stops listening.

@@ -1,16 +1,19 @@
 /** Where an exported file begins: the page of one finished run, from what the file itself holds. */
 
-import { createCharts } from "./charts.js";
 import { createClaims } from "./claims.js";
 import { copyButton, element } from "./dom.js";
 import { aboutSection, experimentHeading } from "./heading.js";
 import { duration } from "./numbers.js";
 import { asTable } from "./table.js";
 import { attachThemeButton } from "./theme.js";
+import { createVariables } from "./variables.js";
+import { createViews } from "./views.js";
 
 const run = JSON.parse(document.getElementById("run").textContent);
 const content = document.getElementById("content");
-const place = element("div", { class: "charts" });
+const views = createViews(run.experiment.views ?? []);
+const pictured = views.count > 0;
+const variables = createVariables(run.experiment, pictured);
 const claims = createClaims(run.experiment.claims);
 
 content.append(
@@ -22,12 +25,22 @@ content.append(
       "div",
       { class: "workbench exported" },
       settingsSection(),
-      element("div", { class: "results" }, failures(), place, claims.root, takeaway(), aboutSection(run.experiment)),
+      element(
+        "div",
+        { class: "results" },
+        failures(),
+        pictured ? views.root : variables.root,
+        claims.root,
+        pictured ? variables.root : null,
+        takeaway(),
+        aboutSection(run.experiment),
+      ),
     ),
   ),
 );
 claims.show(run.claims.verdicts, run.claims.sentence);
-createCharts(place, run.experiment).update({ simulation: run.simulation, theory: run.theory, stale: false });
+views.update({ simulation: run.simulation.scenes, theory: run.theory?.scenes, stale: false });
+variables.update({ simulation: run.simulation, theory: run.theory, stale: false });
 attachThemeButton(document.getElementById("theme"));
 document.querySelector("a.skip").addEventListener("click", (event) => {
   event.preventDefault();

@@ -6,7 +6,8 @@ import { announce, element, prose } from "./dom.js";
 
 /** Show the gallery in an element; there is nothing to end. */
 export async function showGallery(place) {
-  const { experiments, families, version } = await listExperiments();
+  const { experiments: found, families: known, version } = await listExperiments();
+  const { experiments, families } = asCourse(found, known);
   const labels = new Map(families.flatMap((family) => family.sources.map((source) => [source.key, source.label])));
   const groups = families.map((family) => familySection(family, experiments, labels));
   const none = element("p", { class: "nothing", hidden: true }, "No experiment matches.");
@@ -54,6 +55,15 @@ export async function showGallery(place) {
   return () => undefined;
 }
 
+/** Experiments and families in the order of the course; those without a place in it stay where the server put them. */
+export function asCourse(experiments, families) {
+  const place = ({ course }) => course ?? Infinity;
+  const sorted = [...experiments].sort((a, b) => (place(a) === place(b) ? 0 : place(a) - place(b)));
+  const first = (family) => Math.min(...sorted.filter((one) => one.family === family.name).map(place), Infinity);
+  const ordered = [...families].sort((a, b) => (first(a) === first(b) ? 0 : first(a) - first(b)));
+  return { experiments: sorted, families: ordered };
+}
+
 function familySection(family, experiments, labels) {
   const cards = experiments.filter((one) => one.family === family.name).map((one) => card(one, labels));
   const id = `family-${family.name}`;
@@ -61,6 +71,7 @@ function familySection(family, experiments, labels) {
     "section",
     { class: "family", "aria-labelledby": id },
     element("h2", { id }, family.name),
+    family.step ? element("p", { class: "step" }, prose(family.step)) : null,
     element("p", { class: "kicker" }, family.sources.map((source) => source.label).join(" · ")),
     element(
       "ul",
@@ -90,14 +101,16 @@ function card(experiment, labels) {
     element(
       "a",
       { href: `#/${experiment.name}` },
-      element("img", { src: experiment.thumbnail, alt: "", width: "240", height: "120", loading: "lazy" }),
+      element("img", { src: experiment.thumbnail, alt: "", width: "320", height: "180", loading: "lazy" }),
       element("span", { class: "card-name" }, experiment.name.split("/")[1].replaceAll("_", " ")),
     ),
+    experiment.step ? element("p", { class: "card-step" }, prose(experiment.step)) : null,
     element("p", { class: "card-summary" }, prose(experiment.summary)),
+    experiment.try ? element("p", { class: "card-try" }, element("strong", {}, "Try: "), prose(experiment.try)) : null,
     element("p", { class: "card-status" }, statusText(experiment)),
     element("p", { class: "card-sources" }, sources),
   );
-  return { root, text: `${experiment.name} ${experiment.summary} ${sources}`.toLowerCase() };
+  return { root, text: `${experiment.name} ${experiment.summary} ${experiment.step ?? ""} ${sources}`.toLowerCase() };
 }
 
 /** How its claims came out when the package was made: those of papers as marks and in words, the others counted. */

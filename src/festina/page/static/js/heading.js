@@ -9,11 +9,24 @@ export function experimentHeading(experiment, ...links) {
   return element(
     "header",
     { class: "experiment-head" },
-    element("p", { class: "kicker" }, `${experiment.name}${sources ? ` · ${sources}` : ""}`),
+    element(
+      "p",
+      { class: "kicker" },
+      `${experiment.name}${sources ? ` · ${sources}` : ""}`,
+      links.flatMap((link) => [" · ", link]),
+    ),
     element("h1", { tabindex: "-1" }, prose(experiment.summary)),
-    links.length ? element("p", { class: "links" }, links) : null,
+    tryFirst(experiment),
     equationList(experiment.equations),
   );
+}
+
+/** What to try first: what the experiment says, or else the field that matters most. */
+function tryFirst(experiment) {
+  const [name] = experiment.headline ?? [];
+  const field = experiment.fields.find((one) => one.name === name);
+  const said = experiment.try || (field ? `Move ${field.label || field.name}: ${field.help}.` : "");
+  return said ? element("p", { class: "try" }, element("strong", {}, "Try first: "), prose(said)) : null;
 }
 
 /** The experiment's own text and the sources it cites, folded away. */
