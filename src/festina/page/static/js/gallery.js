@@ -1,12 +1,17 @@
 /** The gallery: every experiment as a card, by family, with a box that filters them. */
 
-import { listExperiments } from "./api.js";
+import { listExperiments, listOwn, listStories } from "./api.js";
+import { storyAddress } from "./address.js";
 import { MARKS } from "./claims.js";
 import { announce, element, prose } from "./dom.js";
 
 /** Show the gallery in an element; there is nothing to end. */
 export async function showGallery(place) {
-  const { experiments: found, families: known, version } = await listExperiments();
+  const [{ experiments: found, families: known, version }, stories, mine] = await Promise.all([
+    listExperiments(),
+    listStories(),
+    listOwn(),
+  ]);
   const { experiments, families } = asCourse(found, known);
   const labels = new Map(families.flatMap((family) => family.sources.map((source) => [source.key, source.label])));
   const groups = families.map((family) => familySection(family, experiments, labels));
@@ -47,12 +52,34 @@ export async function showGallery(place) {
         ),
       ),
     ),
+    mine.length ? element("p", { class: "links" }, element("a", { href: "#/own" }, `Your folder (${mine.length})`)) : "",
+    storySection(stories),
     ...groups.map((group) => group.root),
     none,
     element("footer", { class: "colophon" }, `festina ${version} · ${experiments.length} experiments`),
   );
   document.title = "festina";
   return () => undefined;
+}
+
+/** Lectures, each a link to its first step. */
+function storySection(stories) {
+  const cards = stories.map(({ name, title, summary, steps }) =>
+    element(
+      "li",
+      { class: "story-card" },
+      element("a", { href: storyAddress(name, 1) }, prose(title)),
+      element("p", {}, prose(summary)),
+      element("p", { class: "kicker" }, `${steps} steps`),
+    ),
+  );
+  return element(
+    "section",
+    { class: "stories", "aria-labelledby": "stories-heading" },
+    element("h2", { id: "stories-heading" }, "Lectures"),
+    element("p", { class: "step" }, "New here? Begin with the first one; arrow keys go on."),
+    element("ul", { class: "story-cards" }, cards),
+  );
 }
 
 /** Experiments and families in the order of the course; those without a place in it stay where the server put them. */

@@ -17,11 +17,11 @@ const EMPTY = { simulation: [], theory: [] };
 /**
  * Pictures for the views that an experiment declares. `update({simulation, theory, stale, streaming})` draws lists of
  * scenes, one for each view or null; `pin()` keeps what is drawn beside what comes, `unpin()` takes it away, and
- * `caption(now, kept)` says how the two differ.
+ * `caption(now, kept)` says how the two differ. With `only`, the number of a view, it is the only one.
  */
-export function createViews(declared, { unpinned = () => undefined } = {}) {
+export function createViews(declared, { unpinned = () => undefined, only = null } = {}) {
   const state = { live: EMPTY, kept: null, stale: false, streaming: false, hidden: new Set() };
-  const known = declared.map((view, number) => ({ ...view, number })).filter((view) => view.kind in KINDS);
+  const known = declared.map((view, number) => ({ ...view, number })).filter((view) => view.kind in KINDS && (only ?? view.number) === view.number);
   const legend = createViewLegend(toggle);
   const timeline = createTimeline(draw);
   const live = createColumn("Now", known);
