@@ -21,11 +21,15 @@ export function experimentHeading(experiment, ...links) {
   );
 }
 
-/** What to try first: what the experiment says, or else the field that matters most. */
+/** What to try first: what the experiment says, or else to move the field that matters most. */
 function tryFirst(experiment) {
   const [name] = experiment.headline ?? [];
   const field = experiment.fields.find((one) => one.name === name);
-  const said = experiment.try || (field ? `Move ${field.label || field.name}: ${field.help}.` : "");
+  const which = field?.values ? "one of the values of" : "the slider of";
+  const move = field
+    ? `move ${which} ${field.label || field.name}; theory answers at once, the simulation follows.`
+    : "";
+  const said = experiment.try || move;
   return said ? element("p", { class: "try" }, element("strong", {}, "Try first: "), prose(said)) : null;
 }
 

@@ -21,7 +21,9 @@ const EMPTY = { simulation: [], theory: [] };
  */
 export function createViews(declared, { unpinned = () => undefined, only = null } = {}) {
   const state = { live: EMPTY, kept: null, stale: false, streaming: false, hidden: new Set() };
-  const known = declared.map((view, number) => ({ ...view, number })).filter((view) => view.kind in KINDS && (only ?? view.number) === view.number);
+  const known = declared
+    .map((view, number) => ({ ...view, number }))
+    .filter((view) => view.kind in KINDS && (only ?? view.number) === view.number);
   const legend = createViewLegend(toggle);
   const timeline = createTimeline(draw);
   const live = createColumn("Now", known);
@@ -88,7 +90,10 @@ export function createViews(declared, { unpinned = () => undefined, only = null 
     kept.caption(then);
   }
 
+  document.addEventListener("themechange", draw);
+
   function close() {
+    document.removeEventListener("themechange", draw);
     timeline.close();
     legend.close();
     live.close();
@@ -99,6 +104,10 @@ export function createViews(declared, { unpinned = () => undefined, only = null 
 }
 
 const scenesIn = ({ simulation, theory }) => [...theory, ...simulation].filter(Boolean);
+
+/** Whether the first picture has room for another at its side: it is square, or one of two. */
+const isBeside = (known) =>
+  known.length === 2 || (known.length > 2 && ["plane", "heat", "raster"].includes(known[0].kind));
 
 /** One column of pictures: those of now, or those that were kept. */
 function createColumn(title, known, ...buttons) {
@@ -113,7 +122,7 @@ function createColumn(title, known, ...buttons) {
     element("div", { class: "column-head" }, element("strong", {}, title), " ", words, buttons),
     element(
       "div",
-      { class: views.length === 2 ? "view-grid two" : "view-grid" },
+      { class: isBeside(known) ? "view-grid beside" : "view-grid" },
       views.map((view) => view.root),
     ),
   );

@@ -57,8 +57,7 @@ export function createView(kind, drawing, { title = "", large = false } = {}) {
     { class: `view ${kind}${large ? " large" : ""}`, "data-kind": kind },
     caption,
     picture.root,
-    readout,
-    note,
+    element("div", { class: "view-words" }, readout, note),
   );
 
   const hasScene = () => Boolean(state.simulation ?? state.theory);
