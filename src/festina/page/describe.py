@@ -14,7 +14,8 @@ from festina.page import limits
 from festina.page.scenes import kind_of
 from festina.page.sliders import bounds_of, slider, values_of
 from festina.sources import Source
-from festina.views import headline_of, matters_of, views_of
+from festina.views import course, headline_of, matters_of, views_of
+from festina.views.scalars import scalars_of
 
 BUDGETS: tuple[Budget, ...] = ("quick", "full")
 TYPES = {bool: "boolean", int: "integer", float: "number"}
@@ -28,7 +29,11 @@ def gallery(experiments: Sequence[Experiment], statuses: dict[str, Any]) -> dict
     return {
         "version": __version__,
         "families": [
-            {"name": name, "sources": [{"key": source.key, "label": source.short} for source in sources.values()]}
+            {
+                "name": name,
+                "step": course.FAMILIES.get(name, ""),
+                "sources": [{"key": source.key, "label": source.short} for source in sources.values()],
+            }
             for name, sources in families.items()
         ],
         "experiments": [_card(experiment, statuses.get(experiment.name)) for experiment in experiments],
@@ -39,6 +44,7 @@ def _card(experiment: Experiment, status: Any) -> dict[str, Any]:
     return {
         "name": experiment.name,
         "family": experiment.family(),
+        "course": course.place(experiment.name),
         "summary": experiment.summary(),
         "sources": [source.key for source in experiment.sources],
         "claims": [{"id": claim.id, "sentence": claim.statement} for claim in experiment.claims],
@@ -78,6 +84,7 @@ def describe(experiment: Experiment) -> dict[str, Any]:
             "claims": [_claim(claim) for claim in experiment.claims],
             "views": [{"kind": kind_of(view), "title": view.title} for view in views_of(experiment)],
             "headline": list(headline_of(experiment)),
+            "scalars": [{"name": scalar.name, "label": scalar.label} for scalar in scalars_of(experiment)],
             "fields": [_field(experiment, name, matters) for name in experiment.Config.model_fields],
         }
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from festina.views.vocabulary import Heat, Plane, Quantity, Raster
 
 FIRST, SECOND = (Quantity("readout", f"readout to class {k + 1}", where={"output": k}) for k in (0, 1))
@@ -22,3 +24,11 @@ WIDE = (
 VIEWS = {"model/wide-bayesian": WIDE}
 HEADLINES = {"model/wide-bayesian": ("temperature",)}
 MATTERS = {}
+
+
+def _onsets(model: Any) -> list[float]:
+    """Temperatures at which outliers condense, in theory, in rectified networks of one hidden layer."""
+    return model.onsets() if model.nonlinearity == "rectified" and model.layers == 1 else []
+
+
+CRITICAL = {"model/wide-bayesian": {"temperature": _onsets}}

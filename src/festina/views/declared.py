@@ -46,8 +46,8 @@ def headline_of(experiment: Experiment) -> tuple[str, ...]:
 def matters_of(experiment: Experiment) -> dict[str, dict[str, list[Any]]]:
     """Fields that have an effect only if others have certain values: {field: {other: [values]}}."""
     found: dict[str, dict[str, list[Any]]] = {}
-    for name in reversed(_names(experiment)):
-        found |= _all("MATTERS").get(name, {})
+    for name in reversed(names_of(experiment)):
+        found |= declared_in("MATTERS").get(name, {})
     return {name: rule for name, rule in found.items() if name in experiment.Config.model_fields}
 
 
@@ -56,10 +56,11 @@ def _declared(attribute: str, table: str, experiment: Experiment) -> Any:
     own = getattr(experiment, attribute, None) or getattr(_only_model(experiment), attribute, None)
     if own:
         return tuple(own)
-    return next((found for name in _names(experiment) if (found := _all(table).get(name))), None)
+    return next((found for name in names_of(experiment) if (found := declared_in(table).get(name))), None)
 
 
-def _names(experiment: Experiment) -> list[str]:
+def names_of(experiment: Experiment) -> list[str]:
+    """Under which something may stand here: the experiment's own name, then that of its only model."""
     model = _only_model(experiment)
     return [experiment.name] + ([f"model/{model.name}"] if model is not None else [])
 
@@ -70,7 +71,8 @@ def _only_model(experiment: Experiment) -> Any:
 
 
 @cache
-def _all(table: str) -> dict[str, Any]:
+def declared_in(table: str) -> dict[str, Any]:
+    """A table of all families together."""
     found: dict[str, Any] = {}
     for family in FAMILIES:
         found |= getattr(import_module(f"festina.views.{family}"), table, {})

@@ -105,3 +105,5 @@ MATTERS = {
         "length": {"structure": ["ring", "grid"]},
     }
 }
+
+CRITICAL = {"model/two-layer": {"imbalance": lambda model: (0.0,)}}
