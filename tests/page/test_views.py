@@ -1,6 +1,7 @@
 """Pictures in a real browser: each kind draws what its scene says, and legend, time, pins and controls act on them."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright t
 
 pytestmark = [needs_browser, pytest.mark.full]
 
+AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 DONE = '.status[data-state="done"]'
 LIVE = ".view-column:first-child"
 
@@ -355,6 +357,23 @@ def test_on_a_phone_the_picture_comes_before_the_sliders(page, address):
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
+def test_all_kinds_beside_a_pinned_run_are_accessible(page, address):
+    """No serious finding of axe in either theme, and nothing wider than the window."""
+    visit(page, address, "-".join(KINDS))
+    page.get_by_role("button", name="Pin this run and compare").click()
+    for details in page.locator("details").all():
+        details.evaluate("node => (node.open = true)")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for theme, width in (("light", 1440), ("dark", 390)):
+        page.emulate_media(color_scheme=theme)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, f"overflows at {width}"
+        found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
+        grave = [rule for rule in found if rule["impact"] in ("serious", "critical")]
+        assert [(rule["id"], [node["html"][:160] for node in rule["nodes"]]) for rule in grave] == []
+
+
 SAID = """
   window.said = [];
   const note = () => said.push(document.querySelector('.status-text')?.textContent);
@@ -366,18 +385,3 @@ def test_what_is_compiled_is_said(page, address):
     page.add_init_script(SAID)
     visit(page, address, "curves")
     assert "Compiling: the training loop" in page.evaluate("said")
-
-
-def test_every_module_that_is_used_is_fetched_at_once(page, address):
-    """The list in the page's head is exactly what it imports: none is asked for late, none for nothing."""
-    listed = page.request.get(address).text()
-    fetched: set[str] = set()
-    page.on(
-        "request",
-        lambda request: fetched.add(request.url.split("/static/js/")[1]) if "/static/js/" in request.url else None,
-    )
-    visit(page, address, "curves")
-    preloaded = {
-        line.split('href="/static/js/')[1].split('"')[0] for line in listed.splitlines() if "modulepreload" in line
-    }
-    assert fetched - {"main.js", "early.js"} == preloaded
