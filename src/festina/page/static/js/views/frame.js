@@ -34,6 +34,7 @@ export function createView(kind, drawing, { title = "", large = false } = {}) {
   const state = { ...NOTHING, large };
   let cursor = null;
   let layout = null;
+  let laid = { width: 0, height: 0 }; // the size it was laid out for
   const id = freshId("view");
   const caption = element("figcaption", { class: "view-title", id }, prose(title));
   const note = element("p", { class: "view-note" });
@@ -41,7 +42,7 @@ export function createView(kind, drawing, { title = "", large = false } = {}) {
   const picture = createPicture({
     height: (width) => drawing.height(width, state),
     paint(context, size) {
-      layout = hasScene() ? drawing.layout(state, size) : null;
+      if (size.width !== laid.width || size.height !== laid.height) lay(size);
       if (layout) drawing.paint(context, layout, cursor);
     },
     point(x, y) {
@@ -60,7 +61,10 @@ export function createView(kind, drawing, { title = "", large = false } = {}) {
     element("div", { class: "view-words" }, readout, note),
   );
 
-  const hasScene = () => Boolean(state.simulation ?? state.theory);
+  function lay(size) {
+    laid = size;
+    layout = (state.simulation ?? state.theory) ? drawing.layout(state, size) : null;
+  }
 
   function show(next) {
     cursor = next;
@@ -76,7 +80,7 @@ export function createView(kind, drawing, { title = "", large = false } = {}) {
       fill(caption, prose(scene.title || title));
       fill(note, prose(scene.note || state.theory?.note || ""));
     }
-    layout = scene ? drawing.layout(state, picture.size()) : null;
+    lay(picture.size());
     if (cursor !== null) readout.textContent = layout ? drawing.say(layout, cursor) : "";
     describe();
     picture.draw();
