@@ -27,9 +27,8 @@ export function createViews(declared, { unpinned = () => undefined, only = null 
   const legend = createViewLegend(toggle);
   const timeline = createTimeline(draw);
   const live = createColumn("Now", known);
-  const kept = createColumn("Pinned", known, element("button", { type: "button", onclick: unpin }, "Unpin"));
-  kept.root.hidden = true;
-  const columns = element("div", { class: "view-columns" }, live.root, kept.root);
+  let kept = null; // a column beside it
+  const columns = element("div", { class: "view-columns" }, live.root);
   const root = element("section", { class: "views", "aria-label": "Pictures" }, legend.root, columns, timeline.root);
 
   function update({ simulation, theory, stale, streaming = false }) {
@@ -44,7 +43,7 @@ export function createViews(declared, { unpinned = () => undefined, only = null 
     timeline.show(timesOf(scenes), scenes[0]?.time_label || "time", newest());
     const shared = { moment: timeline.moment(), hidden: state.hidden, lookOf };
     live.draw(state.live, state.kept ?? EMPTY, { ...shared, stale: state.stale });
-    if (state.kept) kept.draw(state.kept, state.live, { ...shared, stale: false });
+    kept?.draw(state.kept, state.live, { ...shared, stale: false });
     const has = (source) => scenes.length > 0 && [state.live, state.kept].some((one) => one?.[source].some(Boolean));
     legend.show(families, state.hidden, { simulation: has("simulation"), theory: has("theory") }, lookOf);
   }
@@ -72,14 +71,19 @@ export function createViews(declared, { unpinned = () => undefined, only = null 
 
   function pin() {
     state.kept = state.live;
-    kept.root.hidden = false;
-    columns.classList.add("compared");
+    if (!kept) {
+      kept = createColumn("Pinned", known, element("button", { type: "button", onclick: unpin }, "Unpin"));
+      columns.append(kept.root);
+      columns.classList.add("compared");
+    }
     draw();
   }
 
   function unpin() {
     state.kept = null;
-    kept.root.hidden = true;
+    kept?.close();
+    kept?.root.remove();
+    kept = null;
     columns.classList.remove("compared");
     draw();
     unpinned();
@@ -87,7 +91,7 @@ export function createViews(declared, { unpinned = () => undefined, only = null 
 
   function caption(now, then) {
     live.caption(now);
-    kept.caption(then);
+    kept?.caption(then);
   }
 
   document.addEventListener("themechange", draw);
@@ -97,7 +101,7 @@ export function createViews(declared, { unpinned = () => undefined, only = null 
     timeline.close();
     legend.close();
     live.close();
-    kept.close();
+    kept?.close();
   }
 
   return { root, update, pin, unpin, caption, close, count: known.length };

@@ -116,7 +116,9 @@ export function paintValues(context, box, values, text, side) {
   const down = side === "left";
   const length = (down ? box.height : box.width) / Math.max(1, values.length);
   const words = values.map((value) => (typeof value === "number" ? readable(value, 3) : String(value)));
-  const need = down ? text * (values.length > 24 ? 2.2 : 1.15) : Math.max(...words.map((word) => context.measureText(word).width), 1) + 8;
+  const need = down
+    ? text * (values.length > 24 ? 2.2 : 1.15)
+    : Math.max(...words.map((word) => context.measureText(word).width), 1) + 8;
   const every = Math.max(1, Math.ceil(need / length));
   context.textAlign = down ? "right" : "center";
   context.textBaseline = down ? "middle" : "top";

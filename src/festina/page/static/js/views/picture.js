@@ -26,8 +26,11 @@ export function createPicture({ height, paint, point, move }) {
   let waiting = null;
   let size = { width: 0, height: 0 };
 
+  let measured = null; // the width, until it changes: to ask for it is slow while the page is being written
+
   function sizeNow() {
-    const width = Math.max(220, Math.floor(root.clientWidth));
+    measured ??= root.clientWidth || null;
+    const width = Math.max(220, Math.floor(measured ?? 0));
     return { width, height: Math.round(height(width)) };
   }
 
@@ -69,7 +72,10 @@ export function createPicture({ height, paint, point, move }) {
     event.preventDefault();
     move(step[0] * (event.shiftKey ? 10 : 1), step[1]);
   });
-  const observer = new ResizeObserver(draw);
+  const observer = new ResizeObserver(() => {
+    measured = null;
+    draw();
+  });
   observer.observe(root);
   document.addEventListener("themechange", draw);
 
