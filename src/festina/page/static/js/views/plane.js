@@ -9,6 +9,7 @@ import { font, tallest } from "./picture.js";
 import { heightAt, paintSurface } from "./surface.js";
 
 const MOST_DOTS = 60; // of a simulated trajectory
+const TOGETHER = 9; // pixels within which points are in one place
 const FEW = 16; // points that carry their names
 
 /** A view of a plane. */
@@ -100,7 +101,7 @@ function paint(context, laid, cursor) {
   for (const mark of marks) write(context, frame, mark.x, mark.y, mark.label, taken);
   for (const cloud of clouds) {
     const named = cloud.labels && cloud.x.length <= FEW && (cloud.source === "simulation" || !twin(clouds, cloud));
-    if (named) cloud.x.forEach((x, k) => write(context, frame, x, cloud.y[k], cloud.labels[k], taken));
+    if (named) for (const { x, y, label } of namesOf(frame, cloud)) write(context, frame, x, y, label, taken);
   }
   if (cursor) ring(context, frame, pointsOf(laid)[cursor.point]);
 }
@@ -201,6 +202,27 @@ function paintShape(context, { x, y }, { x: px, y: py, shape }) {
     context.strokeStyle = paper;
     context.stroke();
   }
+}
+
+/** The names of points; those of points in one place are written as one. */
+function namesOf({ x, y }, cloud) {
+  const places = [];
+  cloud.x.forEach((px, k) => {
+    if (!known(px, cloud.y[k])) return;
+    const [left, top] = [x.at(px), y.at(cloud.y[k])];
+    const same = places.find((one) => Math.hypot(one.left - left, one.top - top) < TOGETHER);
+    if (same) same.labels.push(cloud.labels[k]);
+    else places.push({ x: px, y: cloud.y[k], left, top, labels: [cloud.labels[k]] });
+  });
+  return places.map((one) => ({ ...one, label: joined(one.labels) }));
+}
+
+/** Names in one line: the first words that all share are said once. */
+function joined(labels) {
+  const [first, ...others] = labels;
+  const head = /^\D+ (?=\S+$)/.exec(first ?? "")?.[0] ?? "";
+  const shared = head && others.every((label) => label.startsWith(head)) ? head.length : 0;
+  return [first, ...others.map((label) => label.slice(shared))].join(", ");
 }
 
 /** Write a name beside a place, inside the box, where no other name is yet if there is such a place. */
