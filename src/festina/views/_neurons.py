@@ -153,23 +153,25 @@ def raster(title: str, panels: tuple[str, ...] = (), note: str = "", **wanted: A
 def kernels(
     title: str, panels: tuple[str, ...] = (), note: str = "", variable: str = "class_kernel", **wanted: Any
 ) -> Heat:
-    """The kernel between classes."""
+    """The kernel between classes; of several panels, each over its largest."""
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray:
-        return lettered(some(data[variable], **wanted))
+        kernel = lettered(some(data[variable], **wanted))
+        return kernel / abs(kernel).max(["class", "other_class"]).clip(min=1e-30) if panels else kernel
 
-    quantity = Quantity(variable, "kernel, mean over pairs of examples", of=of)
+    label = "kernel over its largest" if panels else "kernel, mean over pairs of examples"
+    quantity = Quantity(variable, label, of=of)
     return Heat(title, quantity, rows="class", columns="other_class", panels=panels, note=note)
 
 
-def layered(title: str, panels: tuple[str, ...], note: str = "") -> Heat:
+def layered(title: str, panels: tuple[str, ...], note: str = "", **wanted: Any) -> Heat:
     """Kernels between classes of every layer, of the deepest networks; each over its largest, for layers differ."""
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray | None:
         name = next((name for name in ("class_kernels", "between") if name in data), None)
         if name is None:
             return None
-        kernel = data[name]
+        kernel = some(data[name], **wanted)
         kernel = lettered(kernel.isel(depth=-1, drop=True) if "depth" in kernel.dims else kernel)
         kernel = kernel.assign_coords(layer=[f"layer {layer}" for layer in kernel["layer"].values])
         return kernel / abs(kernel).max(["class", "other_class"]).clip(min=1e-30)

@@ -19,12 +19,20 @@ def _students(title: str, by: tuple[str, ...], note: str, select: Selected) -> P
     """Weights of both paths along both teachers."""
 
     def along(teacher: int) -> Quantity:
-        def of(data: xr.Dataset, config: Any) -> xr.DataArray:
-            return gated.student_names(select(data["weights"].isel(teacher=teacher, drop=True), config))
+        def of(data: xr.Dataset, config: Any) -> xr.DataArray | None:
+            weights = _weights(data, config)
+            return None if weights is None else gated.student_names(select(weights.isel(teacher=teacher), config))
 
-        return Quantity("weights", f"share of teacher {'AB'[teacher]}", of=of)
+        return Quantity("", f"share of teacher {'AB'[teacher]}", of=of)
 
     return Plane(title, along(0), along(1), by=by, marks=gated.teachers, equal=True, note=note)
+
+
+def _weights(data: xr.Dataset, config: Any) -> xr.DataArray | None:
+    """Weights along teachers; where only lengths along them are known, these over the teachers' norm: the same."""
+    if "weights" in data:
+        return data["weights"]
+    return data["components"] / gated.teacher_norm(config) if "components" in data else None
 
 
 def _gates(title: str, by: tuple[str, ...], select: Selected, marks: Any = gated.beginnings) -> Curves:

@@ -8,13 +8,14 @@ from typing import Any
 
 from festina._lazy import np, xr
 from festina.views import _neurons as neurons
-from festina.views._entries import panel_of, some
+from festina.views._entries import first_of, panel_of, some
 from festina.views.vocabulary import Bars, Curves, Heat, Mark, Quantity
 
 MELTS = "Raise the temperature and the code melts."
 ANALOG = f"A cloud: every neuron carries its own mixture of classes, Gaussian as theory has it (rings). {MELTS}"
 REDUNDANT = f"Islands: many neurons share a code, at the places that theory has. {MELTS}"
 SPARSE = f"All but a few neurons stay at zero; the outliers stand where theory has them. {MELTS}"
+CODES = "A code is the set of classes for which a neuron is on."
 ANY = f"Neurons that share a code share a place: a cloud, islands, or a few outliers. {MELTS}"
 
 
@@ -87,7 +88,11 @@ def _of_examples(data: xr.Dataset, config: Any) -> xr.DataArray:
 
 
 DEPTH = (
-    neurons.layered("The second layer has the classes sharper than the first", ("network", "layer")),
+    neurons.layered(
+        "The second layer has the classes sharper than the first",
+        ("network", "layer"),
+        network=("linear", "sigmoidal cold", "rectified"),
+    ),
     neurons.raster("Activity of the second layer", ("network",)),
     Heat(
         "Kernels between examples, and theory",
@@ -250,6 +255,7 @@ def _test_answer(data: xr.Dataset, config: Any) -> xr.DataArray | None:
     if "test" not in data and "mean" not in data:
         return None
     answer = (data["test"] if "test" in data else data["mean"]).isel(input=-1, output=-1, drop=True)
+    answer = first_of(answer, "depth").isel(run=slice(1))
     return answer if "time" in answer.dims else answer.expand_dims(time=data["time"])
 
 
@@ -285,8 +291,18 @@ def _half(config: Any) -> Sequence[Mark]:
     return (Mark("5 %", y=0.05),)
 
 
+def _shares(data: xr.Dataset, config: Any) -> xr.DataArray:
+    """Shares of codes by their names, of sigmoidal neurons."""
+    import festina as fs
+
+    shares = some(data["shares"], nonlinearity="sigmoidal")
+    classes = int(np.log2(shares.sizes["code"]))
+    return shares.assign_coords(code=[fs.measures.code_name(code, classes) for code in range(2**classes)])
+
+
+SHARES = Quantity("shares", "share of neurons", of=_shares)
 WIDTH = (
-    Bars("Share of neurons with each code", "shares", along="code", by=("width",)),
+    Bars("Neurons with each code, and theory", SHARES, along="code", by=("width",), note=CODES),
     Curves(
         "Single networks stray less, the wider they are",
         Quantity("class_kernel", "relative deviation of the kernel, rms over draws", of=_strays),
@@ -326,7 +342,7 @@ LADDER = (
 )
 
 FINITE = (
-    Bars("Share of neurons with each code", "shares", along="code"),
+    Bars("Neurons with each code, and theory", SHARES, along="code", note=CODES),
     neurons.kernels("Kernel between classes"),
 )
 REGIME_MODEL = (

@@ -98,7 +98,7 @@ def entry_name(array: xr.DataArray, place: Mapping[str, int]) -> str:
     """Where an entry stands, in words: texts speak for themselves, numbers need the name of their dimension."""
     parts = []
     for dim, index in place.items():
-        value = array[dim].values[index].item() if dim in array.coords else index
+        value = array.coords[dim].values.tolist()[index] if dim in array.coords else index
         parts.append(value if isinstance(value, str) else f"{dim.replace('_', ' ')} {value_text(value)}")
     return ", ".join(parts)
 

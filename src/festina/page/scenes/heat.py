@@ -32,7 +32,7 @@ def heat(view: Heat, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
     if array is None or not {view.rows, view.columns} <= set(array.dims):
         return None
     array = array.isel(run=0)
-    panels = groups_of(array, view.panels)
+    panels = _begun(array, groups_of(array, view.panels))
     units = max(FEWEST_UNITS, MOST_UNITS // max(1, len(panels) - 1))
     rows = chosen(array.sizes[view.rows], units if isinstance(view, Raster) else MOST_CELLS)
     columns = chosen(array.sizes[view.columns], MOST_CELLS)
@@ -54,6 +54,12 @@ def heat(view: Heat, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
         "panels": drawn,
     }
     return scene | ({"bands": []} if isinstance(view, Raster) else {})
+
+
+def _begun(array: xr.DataArray, panels: list[tuple[str, dict[str, int]]]) -> list[tuple[str, dict[str, int]]]:
+    """Panels of which something is known; all of them as long as nothing is."""
+    known = [panel for panel in panels if bool(np.isfinite(array.isel(panel[1]).values).any())]
+    return known or panels
 
 
 def _range(view: Heat, values: np.ndarray) -> tuple[float | None, float | None]:

@@ -77,17 +77,17 @@ def _path_length(a_frame: int) -> int:
 def _paths(view: Plane, x: xr.DataArray, y: xr.DataArray, groups: list[tuple[str, dict[str, int]]]) -> list[Any]:
     rest = [str(dim) for dim in x.dims if dim not in ("time", *view.by)]
     most = max(MOST_RUNS, MOST_PATHS // max(1, len(groups)))
-    return [
-        {
-            "name": entry_name(x, {dim: index for dim, index in more.items() if dim != "run"}),
-            "group": number,
-            "run": more.get("run", 0),
-            "x": short(x.isel(place | more).values.reshape(-1)),
-            "y": short(y.isel(place | more).values.reshape(-1)),
-        }
-        for number, (_, place) in enumerate(groups)
-        for more in places(x, rest, most)
-    ]
+    others = list(places(x, rest, most))
+    names = [entry_name(x, {dim: index for dim, index in more.items() if dim != "run"}) for more in others]
+    dims = [str(dim) for dim in x.dims if dim != "time"]
+    across, up = (np.asarray(part.transpose(*dims, ...).values, float) for part in (x, y))
+    drawn = []
+    for number, (_, place) in enumerate(groups):
+        for name, more in zip(names, others, strict=True):
+            at = tuple((place | more)[dim] for dim in dims)
+            own = {"x": short(across[at].reshape(-1)), "y": short(up[at].reshape(-1))}
+            drawn.append({"name": name, "group": number, "run": more.get("run", 0)} | own)
+    return drawn
 
 
 def _colours(view: Plane, x: xr.DataArray, data: xr.Dataset, config: Any) -> xr.DataArray | None:
