@@ -151,7 +151,7 @@ class RectifiedContexts(ContextDescent):
                     "whole": fs.measures.activity.whole_context_share(on, world.contexts, strength),
                     "linearity": fs.measures.activity.linearity(world.dataset.inputs, activity),
                     "own_gates": fs.measures.activity.gate_agreement(on, incoming, strength),
-                    "units": (share * strength)[:, : self.units].T,
+                    "units": (share * strength[None])[:, : self.units].T,
                 }
             )
         layers = jax.tree.map(lambda *layers: jnp.stack(layers), *seen)

@@ -42,8 +42,8 @@ STARTS = (
         "gate_timescale",
         "scale",
     ),
-    _map("With fast gates the start hardly matters", "abstraction/starts", "strength", "strength", "scale"),
-    _map("Nor do initial gates", "abstraction/starts", "gates", "initial_gate"),
+    _map("With fast gates small starts are not held back", "abstraction/starts", "strength", "strength", "scale"),
+    _map("Initial gates hardly matter", "abstraction/starts", "gates", "initial_gate"),
 )
 
 

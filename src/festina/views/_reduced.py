@@ -75,7 +75,7 @@ BLOCKS = (
     ),
     _students("Students in the plane of their teachers", ("block_length",), PLANE, _from_random),
     Curves(
-        "Started where both students know half of both tasks, nothing specialises",
+        "Started where both students know half of both tasks",
         Quantity(
             "weights",
             "total alignment",
@@ -140,7 +140,7 @@ def _models(array: xr.DataArray, config: Any) -> xr.DataArray:
 
 REDUCTION = (
     _students(
-        "A network of 400 weights, and two vectors in a plane",
+        "The whole network, and two vectors in a plane",
         ("model", "path"),
         "Students in the plane of their teachers, of the whole network and of its reduced models.",
         _models,

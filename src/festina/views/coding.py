@@ -112,13 +112,9 @@ def _by_examples(array: xr.DataArray, config: Any, networks: tuple[str, ...]) ->
     return own.rename(counts="examples").assign_coords(examples=[sum(each) for each in counts]).sortby("examples")
 
 
-def _contrast(kernel: xr.DataArray) -> xr.DataArray:
-    """(κ_within − κ_between)/κ_within, in the mean over classes."""
-    count = kernel.sizes["class"]
-    own = [kernel.isel({"class": k, "other_class": k}, drop=True) for k in range(count)]
-    within = xr.concat(own, "own").mean("own")
-    rest = (kernel.sum(["class", "other_class"], skipna=False) - count * within) / (count * (count - 1))
-    return (within - rest) / within
+def _signal(data: xr.Dataset, config: Any) -> xr.DataArray:
+    """V of each arm; classes have the same shares in all of them, but for rounding."""
+    return neurons.class_signal(data, config.model_copy(update={"counts": max(config.counts)}))
 
 
 def _sharp_last(data: xr.Dataset, config: Any) -> xr.DataArray:
@@ -142,8 +138,8 @@ SCALING = (
         "Classes in the kernel, by the number of examples",
         Quantity(
             "class_kernel",
-            "kernel within classes less that between, over the former",
-            of=lambda data, config: _by_examples(_contrast(data["class_kernel"]), config, SHALLOW),
+            "class variance V of the kernel",
+            of=lambda data, config: _by_examples(_signal(data[["class_kernel"]], config), config, SHALLOW),
         ),
         by=("network", "exponent"),
         along="examples",
