@@ -95,9 +95,9 @@ def test_some_takes_what_is_there_and_else_the_first():
 
 @pytest.mark.parametrize("kind", ["linear", "sigmoidal", "rectified"])
 def test_branches_are_those_of_the_theory(kind):
-    network = fs.models.WideBayesian(nonlinearity=kind, counts=(8, 4, 4), temperature=0.05)
+    network = fs.models.WideBayesian(nonlinearity=kind, counts=(20, 10, 10), temperature=0.1)
     places, group, names = branches(network)
-    theory = network.prediction(0.05)
+    theory = network.prediction(0.1)
     if kind == "linear":
         inside = np.linalg.inv(theory.readout_covariance[:2, :2])
         length = np.sqrt(np.einsum("ni,ij,nj->n", places, inside, places))
@@ -168,5 +168,5 @@ def test_single_units_are_recorded_with_their_strength_in_each_context():
 def test_the_strongest_unit_of_a_moment_is_one():
     model = fs.models.RectifiedContexts(contexts=3, width=12, deviation=0.1, steps=40, records=4)
     view = views_of(fs.lab.find("model/rectified-contexts"))[0]
-    found = scene(view, model.run(), model)
+    found = scene(view, model.run().data, model)
     assert [np.max(frame) for frame in found["panels"][0]["frames"]] == [1.0] * 5
