@@ -57,7 +57,7 @@ def branches(network: Any) -> tuple[np.ndarray, np.ndarray, list[str]] | None:
     if network.nonlinearity == "rectified":
         outliers = np.sqrt(network.width) * theory.outliers
         served = _preferred(network, outliers)
-        names = ["bulk", *(f"outlier of {fs.measures.code_name(2**k, classes)}" for k in served)]
+        names = ["bulk", *(f"outlier of {fs.measures.code_name(2**k, classes)}" for k in served.tolist())]
         return np.concatenate([np.zeros((1, outliers.shape[1])), outliers]), np.array([0, *(1 + served)]), names
     codes = theory.codes
     if codes is None:
