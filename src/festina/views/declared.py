@@ -48,7 +48,8 @@ def matters_of(experiment: Experiment) -> dict[str, dict[str, list[Any]]]:
     found: dict[str, dict[str, list[Any]]] = {}
     for name in reversed(names_of(experiment)):
         found |= declared_in("MATTERS").get(name, {})
-    return {name: rule for name, rule in found.items() if name in experiment.Config.model_fields}
+    known = experiment.Config.model_fields
+    return {name: rule for name, rule in found.items() if {name, *rule} <= known.keys()}
 
 
 def _declared(attribute: str, table: str, experiment: Experiment) -> Any:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
 
-Measure = Callable[["xr.Dataset", Any], "xr.DataArray"]
+Measure = Callable[["xr.Dataset", Any], "xr.DataArray | None"]
 Scale = Literal["linear", "log"]
 Shape = Literal["saddle", "minimum", "target", "point"]
 
@@ -25,10 +25,12 @@ class Quantity:
     """What a view shows: a recorded variable, an entry of it, or what a function makes of the recorded ones.
 
     Attributes:
-        variable: its name; of a computed quantity, the variable without which there is nothing to compute.
+        variable: its name; of a computed quantity, the variable without which there is nothing to compute, or nothing
+            if ``of`` sees to that itself.
         label: what the axis says; that of the variable unless given.
         where: entries to keep, by dimension: a label of the coordinate, or a tuple of labels.
-        of: makes it from the data, of simulation or theory alike, and the configuration; keeps run and time.
+        of: makes it from the data, of simulation or theory alike, and the configuration; keeps run and time. None
+            if there is nothing to make it from (yet).
 
     Example:
         >>> from festina.views import Quantity
@@ -128,7 +130,8 @@ class Heat(View):
 
 @dataclass(frozen=True)
 class Raster(Heat):
-    """Units × conditions: the rows stand in the order of the condition they prefer, and of how strongly they do.
+    """Units × conditions: the rows stand in the order of their code, the conditions in which they have at least half of
+    what they have at most, and of how strong they are; those that are silent everywhere come last.
 
     Example:
         >>> from festina.views import Raster
@@ -146,7 +149,7 @@ class Plane(View):
         by: dimensions whose entries have colours of their own.
         points: a dimension whose entries are the points of a cloud; without it, runs are trajectories.
         colour: quantity that gives every point a group, by whole numbers; names of groups are ``colours``.
-        colours: names of the groups of points.
+        colours: names of the groups of points, or what makes them from the configuration.
         surface: from the configuration to what lies behind; None where there is nothing.
         marks: places to mark.
         equal: one unit is as long on both axes.
@@ -163,7 +166,7 @@ class Plane(View):
     by: tuple[str, ...] = ()
     points: str = ""
     colour: Quantity | None = None
-    colours: tuple[str, ...] = ()
+    colours: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
     surface: Callable[[Any], Surface | None] | None = None
     marks: Marks | None = None
     equal: bool = False

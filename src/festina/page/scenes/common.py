@@ -30,9 +30,11 @@ def short(values: np.ndarray) -> list[Any]:
 def found(quantity: str | Quantity, data: xr.Dataset, config: Any) -> xr.DataArray | None:
     """The quantity as the data have it, run first; None if they do not."""
     asked = Quantity(quantity) if isinstance(quantity, str) else quantity
-    if asked.variable not in data:
+    if asked.variable and asked.variable not in data:
         return None
     array = data[asked.variable] if asked.of is None else asked.of(data, config)
+    if array is None:
+        return None
     label = {"long_name": asked.label, "units": ""} if asked.label else {}
     array = entries(array, asked.where)
     if "run" not in array.dims:
@@ -96,7 +98,7 @@ def entry_name(array: xr.DataArray, place: Mapping[str, int]) -> str:
     """Where an entry stands, in words: texts speak for themselves, numbers need the name of their dimension."""
     parts = []
     for dim, index in place.items():
-        value = array[dim].values.tolist()[index] if dim in array.coords else index
+        value = array.coords[dim].values.tolist()[index] if dim in array.coords else index
         parts.append(value if isinstance(value, str) else f"{dim.replace('_', ' ')} {value_text(value)}")
     return ", ".join(parts)
 

@@ -1,4 +1,4 @@
-"""Tables of numbers as colours: heat maps, and rasters whose rows stand in the order of what they prefer."""
+"""Tables of numbers as colours: heat maps, and rasters whose rows stand in the order of their codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from festina.page.series import chosen
 from festina.views import Heat, Raster
 
 MOST_CELLS = 64  # along a side
-MOST_UNITS = 160  # rows of a raster
+MOST_UNITS, FEWEST_UNITS = 160, 60  # rows of a raster, the latter of many panels
+SILENT = 0.05  # share of the strongest row's, below which a row is silent
 
 
 def heat(view: Heat, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
@@ -31,11 +32,13 @@ def heat(view: Heat, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
     if array is None or not {view.rows, view.columns} <= set(array.dims):
         return None
     array = array.isel(run=0)
-    rows = chosen(array.sizes[view.rows], MOST_UNITS if isinstance(view, Raster) else MOST_CELLS)
+    panels = _begun(array, groups_of(array, view.panels))
+    units = max(FEWEST_UNITS, MOST_UNITS // max(1, len(panels) - 1))
+    rows = chosen(array.sizes[view.rows], units if isinstance(view, Raster) else MOST_CELLS)
     columns = chosen(array.sizes[view.columns], MOST_CELLS)
     array = array.isel({view.rows: rows, view.columns: columns})
-    panels = groups_of(array, view.panels)
-    at = shown_times(array, len(rows) * len(columns) * len(panels))
+    ordered = isinstance(view, Raster)  # with the order of its rows in every frame
+    at = shown_times(array, len(rows) * (2 * len(columns) + ordered) * len(panels))
     array = array.isel(time=at) if "time" in array.dims else array
     others = [dim for dim in array.dims if dim not in ("time", view.rows, view.columns, *view.panels)]
     array = array.isel(dict.fromkeys(others, 0))
@@ -53,6 +56,12 @@ def heat(view: Heat, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
     return scene | ({"bands": []} if isinstance(view, Raster) else {})
 
 
+def _begun(array: xr.DataArray, panels: list[tuple[str, dict[str, int]]]) -> list[tuple[str, dict[str, int]]]:
+    """Panels of which something is known; all of them as long as nothing is."""
+    known = [panel for panel in panels if bool(np.isfinite(array.isel(panel[1]).values).any())]
+    return known or panels
+
+
 def _range(view: Heat, values: np.ndarray) -> tuple[float | None, float | None]:
     low, high = ends(np.asarray(values, float), view.low, view.high)
     if view.diverging and low is not None and high is not None:
@@ -66,13 +75,16 @@ def _panel(view: Heat, name: str, array: xr.DataArray) -> dict[str, Any]:
     frames = frames[None] if frames.ndim == 2 else frames
     panel = {"name": name, "group": None, "frames": short(frames)}
     if isinstance(view, Raster):
-        panel["orders"] = [_preferred(frame).tolist() for frame in frames]
+        panel["orders"] = [_by_code(frame).tolist() for frame in frames]
     return panel
 
 
-def _preferred(frame: np.ndarray) -> np.ndarray:
-    """Rows by the column in which they are largest, and among these by how far it stands out."""
+def _by_code(frame: np.ndarray) -> np.ndarray:
+    """Rows by the columns in which they have half of their most: those with the first column before all others, and
+    among rows with the same columns the strong ones first. Rows that are all but silent stand at the end.
+    """
     known = np.nan_to_num(frame)
-    best = known.argmax(axis=1)
-    stands_out = known.max(axis=1) - known.mean(axis=1)
-    return np.lexsort((-stands_out, best))
+    most = known.max(axis=1, initial=0.0)
+    on = known >= np.maximum(0.5 * most, 1e-300)[:, None]
+    silent = most < SILENT * most.max(initial=0.0)
+    return np.lexsort((-most, *(~on.T[::-1]), silent))

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from festina.page.scenes.common import (
+    MOST_FRAMES,
     MOST_RUNS,
     ends,
     entry_name,
@@ -21,10 +22,11 @@ from festina.page.scenes.common import (
     shown_times,
     time_label,
 )
-from festina.page.series import chosen, numbers
+from festina.page.series import MOST_TIMES, chosen, numbers
 from festina.views import Plane
 
 MOST_PATHS = 60
+PATH_NUMBERS = 30_000  # of all paths
 MOST_POINTS = 600
 LABELLED = 16  # points, beyond which labels would cover each other
 
@@ -36,15 +38,17 @@ def plane(view: Plane, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
         return None
     x, y = xr.broadcast(across, up)
     if "time" in x.dims:
-        at = shown_times(x, 2 * x.size // x.sizes["time"] if view.points else 1)
+        a_frame = 2 * x.size // x.sizes["time"]
+        at = shown_times(x, a_frame) if view.points else chosen(x.sizes["time"], _path_length(a_frame))
         x, y = x.isel(time=at), y.isel(time=at)
     groups = groups_of(x, view.by)
+    names = view.colours(config) if callable(view.colours) else view.colours
     colours = _colours(view, x, data, config)
-    drawn = _clouds(view, x, y, groups, colours) if view.points else _paths(view, x, y, groups)
+    drawn = _clouds(view, x, y, groups, colours, len(names)) if view.points else _paths(view, x, y, groups)
     surface = view.surface(config) if view.surface else None
     (left, right), (bottom, top) = (ends(np.asarray(part.values, float)) for part in (x, y))
     return {
-        "groups": list(view.colours) if view.colour else [name for name, _ in groups],
+        "groups": list(names) if view.colour else [name for name, _ in groups],
         "times": frame_times(x, np.arange(x.sizes.get("time", 1))),
         "time_label": time_label(x),
         "x": {"label": named(across), "low": left, "high": right},
@@ -65,20 +69,25 @@ def plane(view: Plane, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
     }
 
 
+def _path_length(a_frame: int) -> int:
+    """How many points a path may have: many, for it must not cut the corners of a course that turns at every switch."""
+    return int(np.clip(PATH_NUMBERS // max(1, a_frame), MOST_FRAMES, MOST_TIMES))
+
+
 def _paths(view: Plane, x: xr.DataArray, y: xr.DataArray, groups: list[tuple[str, dict[str, int]]]) -> list[Any]:
     rest = [str(dim) for dim in x.dims if dim not in ("time", *view.by)]
     most = max(MOST_RUNS, MOST_PATHS // max(1, len(groups)))
-    return [
-        {
-            "name": entry_name(x, {dim: index for dim, index in more.items() if dim != "run"}),
-            "group": number,
-            "run": more.get("run", 0),
-            "x": numbers(x.isel(place | more).values.reshape(-1)),
-            "y": numbers(y.isel(place | more).values.reshape(-1)),
-        }
-        for number, (_, place) in enumerate(groups)
-        for more in places(x, rest, most)
-    ]
+    others = list(places(x, rest, most))
+    names = [entry_name(x, {dim: index for dim, index in more.items() if dim != "run"}) for more in others]
+    dims = [str(dim) for dim in x.dims if dim != "time"]
+    across, up = (np.asarray(part.transpose(*dims, ...).values, float) for part in (x, y))
+    drawn = []
+    for number, (_, place) in enumerate(groups):
+        for name, more in zip(names, others, strict=True):
+            at = tuple((place | more)[dim] for dim in dims)
+            own = {"x": short(across[at].reshape(-1)), "y": short(up[at].reshape(-1))}
+            drawn.append({"name": name, "group": number, "run": more.get("run", 0)} | own)
+    return drawn
 
 
 def _colours(view: Plane, x: xr.DataArray, data: xr.Dataset, config: Any) -> xr.DataArray | None:
@@ -95,6 +104,7 @@ def _clouds(
     y: xr.DataArray,
     groups: list[tuple[str, dict[str, int]]],
     colours: xr.DataArray | None,
+    count: int,
 ) -> list[Any]:
     """The points of the first run, a cloud for each group; entries that are left over are further clouds."""
     at = chosen(x.sizes[view.points], MOST_POINTS)
@@ -112,7 +122,7 @@ def _clouds(
             known = {dim: index for dim, index in (place | more).items() if dim in colours.dims}
             group = _frames(colours.isel({"run": 0, view.points: at} | known), view.points)
             group = np.broadcast_to(group, own[0].shape)
-            for which in range(len(view.colours)):
+            for which in range(count):
                 clouds.append(_cloud(name, which, own, group == which, None))
     return clouds
 
