@@ -145,8 +145,8 @@ class Plane(View):
         x, y: the two quantities.
         by: dimensions whose entries have colours of their own.
         points: a dimension whose entries are the points of a cloud; without it, runs are trajectories.
-        colour: quantity that gives every point a group, by whole numbers; names of groups are ``colours``.
-        colours: names of the groups of points.
+        colour: quantity that gives every point, or every trajectory, a group by whole numbers, named by ``colours``.
+        colours: names of these groups.
         surface: from the configuration to what lies behind; None where there is nothing.
         marks: places to mark.
         equal: one unit is as long on both axes.

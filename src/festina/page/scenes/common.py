@@ -97,7 +97,8 @@ def entry_name(array: xr.DataArray, place: Mapping[str, int]) -> str:
     parts = []
     for dim, index in place.items():
         value = array[dim].values[index].item() if dim in array.coords else index
-        parts.append(value if isinstance(value, str) else f"{dim.replace('_', ' ')} {value_text(value)}")
+        text = f"{value:.4g}" if isinstance(value, float) else value_text(value)
+        parts.append(value if isinstance(value, str) else f"{dim.replace('_', ' ')} {text}")
     return ", ".join(parts)
 
 

@@ -40,7 +40,9 @@ def plane(view: Plane, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
         x, y = x.isel(time=at), y.isel(time=at)
     groups = groups_of(x, view.by)
     colours = _colours(view, x, data, config)
-    drawn = _clouds(view, x, y, groups, colours) if view.points else _paths(view, x, y, groups)
+    drawn = _clouds(view, x, y, groups, colours) if view.points else _paths(view, x, y, groups, colours)
+    if not drawn:
+        return None
     surface = view.surface(config) if view.surface else None
     (left, right), (bottom, top) = (ends(np.asarray(part.values, float)) for part in (x, y))
     return {
@@ -65,20 +67,40 @@ def plane(view: Plane, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
     }
 
 
-def _paths(view: Plane, x: xr.DataArray, y: xr.DataArray, groups: list[tuple[str, dict[str, int]]]) -> list[Any]:
+def _paths(
+    view: Plane,
+    x: xr.DataArray,
+    y: xr.DataArray,
+    groups: list[tuple[str, dict[str, int]]],
+    colours: xr.DataArray | None,
+) -> list[Any]:
+    """A path for each run and entry, of the colour that its group has, or that the path itself has at the end."""
     rest = [str(dim) for dim in x.dims if dim not in ("time", *view.by)]
     most = max(MOST_RUNS, MOST_PATHS // max(1, len(groups)))
-    return [
-        {
-            "name": entry_name(x, {dim: index for dim, index in more.items() if dim != "run"}),
-            "group": number,
-            "run": more.get("run", 0),
-            "x": numbers(x.isel(place | more).values.reshape(-1)),
-            "y": numbers(y.isel(place | more).values.reshape(-1)),
-        }
-        for number, (_, place) in enumerate(groups)
-        for more in places(x, rest, most)
-    ]
+    dims = [str(dim) for dim in x.dims if dim != "time"]
+    across, up = (np.asarray(part.transpose(*dims, ...).values, float) for part in (x, y))
+    drawn = []
+    for number, (_, place) in enumerate(groups):
+        for more in places(x, rest, most):
+            at = tuple((place | more)[dim] for dim in dims)
+            own = [part[at].reshape(-1) for part in (across, up)]
+            if not np.isfinite(own[0] + own[1]).any():
+                continue
+            path = {
+                "name": entry_name(x, {dim: index for dim, index in more.items() if dim != "run"}),
+                "group": number if colours is None else _own_colour(colours, place | more),
+                "run": more.get("run", 0),
+            }
+            drawn.append(path | {"x": short(own[0]), "y": short(own[1])})
+    return drawn
+
+
+def _own_colour(colours: xr.DataArray, place: dict[str, int]) -> int:
+    """The group of a path, by the last whole number that is known of it; the first if none is."""
+    dims = [str(dim) for dim in colours.dims if dim in place]
+    known = np.asarray(colours.transpose(*dims, ...).values, float)[tuple(place[dim] for dim in dims)].reshape(-1)
+    known = known[np.isfinite(known)]
+    return int(known[-1]) if known.size else 0
 
 
 def _colours(view: Plane, x: xr.DataArray, data: xr.Dataset, config: Any) -> xr.DataArray | None:
