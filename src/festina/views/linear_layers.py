@@ -6,21 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from festina._lazy import np, xr
-from festina.views._parts import beside, grid_of, named, panel, some
+from festina.views._parts import beside, first_run, grid_of, named, panel, some
 from festina.views.vocabulary import Curves, Mark, Plane, Quantity, Surface
 
 FUNNEL = {"architecture": "funnel"}
 LATE_NOTE = (
     "Lazy networks are done first. Where the wide side holds the large weights, learning stops on a plateau while the "
-    "visible part turns: late, but rich. Theory's second line is that turn alone."
+    "visible part turns: late, but rich. Theory's second line is that turn alone. One run."
 )
 
 
 def _loss_and_turn(data: xr.Dataset, config: Any) -> xr.DataArray:
     """The loss; beside it, where theory has it, what remains of it while only the visible part turns."""
+    loss = first_run(data["loss"])
     if "rotation" not in data:
-        return data["loss"]
-    return beside("curve", {"exact": data["loss"], "rotation alone": data["rotation"]}).assign_attrs(data["loss"].attrs)
+        return loss
+    return beside("curve", {"exact": loss, "rotation alone": first_run(data["rotation"])})
+
+
+def _turned(data: xr.Dataset, config: Any) -> xr.DataArray:
+    return first_run(data["distance"])
 
 
 TWO_LAYER = (
@@ -49,7 +54,7 @@ REGIMES = (
     ),
     Curves(
         "How far the kernel turns in a funnel",
-        Quantity("distance", where=FUNNEL),
+        Quantity("distance", "1 − cos of the tangent kernel and its start", of=_turned, where=FUNNEL),
         by=("imbalance",),
         x="log",
         note="Near zero is lazy; the late network turns its kernel only as it leaves the plateau.",
@@ -239,7 +244,8 @@ def _silent(data: xr.Dataset, config: Any) -> xr.DataArray:
 
 def _gone(data: xr.Dataset, config: Any) -> xr.DataArray:
     loss = _mirrored(data["loss"])
-    return 1.0 - loss / loss.isel(time=0, drop=True)
+    gone = 1.0 - loss / loss.isel(time=0, drop=True)
+    return gone.where(gone > -0.2)  # theory is for small weights, and far off from large ones
 
 
 def _alignment(data: xr.Dataset, config: Any) -> xr.DataArray:
@@ -254,14 +260,16 @@ def _silence(by: tuple[str, ...]) -> tuple[Any, ...]:
             Quantity("alignment", "share", of=_silent),
             by=(*by, "measure"),
             x="log",
-            note="From small weights the kernel has turned to the target before the loss shows anything.",
+            note="From small weights the kernel has turned to the target before the loss shows anything. Theory is "
+            "that of small weights.",
         ),
         Plane(
             "From silent to simultaneous",
             Quantity("loss", "share of the loss gone", of=_gone),
             Quantity("alignment", share, of=_alignment),
             by=by,
-            note="Small weights go up, and then across; large ones hardly turn at all.",
+            note="Small weights go up, and then across; large ones hardly turn at all. Theory is that of small "
+            "weights.",
         ),
         Curves("When kernels align", Quantity("alignment", share, of=_alignment), by=by, x="log"),
     )

@@ -54,12 +54,16 @@ def _places_of_saddles(
     blank: float, inverse_temperature: float, contrasts: tuple[float, ...], grading: float
 ) -> list[tuple[str, float, float]]:
     """Names of the rest points, and where they lie in the plane of left and right slope."""
+    from festina.errors import FestinaError
     from festina.models import TutorExecutor
 
     fields = {"blank": blank, "inverse_temperature": inverse_temperature, "contrasts": contrasts, "grading": grading}
     model, found = TutorExecutor(**fields), []
     for opened in OPENED:
-        left, right = model.saddle_slopes(*opened)
+        try:
+            left, right = model.saddle_slopes(*opened)
+        except FestinaError:  # at extreme temperatures no rest point is found
+            continue
         name = "all open" if len(opened) == 3 else "{" + ", ".join(opened) + "}"
         found.append((name, float(left), float(right)))
     return found

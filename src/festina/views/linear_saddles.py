@@ -10,6 +10,8 @@ from festina._lazy import np, xr
 from festina.views._parts import at, largest, least
 from festina.views.vocabulary import Curves, Mark, Plane, Quantity, Surface
 
+FROM, TO = -0.3, 1.3  # shares of a mode that are in the picture
+
 
 def _strengths(config: Any) -> np.ndarray:
     """Singular values of a task, falling evenly in their logarithm."""
@@ -17,9 +19,13 @@ def _strengths(config: Any) -> np.ndarray:
 
 
 def _levels(config: Any) -> Sequence[Mark]:
-    """The losses L_k = ½ Σ_{j>k} s_j² of the saddles."""
-    losses = 0.5 * np.cumsum(_strengths(config)[::-1] ** 2)[::-1]
-    return [Mark(f"saddle of rank {rank}", y=float(loss)) for rank, loss in enumerate(losses)]
+    """The losses L_k = ½ Σ_{j>k} s_j² of the saddles, in units of the first."""
+    losses = np.cumsum(_strengths(config)[::-1] ** 2)[::-1]
+    return [Mark(f"saddle of rank {rank}", y=float(loss / losses[0])) for rank, loss in enumerate(losses)]
+
+
+def _relative_loss(data: xr.Dataset, config: Any) -> xr.DataArray:
+    return data["loss"] / (0.5 * np.sum(_strengths(config) ** 2))
 
 
 def _indices(config: Any) -> Sequence[Mark]:
@@ -29,10 +35,11 @@ def _indices(config: Any) -> Sequence[Mark]:
 
 
 def _mode(number: int) -> Quantity:
-    """The share learned of one of the first two modes; the first again where there is no second."""
+    """The share learned of one of the first two modes, where it is in the picture; the first if there is no second."""
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray:
-        return data["learned"].isel(mode=min(number, data.sizes["mode"] - 1), drop=True)
+        share = data["learned"].isel(mode=min(number, data.sizes["mode"] - 1), drop=True)
+        return share.where((share >= FROM) & (share <= TO))
 
     return Quantity("learned", f"share learned of mode {number + 1}", of=of)
 
@@ -40,7 +47,7 @@ def _mode(number: int) -> Quantity:
 def _mode_surface(config: Any) -> Surface | None:
     """½s₁²(1 − m₁)² + ½s₂²(1 − m₂)²: what the first two modes have part in the loss."""
     first, second, *_ = [*_strengths(config), 0.0]
-    side = np.linspace(-0.25, 1.25, 31)
+    side = np.linspace(FROM, TO, 31)
     values = 0.5 * first**2 * (1 - side[None]) ** 2 + 0.5 * second**2 * (1 - side[:, None]) ** 2
     return Surface(side, side, values, "loss of both modes") if second else None
 
@@ -54,9 +61,10 @@ def _saddle_views(by: tuple[str, ...]) -> tuple[Any, ...]:
     return (
         Curves(
             "Plateaus are saddles",
-            "loss",
+            Quantity("loss", "loss / ½|S|²", of=_relative_loss),
             by=by,
             y="log",
+            low=1e-3,
             marks=_levels,
             note="A deep network from small weights rests at each saddle in turn; a shallow one has none.",
         ),
@@ -68,7 +76,7 @@ def _saddle_views(by: tuple[str, ...]) -> tuple[Any, ...]:
             surface=_mode_surface,
             marks=_mode_marks,
             equal=True,
-            note="Small weights turn the corners one mode at a time; large ones cut them.",
+            note="Small weights turn the corners one mode at a time; large ones cut them, or come from outside.",
         ),
         Curves(
             "Ways down",
@@ -89,8 +97,6 @@ def _towards(axis: int) -> Quantity:
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray:
         strengths, modes = _task_strengths(config), config.modes
-        if data.sizes["output"] != modes:  # recorded of a task of another size
-            return data["map"].isel(output=0, input=0, drop=True) * np.nan
         part = at(data["map"], "imbalance", least).isel(input=slice(axis * modes, (axis + 1) * modes))
         pattern = np.diag(strengths) / np.sum(strengths**2)
         return xr.dot(
@@ -213,6 +219,7 @@ DEPTH = (
         by=("start", "depth"),
         x="log",
         y="log",
+        low=1e-4,
         marks=_trained,
         note="Orthogonal weights learn at any depth alike; small Gaussian ones wait longer with every layer.",
     ),
@@ -226,7 +233,7 @@ DEPTH = (
 )
 
 STACK = (
-    Curves("The loss of a deep stack", "loss", x="log", y="log", marks=_trained),
+    Curves("The loss of a deep stack", "loss", x="log", y="log", low=1e-4, marks=_trained),
     Curves(
         "Determinant of the map, relative to the task",
         "determinant",

@@ -44,8 +44,6 @@ def _embedding(axis: int, where: dict[str, str]) -> Quantity:
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray:
         along = directions(config)[:, axis]
-        if data.sizes["other"] != len(along):  # recorded under another structure
-            along = np.zeros(data.sizes["other"])
         similarity = data["similarity"]
         for dim, label in where.items():
             similarity = similarity.sel({dim: label}) if dim in similarity.dims else similarity

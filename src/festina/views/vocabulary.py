@@ -83,8 +83,8 @@ class Curves(View):
         by: dimensions whose entries have colours of their own; all that are left are further lines of one colour.
         along: the dimension of the horizontal axis.
         x, y: scales of the axes.
-        y_label: of the vertical axis; that of the quantity unless given.
         marks: reference lines.
+        low, high: the ends of the vertical axis; those of the data unless given.
 
     Example:
         >>> from festina.views import Curves
@@ -98,6 +98,8 @@ class Curves(View):
     x: Scale = "linear"
     y: Scale = "linear"
     marks: Marks | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)

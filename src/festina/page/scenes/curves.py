@@ -52,7 +52,7 @@ def curves(view: Curves, data: xr.Dataset, config: Any) -> dict[str, Any] | None
     ]
     if not lines:
         return None
-    low, high = ends(array.values)
+    low, high = ends(array.values, view.low, view.high)
     framed = view.along != "time" and "time" in array.dims
     return {
         "groups": [name for name, _ in groups],
