@@ -31,9 +31,9 @@ def directions(config: Any) -> np.ndarray:
     levels = _digits(config)
     found, used = np.zeros((len(levels[0][1]), 2)), [0, 0]
     for count, branch in levels:
-        angle = 2 * np.pi * branch / max(count, 1)
+        angle = 2 * np.pi * branch / count
         waves = {0: np.cos(angle), 1: np.sin(angle)} if count > 2 else {int(used[1] < used[0]): 2.0 * branch - 1.0}
-        for axis, wave in waves.items() if count > 1 else ():
+        for axis, wave in waves.items():
             found[:, axis] += wave / np.linalg.norm(wave)
             used[axis] += 1
     return found

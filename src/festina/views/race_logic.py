@@ -130,9 +130,19 @@ GATED = (
 
 def _shares(data: xr.Dataset, config: Any) -> tuple[xr.DataArray, xr.DataArray]:
     """What pathways for one class, and those for one example, answer: ρΔ and π√(2 + Δ²), which go to 1 together."""
-    separation = data["separation"] if "separation" in data["linear"].dims else config.separation
-    linear, nonlinear = (at(data[name], "scale", smallest) for name in ("linear", "nonlinear"))
-    return linear * separation, nonlinear * np.sqrt(2.0 + separation**2)
+    separation = _separation(data, config)
+    linear, nonlinear = at(data["linear"], "scale", smallest), _for_one_example(data, config)
+    return xr.where(separation > 0, linear * separation, 0.0 * nonlinear), nonlinear * (2.0 + separation**2) ** 0.5
+
+
+def _separation(data: xr.Dataset, config: Any) -> xr.DataArray:
+    return data["separation"] if "separation" in data["linear"].dims else xr.DataArray(float(config.separation))
+
+
+def _for_one_example(data: xr.Dataset, config: Any) -> xr.DataArray:
+    """π from the smallest start; without a margin units end on the edges of their sets, and the loss has to tell it."""
+    nonlinear, loss = (at(data[name], "scale", smallest) for name in ("nonlinear", "loss"))
+    return xr.where(_separation(data, config) > 0, nonlinear, _from_loss(loss))
 
 
 def _share(kind: int) -> Quantity:
@@ -157,7 +167,7 @@ def _race_marks(config: Any) -> Sequence[Mark]:
 
 def _margin_answers(data: xr.Dataset, config: Any) -> xr.DataArray:
     """Of units along the examples with the strength that is recorded, in the plane of the first two inputs."""
-    nonlinear = _shown(at(data["nonlinear"], "scale", smallest))
+    nonlinear = _shown(_for_one_example(data, config))
     if "separation" not in nonlinear.dims:
         return nonlinear * _rectified_sheet(config.separation)
     chosen = some(nonlinear, "separation", (0.4, CROSSING, 1.2))
@@ -175,19 +185,16 @@ def _decision(panels: tuple[str, ...]) -> Heat:
     )
 
 
-def _race_of_kinds(by: tuple[str, ...]) -> Plane:
-    return Plane(
-        "The race of two kinds of pathway",
-        _share(0),
-        _share(1),
-        by=by,
-        surface=_race_surface,
-        marks=_race_marks,
-        equal=True,
-        note="Both grow on one error until together they answer all; narrow margins end on top, wide ones on the "
-        "right.",
-    )
-
+RACE_OF_KINDS = Plane(
+    "The race of two kinds of pathway",
+    _share(0),
+    _share(1),
+    by=("separation",),
+    surface=_race_surface,
+    marks=_race_marks,
+    equal=True,
+    note="Both grow on one error until together they answer all; narrow margins end on top, wide ones on the right.",
+)
 
 MARGIN = (
     Curves(
@@ -198,7 +205,7 @@ MARGIN = (
         marks=lambda config: (Mark("Δ* = √(2/3)", x=CROSSING),),
         note="Curves of all starts cross at Δ*; the smaller the start, the sharper the passage.",
     ),
-    _race_of_kinds(("separation",)),
+    RACE_OF_KINDS,
     _decision(("separation",)),
 )
 
@@ -210,7 +217,7 @@ MARGIN_MODEL = (
         note="Below Δ* = √(2/3) units for one example win, though a linear map would do.",
     ),
     _decision(()),
-    _race_of_kinds(()),
+    Curves("Loss", "loss"),
 )
 
 STALLED = 0.25  # the loss of the best answer that ignores the context

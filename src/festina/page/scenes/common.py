@@ -30,7 +30,7 @@ def short(values: np.ndarray) -> list[Any]:
 def found(quantity: str | Quantity, data: xr.Dataset, config: Any) -> xr.DataArray | None:
     """The quantity as the data have it, run first; None if they do not."""
     asked = Quantity(quantity) if isinstance(quantity, str) else quantity
-    if asked.variable not in data:
+    if asked.variable not in data or data.sizes.get("time") == 0:
         return None
     array = data[asked.variable] if asked.of is None else asked.of(data, config)
     label = {"long_name": asked.label, "units": ""} if asked.label else {}
