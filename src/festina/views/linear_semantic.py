@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from festina._lazy import np, xr
+from festina.views._parts import first_run
 from festina.views.vocabulary import Curves, Heat, Plane, Quantity
 
 DEEP = {"network": "deep"}  # of the networks that the experiment compares
@@ -44,7 +45,7 @@ def _embedding(axis: int, where: dict[str, str]) -> Quantity:
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray:
         along = directions(config)[:, axis]
-        similarity = data["similarity"]
+        similarity = first_run(data["similarity"])
         for dim, label in where.items():
             similarity = similarity.sel({dim: label}) if dim in similarity.dims else similarity
         return xr.dot(similarity, xr.DataArray(along, dims="other"), dim="other")
@@ -59,8 +60,7 @@ def _views(where: dict[str, str], curves: Curves) -> tuple[Any, ...]:
             "Items part, broad classes first",
             _embedding(0, where),
             _embedding(1, where),
-            points="item",
-            note="All items begin in one place; each level of the world that is learned splits every cloud again.",
+            note="All items begin in one place; each level of the world that is learned parts their ways again.",
         ),
         Heat(
             "Similarity of items",
