@@ -165,8 +165,8 @@ def _random_pairs(data: xr.Dataset, config: Any) -> xr.DataArray:
     counts = trained["trained"].values.tolist()
     tables = {}
     for count in counts:
-        own = (errors.sel(trained=count, drop=True) for errors in (trained, untrained))
-        tables[str(count)] = _matrix(*own, config.domains, count)
+        seen, unseen = (errors.sel(trained=count, drop=True) for errors in (trained, untrained))
+        tables[str(count)] = _matrix(seen, unseen, config.domains, count)
     return beside("trained", tables).assign_coords(trained=counts)
 
 
