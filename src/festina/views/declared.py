@@ -44,12 +44,16 @@ def headline_of(experiment: Experiment) -> tuple[str, ...]:
 
 
 def matters_of(experiment: Experiment) -> dict[str, dict[str, list[Any]]]:
-    """Fields that have an effect only if others have certain values: {field: {other: [values]}}."""
+    """Fields that have an effect only if others have certain values: {field: {other: [values]}}.
+
+    A rule is left out where the experiment does not have the other field as a single value, for its arms settle it.
+    """
     found: dict[str, dict[str, list[Any]]] = {}
     for name in reversed(names_of(experiment)):
         found |= declared_in("MATTERS").get(name, {})
-    known = experiment.Config.model_fields
-    return {name: rule for name, rule in found.items() if {name, *rule} <= known.keys()}
+    single = {name for name, field in experiment.Config.model_fields.items() if "several" not in notes(field)}
+    known = {name: rule for name, rule in found.items() if name in experiment.Config.model_fields}
+    return {name: rule for name, rule in known.items() if set(rule) <= single}
 
 
 def _declared(attribute: str, table: str, experiment: Experiment) -> Any:

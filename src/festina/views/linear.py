@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from festina._lazy import np, xr
-from festina.views.vocabulary import Curves, Heat, Mark, Plane, Quantity, Surface
+from festina.views import linear_layers, linear_mice, linear_saddles, linear_semantic
+from festina.views.vocabulary import Curves, Mark, Plane, Quantity, Surface
 
 MOST_SURFACE = 41  # points along a side
 
@@ -62,48 +63,11 @@ CHAIN = (
     ),
 )
 
+PARTS = (linear_semantic, linear_layers, linear_saddles, linear_mice)
 
-def _embedding(axis: int) -> Quantity:
-    """Coordinates of items in the plane of the first two principal directions that the network ends with."""
-
-    def of(data: xr.Dataset, config: Any) -> xr.DataArray:
-        similarity = data["similarity"].transpose(..., "item", "other")
-        last = similarity.isel(time=-1)
-        values, vectors = np.linalg.eigh(np.nan_to_num(last.values))
-        direction = vectors[..., -1 - axis]  # of the largest eigenvalues, which come last
-        scale = np.sqrt(np.maximum(values[..., -1 - axis], 1e-12))
-        along = xr.DataArray(direction / scale[..., None], dims=(*last.dims[:-2], "other"))
-        return xr.dot(similarity, along, dim="other")
-
-    return Quantity("similarity", f"direction {axis + 1} of what is learned", of=of)
-
-
-SEMANTIC = (
-    Curves("Levels are learned one after the other, broad ones first", "learned", by=("depth", "level")),
-    Plane(
-        "Items part, broad classes first",
-        _embedding(0),
-        _embedding(1),
-        points="item",
-        note="Hidden representations of the items in the plane in which they differ most in the end.",
-    ),
-    Heat("Similarity of items", "similarity", rows="item", columns="other"),
-)
-
-VIEWS = {"model/chain": CHAIN, "model/semantic": SEMANTIC}
-HEADLINES = {"model/chain": ("depth", "initial"), "model/semantic": ("depth", "scale", "flip")}
-MATTERS = {
-    "model/semantic": {
-        "branching": {"structure": ["tree"]},
-        "flip": {"structure": ["tree"]},
-        "classes": {"structure": ["partition"]},
-        "members": {"structure": ["partition"]},
-        "correlation": {"structure": ["partition"]},
-        "items": {"structure": ["ring"]},
-        "rows": {"structure": ["grid"]},
-        "columns": {"structure": ["grid"]},
-        "length": {"structure": ["ring", "grid"]},
-    }
+VIEWS = {"model/chain": CHAIN} | {name: views for part in PARTS for name, views in part.VIEWS.items()}
+HEADLINES = {"model/chain": ("depth", "initial")} | {
+    name: fields for part in PARTS for name, fields in part.HEADLINES.items()
 }
-
+MATTERS = {name: rules for part in PARTS for name, rules in part.MATTERS.items()}
 CRITICAL = {"model/two-layer": {"imbalance": lambda model: (0.0,)}}

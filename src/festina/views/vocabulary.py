@@ -85,8 +85,8 @@ class Curves(View):
         by: dimensions whose entries have colours of their own; all that are left are further lines of one colour.
         along: the dimension of the horizontal axis.
         x, y: scales of the axes.
-        y_label: of the vertical axis; that of the quantity unless given.
         marks: reference lines.
+        low, high: the ends of the vertical axis; those of the data unless given.
 
     Example:
         >>> from festina.views import Curves
@@ -100,6 +100,8 @@ class Curves(View):
     x: Scale = "linear"
     y: Scale = "linear"
     marks: Marks | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -148,8 +150,8 @@ class Plane(View):
         x, y: the two quantities.
         by: dimensions whose entries have colours of their own.
         points: a dimension whose entries are the points of a cloud; without it, runs are trajectories.
-        colour: quantity that gives every point a group, by whole numbers; names of groups are ``colours``.
-        colours: names of the groups of points, or what makes them from the configuration.
+        colour: quantity that gives every point, or every trajectory, a group by whole numbers, named by ``colours``.
+        colours: names of these groups, or what makes them from the configuration.
         surface: from the configuration to what lies behind; None where there is nothing.
         marks: places to mark.
         equal: one unit is as long on both axes.

@@ -43,6 +43,8 @@ def scenes(views: Sequence[View], data: xr.Dataset, config: Any) -> list[Scene |
         data: recorded, or predicted, with dimensions run, time, those of the arms and of the variables.
         config: the experiment's.
     """
+    beside = [name for name in data.coords if name == "seed" or str(name).startswith("config_")]
+    data = data.drop_vars(beside)  # seeds and fields, which no scene shows and every step would carry along
     return [_scene(view, data, config) for view in views]
 
 

@@ -30,7 +30,7 @@ def short(values: np.ndarray) -> list[Any]:
 def found(quantity: str | Quantity, data: xr.Dataset, config: Any) -> xr.DataArray | None:
     """The quantity as the data have it, run first; None if they do not."""
     asked = Quantity(quantity) if isinstance(quantity, str) else quantity
-    if asked.variable and asked.variable not in data:
+    if (asked.variable and asked.variable not in data) or data.sizes.get("time") == 0:
         return None
     array = data[asked.variable] if asked.of is None else asked.of(data, config)
     if array is None:
@@ -99,7 +99,8 @@ def entry_name(array: xr.DataArray, place: Mapping[str, int]) -> str:
     parts = []
     for dim, index in place.items():
         value = array.coords[dim].values.tolist()[index] if dim in array.coords else index
-        parts.append(value if isinstance(value, str) else f"{dim.replace('_', ' ')} {value_text(value)}")
+        text = f"{value:.4g}" if isinstance(value, float) else value_text(value)
+        parts.append(value if isinstance(value, str) else f"{dim.replace('_', ' ')} {text}")
     return ", ".join(parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,16 +39,20 @@ def curves(view: Curves, data: xr.Dataset, config: Any) -> dict[str, Any] | None
         return None
     if view.along != "time" and "time" in array.dims:
         array = array.isel(time=shown_times(array, array.size // array.sizes["time"]))
+    array = array.isel({view.along: chosen(array.sizes[view.along], MOST_TIMES)})
     grids: list[list[Any]] = []
     groups = groups_of(array, view.by)
-    rest = [dim for dim in array.dims if dim not in ("run", "time", view.along, *view.by)]
+    rest = [str(dim) for dim in array.dims if dim not in ("run", "time", view.along, *view.by)]
+    of_place = _values(array, view.along)
     lines = [
         line
         for number, (_, place) in enumerate(groups)
-        for more in places(array, list(map(str, rest)), max(1, MOST_LINES // max(1, len(groups))))
-        for line in _lines(array.isel(place | more), view.along, number, entry_name(array, more), grids)
+        for more in places(array, rest, max(1, MOST_LINES // max(1, len(groups))))
+        for line in _lines(*of_place(place | more), grids, {"name": entry_name(array, more), "group": number})
     ]
-    low, high = ends(array.values)
+    if not lines:
+        return None
+    low, high = ends(array.values, view.low, view.high)
     framed = view.along != "time" and "time" in array.dims
     return {
         "groups": [name for name, _ in groups],
@@ -67,35 +72,42 @@ def _x_label(array: xr.DataArray, along: str) -> str:
     return named(array[along]) if "long_name" in array[along].attrs else along.replace("_", " ")
 
 
-def _lines(array: xr.DataArray, along: str, group: int, name: str, grids: list[list[Any]]) -> list[dict[str, Any]]:
-    """The lines of all runs of one entry: one by one if they are few."""
-    at = chosen(array.sizes[along], MOST_TIMES)
-    array = array.isel({along: at}).transpose("run", ..., along)
-    head = {"name": name, "group": group, "quiet": False}
-    values = np.asarray(array.values, float)
-    if array.sizes["run"] <= MOST_RUNS:
-        grid = [_grid(_abscissa(array.isel(run=run), along), grids) for run in range(len(values))]
-        each = [head | {"run": run, "grid": grid[run]} for run in range(len(values))]
-        return [line | {"y": _nested(own), "low": None, "high": None} for line, own in zip(each, values, strict=True)]
-    grid = _grid(_abscissa(array.isel(run=0), along), grids)
-    if values.ndim == 2:
-        whole = band(values)
-        return [head | {"run": None, "grid": grid, "y": whole["values"], "low": whole["low"], "high": whole["high"]}]
-    return [head | {"run": None, "grid": grid, "y": _nested(values.mean(axis=0)), "low": None, "high": None}]
+def _values(array: xr.DataArray, along: str) -> Callable[[dict[str, int]], tuple[np.ndarray, np.ndarray]]:
+    """What gives the values of an entry, (run, …, along), and its abscissae, for all runs or for each: plain arrays."""
+    own = [dim for dim in array.dims if dim not in ("run", "time", along)]
+    framed = ("time",) if along != "time" and "time" in array.dims else ()
+    values = np.asarray(array.transpose(*own, "run", *framed, along).values, float)
+    abscissae = times_of(array) if along == "time" else _labels(array, along)
+    assert abscissae is not None
+    dims = [dim for dim in abscissae.dims if dim in own]
+    clock = np.asarray(abscissae.transpose(*dims, ..., along).values, float)
+
+    def of(place: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
+        return values[tuple(place[str(dim)] for dim in own)], clock[tuple(place[str(dim)] for dim in dims)]
+
+    return of
 
 
-def _nested(values: np.ndarray) -> list[Any]:
-    """One row of numbers, or one for each frame."""
-    return numbers(values) if values.ndim == 1 else [numbers(row) for row in values]
-
-
-def _abscissa(array: xr.DataArray, along: str) -> np.ndarray:
-    if along == "time":
-        times = times_of(array)
-        assert times is not None
-        return np.asarray(times.values, float)
+def _labels(array: xr.DataArray, along: str) -> xr.DataArray:
+    """Numbers along a dimension; places where it has names."""
     values = array[along].values if along in array.coords else np.arange(array.sizes[along])
-    return np.asarray(values, float) if values.dtype.kind in "iuf" else np.arange(len(values), dtype=float)
+    return xr.DataArray(values if values.dtype.kind in "iuf" else np.arange(len(values)), dims=along)
+
+
+def _lines(
+    values: np.ndarray, clock: np.ndarray, grids: list[list[Any]], head: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The lines of all runs of one entry: one by one if they are few; none of which nothing is known."""
+    clock = np.broadcast_to(clock, (len(values), clock.shape[-1]))
+    if len(values) <= MOST_RUNS:
+        for run in np.flatnonzero(np.isfinite(values).reshape(len(values), -1).any(axis=1)).tolist():
+            own = {"run": run, "grid": _grid(clock[run], grids), "y": numbers(values[run])}
+            yield head | {"quiet": False} | own | {"low": None, "high": None}
+    elif np.isfinite(values).any():
+        own = {"run": None, "grid": _grid(clock[0], grids)}
+        spread = band(values)
+        ends_of = {"low": spread["low"], "high": spread["high"]} if values.ndim == 2 else {"low": None, "high": None}
+        yield head | {"quiet": False} | own | {"y": spread["values"]} | ends_of
 
 
 def _grid(values: np.ndarray, grids: list[list[Any]]) -> int:

@@ -42,7 +42,9 @@ def heat(view: Heat, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
     array = array.isel(time=at) if "time" in array.dims else array
     others = [dim for dim in array.dims if dim not in ("time", view.rows, view.columns, *view.panels)]
     array = array.isel(dict.fromkeys(others, 0))
-    drawn = [_panel(view, name, array.isel(place)) for name, place in panels]
+    drawn = [_panel(view, name, own) for name, place in panels if (own := array.isel(place)).notnull().any()]
+    if not drawn:
+        return None
     low, high = _range(view, array.values)
     scene = {
         "groups": [],

@@ -44,7 +44,9 @@ def plane(view: Plane, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
     groups = groups_of(x, view.by)
     names = view.colours(config) if callable(view.colours) else view.colours
     colours = _colours(view, x, data, config)
-    drawn = _clouds(view, x, y, groups, colours, len(names)) if view.points else _paths(view, x, y, groups)
+    drawn = _clouds(view, x, y, groups, colours, len(names)) if view.points else _paths(view, x, y, groups, colours)
+    if not drawn:
+        return None
     surface = view.surface(config) if view.surface else None
     (left, right), (bottom, top) = (ends(np.asarray(part.values, float)) for part in (x, y))
     return {
@@ -74,7 +76,14 @@ def _path_length(a_frame: int) -> int:
     return int(np.clip(PATH_NUMBERS // max(1, a_frame), MOST_FRAMES, MOST_TIMES))
 
 
-def _paths(view: Plane, x: xr.DataArray, y: xr.DataArray, groups: list[tuple[str, dict[str, int]]]) -> list[Any]:
+def _paths(
+    view: Plane,
+    x: xr.DataArray,
+    y: xr.DataArray,
+    groups: list[tuple[str, dict[str, int]]],
+    colours: xr.DataArray | None,
+) -> list[Any]:
+    """A path for each run and entry, of the colour that its group has, or that the path itself has at the end."""
     rest = [str(dim) for dim in x.dims if dim not in ("time", *view.by)]
     most = max(MOST_RUNS, MOST_PATHS // max(1, len(groups)))
     others = list(places(x, rest, most))
@@ -85,9 +94,21 @@ def _paths(view: Plane, x: xr.DataArray, y: xr.DataArray, groups: list[tuple[str
     for number, (_, place) in enumerate(groups):
         for name, more in zip(names, others, strict=True):
             at = tuple((place | more)[dim] for dim in dims)
-            own = {"x": short(across[at].reshape(-1)), "y": short(up[at].reshape(-1))}
-            drawn.append({"name": name, "group": number, "run": more.get("run", 0)} | own)
+            own = [part[at].reshape(-1) for part in (across, up)]
+            if not np.isfinite(own[0] + own[1]).any():
+                continue
+            group = number if colours is None else _own_colour(colours, place | more)
+            path = {"name": name, "group": group, "run": more.get("run", 0)}
+            drawn.append(path | {"x": short(own[0]), "y": short(own[1])})
     return drawn
+
+
+def _own_colour(colours: xr.DataArray, place: dict[str, int]) -> int:
+    """The group of a path, by the last whole number that is known of it; the first if none is."""
+    dims = [str(dim) for dim in colours.dims if dim in place]
+    known = np.asarray(colours.transpose(*dims, ...).values, float)[tuple(place[dim] for dim in dims)].reshape(-1)
+    known = known[np.isfinite(known)]
+    return int(known[-1]) if known.size else 0
 
 
 def _colours(view: Plane, x: xr.DataArray, data: xr.Dataset, config: Any) -> xr.DataArray | None:
