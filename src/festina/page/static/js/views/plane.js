@@ -234,6 +234,7 @@ function write(context, { box, text, x, y }, px, py, label, taken) {
   const [left, top] = [x.at(px), y.at(py)];
   if (left < box.left - 8 || left > box.left + box.width + 8 || top < box.top - 8 || top > box.top + box.height + 8)
     return;
+  if (taken.some(([c, d, , said]) => said === label && Math.hypot(c - left, d - top) < 60)) return; // said already
   const spots = [
     [left + 12, top],
     [left - 12 - width, top],
@@ -245,7 +246,7 @@ function write(context, { box, text, x, y }, px, py, label, taken) {
   ]);
   const free = ([a, b]) => taken.every(([c, d, w]) => a + width < c || c + w < a || Math.abs(b - d) > text * 1.1);
   const [a, b] = spots.find(free) ?? spots[0];
-  taken.push([a, b, width]);
+  taken.push([a, b, width, label]);
   context.textAlign = "left";
   context.textBaseline = "middle";
   context.lineWidth = 4;
