@@ -41,7 +41,7 @@ export function createForm(experiment, changed) {
   const root = element(
     "form",
     { class: "controls", "aria-label": "Settings", onsubmit: (event) => event.preventDefault() },
-    headlineOf(rootsOf(parts.headline)),
+    headlineOf(rootsOf(parts.headline), tryFirst(experiment)),
     presets.root,
     element(
       "fieldset",
@@ -107,10 +107,22 @@ function partsOf(experiment) {
   };
 }
 
-function headlineOf(inside) {
-  if (!inside.length) return null;
+function headlineOf(inside, about) {
+  if (!inside.length) return about;
   const legend = element("legend", { class: "unseen" }, "What matters most");
-  return element("fieldset", { class: "headline" }, legend, inside);
+  return element("fieldset", { class: "headline" }, legend, about, inside);
+}
+
+/** What to try first: what the experiment says, or else to move the field that matters most. */
+function tryFirst(experiment) {
+  const [name] = experiment.headline ?? [];
+  const field = experiment.fields.find((one) => one.name === name);
+  const which = field?.values ? "one of the values of" : "the slider of";
+  const move = field
+    ? `move ${which} ${field.label || field.name}; theory answers at once, the simulation follows.`
+    : "";
+  const said = experiment.try || move;
+  return said ? element("p", { class: "try" }, element("strong", {}, "Try first: "), prose(said)) : null;
 }
 
 function foldOf(inside) {

@@ -16,21 +16,8 @@ export function experimentHeading(experiment, ...links) {
       links.flatMap((link) => [" · ", link]),
     ),
     element("h1", { tabindex: "-1" }, prose(experiment.summary)),
-    tryFirst(experiment),
     equationList(experiment.equations),
   );
-}
-
-/** What to try first: what the experiment says, or else to move the field that matters most. */
-function tryFirst(experiment) {
-  const [name] = experiment.headline ?? [];
-  const field = experiment.fields.find((one) => one.name === name);
-  const which = field?.values ? "one of the values of" : "the slider of";
-  const move = field
-    ? `move ${which} ${field.label || field.name}; theory answers at once, the simulation follows.`
-    : "";
-  const said = experiment.try || move;
-  return said ? element("p", { class: "try" }, element("strong", {}, "Try first: "), prose(said)) : null;
 }
 
 /** The experiment's own text and the sources it cites, folded away. */
