@@ -17,6 +17,7 @@ ROOMS = (
     "figures",
     "experiments",
     "lab",
+    "views",
     "watching",
     "page",
     "cli",

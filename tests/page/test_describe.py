@@ -7,11 +7,12 @@ import pytest
 import festina as fs
 from festina.config import continuous, notes, structural
 from festina.experiment import ExperimentConfig
-from festina.lab.registry import find, names
+from festina.lab.registry import all_experiments, find, names
 from festina.page import thumbnails
 from festina.page.describe import as_control, describe, gallery, paragraphs
 from festina.page.questions import configured
 from festina.page.sliders import bounds_of, slider
+from festina.views import course
 
 
 class Sample(ExperimentConfig):
@@ -119,3 +120,9 @@ def test_stored_thumbnails_are_normalised_and_few():
             assert len(line) <= thumbnails.MOST_POINTS
             assert all(value is None or 0 <= value <= 1 for value in line)
         assert sum(sum(found.values()) for found in entry["status"]["counts"].values()) == len(find(name).claims)
+
+
+def test_the_course_has_every_experiment_once():
+    listed = [f"{family}/{name}" for family, names in course.ORDER.items() for name in names.split()]
+    assert sorted(listed) == sorted(experiment.name for experiment in all_experiments())
+    assert [course.place(name) for name in listed] == sorted(course.place(name) for name in listed)

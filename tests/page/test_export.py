@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from festina.cli import main
 from festina.page.export import content_of, modules, page_of, write_page
 from patience import PATIENCE
 
+NAMES = re.compile(r'(?:from|import) "([^"]+)"')
 OUTSIDE = re.compile(r"""(?:src|href)=["'](?!data:|#)|url\((?!["']?data:)|@import""")
 
 
@@ -47,6 +49,17 @@ def test_needs_nothing_from_outside(result):
     assert OUTSIDE.findall(markup) == []
     assert page.count("</script>") == page.count("<script")
     assert "api.js" not in "".join(modules())  # what talks to a server is left at home
+
+
+def test_modules_of_a_folder_find_those_above_it():
+    found = modules()
+    assert "festina/views/plane.js" in found
+    text = b64decode(found["festina/views/plane.js"].split(",", 1)[1]).decode()
+    assert 'from "festina/colours.js"' in text
+    assert 'from "festina/views/axes.js"' in text
+    imported = {name for text in found.values() for name in NAMES.findall(b64decode(text.split(",", 1)[1]).decode())}
+    assert imported <= set(found)
+    assert not any(name.startswith(".") for name in imported)
 
 
 def test_text_cannot_break_out_of_the_page(result):
@@ -90,6 +103,9 @@ def test_opens_from_a_disk(result, tmp_path):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(path.as_uri())
+        page.wait_for_selector("figure.view canvas")
+        pictured = page.evaluate("document.querySelector('.view[data-kind=curves]').plotted()")
+        page.get_by_text("All recorded variables").click()
         page.wait_for_selector("figure.chart canvas")
         drawn = page.evaluate("document.querySelector('[data-variable=product]').plotted()")
         verdicts = page.locator("td.verdict.reproduced").count()
@@ -103,5 +119,8 @@ def test_opens_from_a_disk(result, tmp_path):
     assert [address for address in asked if not address.startswith(("data:", "blob:", path.as_uri()))] == []
     assert (verdicts, overflow) == (sum(v.outcome == "reproduced" for v in result.verdicts), 0)
     assert equations >= len(result.experiment.equations)
+    told = content_of(result)["simulation"]["scenes"][0]["lines"]
+    simulated = [line["y"] for line in pictured["lines"] if line["source"] == "simulation"]
+    assert simulated == [line["y"] for line in told]
     np.testing.assert_array_equal(drawn["columns"][1], result["product"].isel(run=0, depth=0).values[1:])
     assert len(table.splitlines()) == 1 + 2 * 2 * 4 * result.data.sizes["time"]

@@ -19,6 +19,9 @@ def explore(words: list[str]) -> int:
         "explore",
         description="Open a page with every experiment, sliders and live charts, served to this machine alone.",
     )
+    parser.add_argument(
+        "folder", metavar="FOLDER", nargs="?", help="results, sweeps, reports and stories of your own to open there"
+    )
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="where to serve [default 127.0.0.1]")
     parser.add_argument("--port", metavar="PORT", default="8765", help="0 takes any that is free [default 8765]")
     parser.add_argument("--out", metavar="DIR", default=RESULTS, help=f"the store of results [default {RESULTS}]")
@@ -40,7 +43,8 @@ def explore(words: list[str]) -> int:
     from festina.page.server import serve
 
     check_writable(Path(found.out))
-    serve(found.host, port, browser=not found.no_browser and has_screen(), store=Path(found.out))
+    folder = None if found.folder is None else Path(found.folder)
+    serve(found.host, port, browser=not found.no_browser and has_screen(), store=Path(found.out), folder=folder)
     return 0
 
 

@@ -2,8 +2,8 @@
 
 Reached is what an experiment's file imports, anywhere in it, and what these import in turn; names taken through a
 package, as in ``fs.theory.chain``, lead to the module that defines them and to no other (a package that is handed on as
-it stands leads nowhere). What shows results (the page, the command line, figures) and what keeps them (the rest of the
-lab) is not followed: an edit there costs nobody a result. Comments do not count either.
+it stands leads nowhere). What shows results (the page, the command line, views, figures) and what keeps them (the rest
+of the lab) is not followed: an edit there costs nobody a result. Comments do not count either.
 """
 
 import ast
@@ -22,7 +22,8 @@ from festina.experiment import Experiment
 
 PACKAGE = Path(__file__).resolve().parent.parent
 ROOT = PACKAGE.name
-NOT_FOLLOWED = tuple(f"{ROOT}.{room}" for room in ("lab", "page", "cli", "figures", "testing", "models._types"))
+SHOWS_OR_KEEPS = ("lab", "page", "cli", "views", "figures", "testing", "models._types")
+NOT_FOLLOWED = tuple(f"{ROOT}.{room}" for room in SHOWS_OR_KEEPS)
 ALWAYS = tuple(f"{ROOT}.{name}" for name in ("lab.batch", "lab.labelled", "learning.loop"))
 """What computes and labels every result, whatever the experiment."""
 IMPORT = re.compile(rf"^[ \t]*import ({ROOT}[\w.]*)(?: as (\w+))?", re.MULTILINE)

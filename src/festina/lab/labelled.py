@@ -28,6 +28,20 @@ def dataset(experiment: Experiment, runs: Sequence[Run], simulated: Simulated) -
     return data.assign(experiment.measure(data))
 
 
+def so_far(
+    experiment: Experiment, runs: Sequence[Run], observed: Mapping[str, np.ndarray], times: np.ndarray
+) -> xr.Dataset:
+    """What has been recorded so far (runs × arms × records × …) with names, at the times of its recordings."""
+    config, records = runs[0].config, len(times)
+    variables = {
+        name: _labelled(experiment, config, name, np.moveaxis(values, 1, 2)[:, :records])
+        for name, values in observed.items()
+    }
+    arms = next(iter(observed.values())).shape[1] if observed else 1
+    clocks = np.broadcast_to(times, (len(runs), arms, records))
+    return _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, clocks)))
+
+
 def relabelled(
     experiment: Experiment, runs: Sequence[Run], times: np.ndarray, variables: Mapping[str, tuple]
 ) -> xr.Dataset:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
     Held = tuple[Rectified, dict[str, Array]]
 
+MOST_UNITS = (
+    60  # that are recorded one by one: all start from the same law, so that the first ones stand for the others
+)
+
 
 class RectifiedContexts(ContextDescent):
     """A rectified network, f(x) = W₂[W₁x]₊ or deeper, that learns what objects are like in C contexts.
@@ -48,6 +52,7 @@ class RectifiedContexts(ContextDescent):
         "own_gates": Variable(
             "share of gates, by strength, that are what the network's own units would make them", ("layer",)
         ),
+        "units": Variable("strength of single units × share of a context's objects", ("layer", "unit", "context")),
     } | MODES
     quick = {"width": 120, "deviation": 4e-5}
 
@@ -81,7 +86,13 @@ class RectifiedContexts(ContextDescent):
 
     def coordinates(self) -> dict[str, list[int]]:
         sizes = {"layer": list(range(1, self.layers + 1)), "size": list(range(self.contexts + 1))}
+        sizes |= {"unit": list(range(1, self.units + 1)), "context": list(range(1, self.contexts + 1))}
         return sizes | super().coordinates()
+
+    @property
+    def units(self) -> int:
+        """How many units of each layer are recorded one by one."""
+        return min(self.width, MOST_UNITS)
 
     def start(self, key: Key) -> Rectified:
         """Independent normal weights, all with the same standard deviation."""
@@ -132,6 +143,7 @@ class RectifiedContexts(ContextDescent):
         for layer, (activity, incoming, on) in enumerate(zip(hidden, before, gates, strict=True)):
             strength = fs.measures.activity.unit_strength(*weights[layer : layer + 2])
             sets = fs.measures.activity.active_sets(on, world.contexts)
+            share = fs.measures.activity.active_share(on, world.contexts)
             seen.append(
                 {
                     "strength": fs.measures.activity.strength_by_size(sets, strength),
@@ -139,6 +151,7 @@ class RectifiedContexts(ContextDescent):
                     "whole": fs.measures.activity.whole_context_share(on, world.contexts, strength),
                     "linearity": fs.measures.activity.linearity(world.dataset.inputs, activity),
                     "own_gates": fs.measures.activity.gate_agreement(on, incoming, strength),
+                    "units": (share * strength[None])[:, : self.units].T,
                 }
             )
         layers = jax.tree.map(lambda *layers: jnp.stack(layers), *seen)

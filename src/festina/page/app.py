@@ -22,7 +22,7 @@ from festina.experiment import Result
 from festina.lab.batch import Run
 from festina.lab.registry import all_models, find
 from festina.lab.reproduce import load_all
-from festina.page import downloads, limits, maps, runs, thumbnails
+from festina.page import downloads, limits, maps, own, runs, telling, thumbnails
 from festina.page.describe import describe, gallery
 from festina.page.events import as_text
 from festina.page.jobs import Job, Jobs, QueueFull, UnknownJob
@@ -48,8 +48,10 @@ THEORIES_WAITING = 64
 class Page:
     """The handlers, and what they share: the jobs, and how long structures took."""
 
-    def __init__(self, jobs: Jobs, timings: limits.Timings, store: Path | None) -> None:
+    def __init__(self, jobs: Jobs, timings: limits.Timings, store: Path | None, folder: Path | None) -> None:
         self.jobs, self.timings, self.store = jobs, timings, store
+        self.items = [] if folder is None else own.items_in(folder)
+        self.own_stories = own.stories_in(self.items)
         self.theories = asyncio.Semaphore(THEORIES_AT_ONCE)
         self.theories_waiting = 0
         self.drawers = CapacityLimiter(limits.DOWNLOADS_AT_ONCE)
@@ -66,6 +68,39 @@ class Page:
 
     def thumbnail(self, request: Request) -> Response:
         return Response(thumbnails.thumbnail(_experiment(request).name), media_type="image/svg+xml")
+
+    def stories(self, request: Request) -> Response:
+        return answer(telling.as_listed(self.told()))
+
+    def story(self, request: Request) -> Response:
+        name, known = request.path_params["name"], self.told()
+        if name not in known:
+            raise UnknownName("story", name[:LONGEST_NAME], known)
+        return answer(telling.as_told(name, known[name]))
+
+    def told(self) -> dict[str, telling.Story]:
+        """The stories there are: those of the folder that was given, then festina's own."""
+        return self.own_stories | telling.shipped()
+
+    def own_items(self, request: Request) -> Response:
+        listed = [{"id": number, "kind": item.kind, "name": item.name} for number, item in enumerate(self.items)]
+        return answer(listed)
+
+    async def own_item(self, request: Request) -> Response:
+        return answer(await run_in_threadpool(own.opened, self._own(request)))
+
+    async def own_slice(self, request: Request) -> Response:
+        body, item = parsed(await body_of(request)), self._own(request)
+        only(body, ("variable", "x", "y", "at"))
+        if item.kind != "sweep":
+            return error_response(409, f"{item.name} is a {item.kind}; there are slices of sweeps only.")
+        return answer(await run_in_threadpool(own.slice_of, item, body))
+
+    def _own(self, request: Request) -> own.Item:
+        number = request.path_params["id"]
+        if not 0 <= number < len(self.items):
+            raise UnknownName("item of the folder", str(number), map(str, range(len(self.items))))
+        return self.items[number]
 
     async def theory(self, request: Request) -> Response:
         body = parsed(await body_of(request))
@@ -205,9 +240,12 @@ def _apologise(request: Request, error: Exception) -> Response:
     return error_response(500, f"Something went wrong inside festina: {type(error).__name__}.")
 
 
-def make_app(host: str, jobs: Jobs | None = None, store: Path | None = None) -> Starlette:
-    """The application for a server that is bound to a host; runs are kept in, and answered from, a store."""
-    page = Page(jobs or Jobs(), limits.Timings(), store)
+def make_app(host: str, jobs: Jobs | None = None, store: Path | None = None, folder: Path | None = None) -> Starlette:
+    """The application for a server that is bound to a host.
+
+    Runs are kept in, and answered from, a store; what is in a ``folder`` of the reader's own can be opened.
+    """
+    page = Page(jobs or Jobs(), limits.Timings(), store, folder)
     handlers: dict[Any, Callable[[Request, Exception], Response]] = {
         FestinaError: _complain,
         HTTPException: _refuse,
@@ -218,6 +256,11 @@ def make_app(host: str, jobs: Jobs | None = None, store: Path | None = None) -> 
         Route("/api/experiments", page.experiments),
         Route("/api/experiments/{family}/{name}", page.experiment),
         Route("/api/experiments/{family}/{name}/thumbnail.svg", page.thumbnail),
+        Route("/api/own", page.own_items),
+        Route("/api/own/{id:int}", page.own_item),
+        Route("/api/own/{id:int}/slice", page.own_slice, methods=["POST"]),
+        Route("/api/stories", page.stories),
+        Route("/api/stories/{name}", page.story),
         Route("/api/theory", page.theory, methods=["POST"]),
         Route("/api/runs", page.start_run, methods=["POST"]),
         Route("/api/maps", page.start_map, methods=["POST"]),

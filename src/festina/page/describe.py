@@ -11,8 +11,11 @@ from festina.config import notes
 from festina.experiment import Budget, Experiment
 from festina.lab.tables import as_json, value_text
 from festina.page import limits
-from festina.page.sliders import bounds_of, slider
+from festina.page.scenes import kind_of
+from festina.page.sliders import bounds_of, slider, values_of
 from festina.sources import Source
+from festina.views import course, headline_of, matters_of, views_of
+from festina.views.scalars import scalars_of
 
 BUDGETS: tuple[Budget, ...] = ("quick", "full")
 TYPES = {bool: "boolean", int: "integer", float: "number"}
@@ -26,7 +29,11 @@ def gallery(experiments: Sequence[Experiment], statuses: dict[str, Any]) -> dict
     return {
         "version": __version__,
         "families": [
-            {"name": name, "sources": [{"key": source.key, "label": source.short} for source in sources.values()]}
+            {
+                "name": name,
+                "step": course.FAMILIES.get(name, ""),
+                "sources": [{"key": source.key, "label": source.short} for source in sources.values()],
+            }
             for name, sources in families.items()
         ],
         "experiments": [_card(experiment, statuses.get(experiment.name)) for experiment in experiments],
@@ -37,6 +44,7 @@ def _card(experiment: Experiment, status: Any) -> dict[str, Any]:
     return {
         "name": experiment.name,
         "family": experiment.family(),
+        "course": course.place(experiment.name),
         "summary": experiment.summary(),
         "sources": [source.key for source in experiment.sources],
         "claims": [{"id": claim.id, "sentence": claim.statement} for claim in experiment.claims],
@@ -47,6 +55,7 @@ def _card(experiment: Experiment, status: Any) -> dict[str, Any]:
 
 def describe(experiment: Experiment) -> dict[str, Any]:
     """All there is to know about an experiment before it runs."""
+    matters = matters_of(experiment)
     return as_json(
         {
             "name": experiment.name,
@@ -73,7 +82,10 @@ def describe(experiment: Experiment) -> dict[str, Any]:
                 for name, kind in experiment.variables.items()
             ],
             "claims": [_claim(claim) for claim in experiment.claims],
-            "fields": [_field(experiment, name) for name in experiment.Config.model_fields],
+            "views": [{"kind": kind_of(view), "title": view.title} for view in views_of(experiment)],
+            "headline": list(headline_of(experiment)),
+            "scalars": [{"name": scalar.name, "label": scalar.label} for scalar in scalars_of(experiment)],
+            "fields": [_field(experiment, name, matters) for name in experiment.Config.model_fields],
         }
     )
 
@@ -96,7 +108,7 @@ def _claim(claim: Claim) -> dict[str, Any]:
     }
 
 
-def _field(experiment: Experiment, name: str) -> dict[str, Any]:
+def _field(experiment: Experiment, name: str, matters: dict[str, Any]) -> dict[str, Any]:
     """A field as a control: what it is, what it allows, and where its slider might go."""
     field = experiment.Config.model_fields[name]
     about = notes(field)
@@ -116,6 +128,8 @@ def _field(experiment: Experiment, name: str) -> dict[str, Any]:
         "exclusive_minimum": low.exclusive,
         "exclusive_maximum": high.exclusive,
         "slider": slider(field, quick),
+        "values": values_of(field, quick),
+        "matters": matters.get(name),
         "choices": list(get_args(field.annotation)) if get_origin(field.annotation) is Literal else None,
     }
 

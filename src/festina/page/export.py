@@ -4,6 +4,7 @@ The file holds the page's own modules, unchanged but for the names they import o
 """
 
 import json
+import posixpath
 import re
 from base64 import b64encode
 from html import escape
@@ -20,7 +21,9 @@ from festina.lab.question import Question
 from festina.lab.tables import as_json, seeds_of, value_text
 from festina.page.describe import describe
 from festina.page.runs import verdicts_of
+from festina.page.scenes import scenes
 from festina.page.series import MOST_TIMES, chosen, lines, numbers, of_dataset
+from festina.views import views_of
 
 STATIC = Path(__file__).with_name("static")
 TEMPLATE = Path(__file__).with_name("export.html")
@@ -30,10 +33,11 @@ STYLES = (
     "vendor/katex/katex.min.css",
     "css/base.css",
     "css/experiment.css",
+    "css/views.css",
     "css/charts.css",
 )
 SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "vendor/katex/katex.min.js")
-IMPORT = re.compile(r'(\bfrom |\bimport )"\./([\w-]+\.js)"')
+IMPORT = re.compile(r'(\bfrom |\bimport )"(\.{1,2}/[\w./-]+\.js)"')
 FONTS = re.compile(r"src:url\((fonts/[\w-]+\.woff2)\)[^;}]*")
 
 
@@ -90,7 +94,8 @@ def _answer(result: Result, data: Any) -> dict[str, Any]:
     shown = chosen(data.sizes["time"], MOST_TIMES)
     clock = data["clock"].values[0] if "clock" in data.coords else data["time"].values
     series = lines(of_dataset(data, result.experiment), shown)
-    return {"times": numbers(np.asarray(clock)[shown]), "series": series}
+    pictured = scenes(views_of(result.experiment), data, result.config)
+    return {"times": numbers(np.asarray(clock)[shown]), "series": series, "scenes": pictured}
 
 
 def modules() -> dict[str, str]:
@@ -102,10 +107,16 @@ def modules() -> dict[str, str]:
         if name in found:
             continue
         text = (STATIC / "js" / name).read_text(encoding="utf-8")
-        waiting += [imported for _, imported in IMPORT.findall(text)]
+        waiting += [_beside(name, imported) for _, imported in IMPORT.findall(text)]
         # An address that holds its own text has no folder for "./" to mean anything in.
-        found[name] = _data_address("text/javascript", IMPORT.sub(r'\1"festina/\2"', text).encode())
+        renamed = IMPORT.sub(lambda found, name=name: f'{found[1]}"festina/{_beside(name, found[2])}"', text)
+        found[name] = _data_address("text/javascript", renamed.encode())
     return {f"festina/{name}": address for name, address in sorted(found.items())}
+
+
+def _beside(name: str, imported: str) -> str:
+    """What a module means by "./other.js" or "../other.js", from the folder of all modules."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), imported))
 
 
 def _style(name: str) -> str:

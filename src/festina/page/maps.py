@@ -1,4 +1,4 @@
-"""Maps: a variable's last value over two continuous fields, coarse first, then ever finer.
+"""Maps: one number of each run over two continuous fields, coarse first, then ever finer.
 
 All cells of all levels go through one compiled program, in batches of one size: the first level is on the screen soon,
 and the finer ones cost no further compilation.
@@ -20,6 +20,7 @@ from festina.page import limits
 from festina.page.jobs import Job
 from festina.page.questions import LONGEST_NAME, FieldError, Question, configured, only, read_choice, read_whole
 from festina.page.series import numbers
+from festina.views.scalars import Scalar, critical, scalars_of
 
 BATCH = 25
 COARSEST = 5
@@ -41,7 +42,7 @@ class MapAxis:
 
 @dataclass(frozen=True)
 class MapQuestion:
-    """Which variable, over which fields."""
+    """Which variable, where it ends, or which other number of a run; over which fields."""
 
     question: Question
     x: MapAxis
@@ -49,6 +50,7 @@ class MapQuestion:
     variable: str
     entry: Mapping[str, int]
     seed: int
+    scalar: Scalar | None = None
 
     def run(self, x: float, y: float) -> Run:
         config = self.question.config.model_copy(update={self.x.field: x, self.y.field: y})
@@ -65,14 +67,15 @@ def read_map(body: Mapping[str, Any], question: Question) -> MapQuestion:
         for up in (y.values[0], y.values[-1]):
             corner = configured(question.experiment, question.budget, given | {x.field: across, y.field: up})
             limits.check_work(question.experiment, corner)
-    variable = body.get("variable")
-    if not isinstance(variable, str) or variable not in question.experiment.variables:
-        known = question.experiment.variables
+    variable, scalars = body.get("variable"), {scalar.name: scalar for scalar in scalars_of(question.experiment)}
+    if not isinstance(variable, str) or not (variable in question.experiment.variables or variable in scalars):
+        known = [*question.experiment.variables, *scalars]
         raise FieldError("variable", str(UnknownName("variable", str(variable)[:LONGEST_NAME], known)))
-    entry = _entry(body.get("entry"), question.experiment, variable)
+    scalar = scalars.get(variable)
+    entry = {} if scalar is not None else _entry(body.get("entry"), question.experiment, variable)
     seed = read_whole(body, "seed", 0, 0, limits.LARGEST_SEED)
     limits.check_memory(question.experiment, question.config, BATCH)
-    return MapQuestion(question, x, y, variable, entry, seed)
+    return MapQuestion(question, x, y, variable, entry, seed, scalar)
 
 
 def _axis(given: Any, name: str, experiment: Experiment) -> MapAxis:
@@ -125,6 +128,7 @@ def levels(asked: MapQuestion) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 def carry_out(asked: MapQuestion, job: Job) -> None:
     """Compute the map level by level, in a thread of its own, and show every batch."""
+    job.events.publish("boundary", {"lines": boundary(asked)})
     known = np.full((len(asked.y.values), len(asked.x.values)), np.nan)
     done = np.zeros(known.shape, bool)
     for level, (columns, rows) in enumerate(levels(asked)):
@@ -134,7 +138,7 @@ def carry_out(asked: MapQuestion, job: Job) -> None:
             values = _values(asked, cells, job)
             for (row, column), value in zip(cells, values, strict=True):
                 known[row, column], done[row, column] = value, True
-            job.events.publish("cells", _picture(asked, known, level, columns, rows))
+            job.events.publish("cells", _picture(asked, known, done, level, columns, rows))
     job.result = known
     job.end("done", level=level, cells=int(done.sum()))
 
@@ -152,7 +156,8 @@ def _values(asked: MapQuestion, cells: list[tuple[int, int]], job: Job) -> np.nd
     experiment = asked.question.experiment
     data = recorded(experiment, runs, label=experiment.name, tell=tell)[1]
     job.check()
-    return cell_values(data[asked.variable], asked.entry)[: len(cells)]
+    shown = data[asked.variable] if asked.scalar is None else asked.scalar.of(data)
+    return cell_values(shown, asked.entry)[: len(cells)]
 
 
 def cell_values(variable: xr.DataArray, entry: Mapping[str, int]) -> np.ndarray:
@@ -166,10 +171,28 @@ def cell_values(variable: xr.DataArray, entry: Mapping[str, int]) -> np.ndarray:
     return last.mean([dim for dim in last.dims if dim != "run"], skipna=False).values.astype(float)
 
 
-def _picture(asked: MapQuestion, known: np.ndarray, level: int, columns: np.ndarray, rows: np.ndarray) -> dict:
+def _picture(
+    asked: MapQuestion, known: np.ndarray, done: np.ndarray, level: int, columns: np.ndarray, rows: np.ndarray
+) -> dict:
+    """A level as far as it is known; a cell that is still to come has the colour of its coarser neighbour."""
+    values, there = known[np.ix_(rows, columns)], done[np.ix_(rows, columns)]
+    coarse = [np.arange(size) // 2 * 2 for size in values.shape]
+    before, was = values[np.ix_(*coarse)], there[np.ix_(*coarse)]
     return {
         "level": level,
         "x": [asked.x.values[k] for k in columns],
         "y": [asked.y.values[k] for k in rows],
-        "values": [numbers(known[row, columns]) for row in rows],
+        "values": numbers(np.where(there | ~was, values, before)),
     }
+
+
+def boundary(asked: MapQuestion) -> list[list[list[float]]]:
+    """Where theory says that something changes: lines of points (x, y) on the map."""
+    config, experiment = asked.question.config, asked.question.experiment
+    lines: list[list[list[float]]] = []
+    for along, across, turned in ((asked.x, asked.y, False), (asked.y, asked.x, True)):
+        configs = [config.model_copy(update={along.field: value}) for value in along.values]
+        for line in zip(*critical(experiment, across.field, configs), strict=False):
+            points = [[a, b] for a, b in zip(along.values, line, strict=True) if np.isfinite(b)]
+            lines.append([point[::-1] for point in points] if turned else points)
+    return [line for line in lines if len(line) > 1]

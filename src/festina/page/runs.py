@@ -6,15 +6,19 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from festina.experiment import Result
 from festina.lab.answer import Event, Recorded, Whole, answer
 from festina.lab.batch import times_of
+from festina.lab.labelled import so_far
 from festina.lab.question import Question
 from festina.page.jobs import Job
 from festina.page.limits import Timings
+from festina.page.scenes import scenes
 from festina.page.series import MOST_TIMES, chosen, lines, numbers, of_dataset, of_observed
 from festina.verdicts import summary
+from festina.views import views_of
 
 PACE = 0.05  # seconds between two pictures, at least
 SHARE = 0.2  # of the time may go into pictures
@@ -50,6 +54,7 @@ class _Watch:
         self.shown = np.arange(0)
         self.compiling = 0.0
         self.next = -math.inf  # when the next picture is due
+        self.views = views_of(question.experiment)
 
     def __call__(self, event: Event) -> None:
         self.job.check()
@@ -60,7 +65,8 @@ class _Watch:
         elif event.theory is not None:
             assert self.times is not None
             series = lines(of_dataset(event.theory, self.question.experiment), self.shown)
-            self.job.events.publish("theory", {"times": numbers(self.times[self.shown]), "series": series})
+            pictured = {"times": numbers(self.times[self.shown]), "series": series}
+            self.job.events.publish("theory", pictured | self._scenes(event.theory))
 
     def _show(self, event: Whole) -> None:
         count = event.data.sizes["time"]
@@ -68,8 +74,11 @@ class _Watch:
         self.times = times
         pictured = {"records": count, "of": count, "times": numbers(times[self.shown])}
         series = lines(of_dataset(event.data, self.question.experiment), self.shown)
-        self.job.events.publish("points", pictured | {"series": series})
+        self.job.events.publish("points", pictured | {"series": series} | self._scenes(event.data))
         self.job.say("judging")
+
+    def _scenes(self, data: xr.Dataset) -> dict[str, Any]:
+        return {"scenes": scenes(self.views, data, self.question.config)}
 
     def _follow(self, event: Recorded) -> None:
         if self.times is None:
@@ -80,6 +89,7 @@ class _Watch:
             return
         records_shown = chosen(event.records, MOST_TIMES)
         recordings = of_observed(self.question.experiment, event.observed, self.question.config)
+        data = so_far(self.question.experiment, self.question.runs, event.observed, self.times[: event.records])
         self.job.events.publish(
             "points",
             {
@@ -87,6 +97,7 @@ class _Watch:
                 "of": len(self.times),
                 "times": numbers(self.times[records_shown]),
                 "series": lines(recordings, records_shown),
+                **self._scenes(data),
             },
         )
         done = monotonic()

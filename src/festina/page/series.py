@@ -44,8 +44,11 @@ def chosen(count: int, most: int) -> np.ndarray:
 
 def numbers(values: np.ndarray) -> list[Any]:
     """A list for JSON, with null for what is not finite."""
-    finite = np.isfinite(np.asarray(values, float))
-    plain = np.asarray(values, float).astype(object)
+    values = np.asarray(values, float)
+    finite = np.isfinite(values)
+    if finite.all():
+        return values.tolist()
+    plain = values.astype(object)
     plain[~finite] = None
     return plain.tolist()
 
@@ -110,11 +113,11 @@ def _lines_of(recording: Recording, records: np.ndarray) -> list[dict[str, Any]]
         if one_by_one or runs == 1:
             found += [head | {"run": run, "values": numbers(values[run])} for run in range(runs)]
         else:
-            found.append(head | {"run": None} | _band(values))
+            found.append(head | {"run": None} | band(values))
     return found
 
 
-def _band(values: np.ndarray) -> dict[str, Any]:
+def band(values: np.ndarray) -> dict[str, Any]:
     """Mean, smallest and largest over the runs that are known; nothing where none is."""
     known = np.isfinite(values)
     count = known.sum(axis=0)

@@ -54,8 +54,12 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(host: str, port: int, *, browser: bool = False, store: Path | None = None) -> None:
+def serve(
+    host: str, port: int, *, browser: bool = False, store: Path | None = None, folder: Path | None = None
+) -> None:
     """Serve the page until Ctrl-C; the address is printed, and shown in a ``browser``, as soon as it can be opened.
+
+    What is in a ``folder`` of the reader's own can be opened on the page: results, sweeps, reports and stories.
 
     What jobs and the warming up are computing when the server stops goes on in their threads: the process must not wait
     for them, nor tear the interpreter down under them (`festina.__main__` does neither).
@@ -68,7 +72,7 @@ def serve(host: str, port: int, *, browser: bool = False, store: Path | None = N
         )
     jobs = Jobs()
     settings = uvicorn.Config(
-        make_app(host, jobs, store),
+        make_app(host, jobs, store, folder),
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -1,7 +1,10 @@
 """Where a field's slider goes: within what is allowed, around the value it starts at."""
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
 
 from festina.config import notes
 
@@ -52,6 +55,38 @@ def slider(field: Any, value: Any) -> dict[str, Any] | None:
         first = max(first, 1) if scale == "log" else first  # a fraction of a small number is rounded to none
     last = max(last, value)
     return {"from": first, "to": last, "scale": scale} if first < last else None
+
+
+MOST_VALUES = 12  # of a field that has several
+
+
+def values_of(field: Any, value: Any) -> dict[str, Any] | None:
+    """How single values of a field are entered that holds several, one for each arm; None for any other field."""
+    if "several" not in notes(field):
+        return None
+    single = FieldInfo.from_annotation(get_args(field.annotation)[0])
+    single.json_schema_extra = notes(field)
+    low, high = bounds_of(single)
+    choices = list(get_args(single.annotation)) if get_origin(single.annotation) is Literal else None
+    kinds = {int: "integer", float: "number"}
+    return {
+        "type": "choice" if choices else kinds.get(single.annotation, "text"),  # pyright: ignore[reportArgumentType]
+        "slider": None if choices else _slider_for_all(single, value),
+        "minimum": low.value,
+        "maximum": high.value,
+        "choices": choices,
+        "most": MOST_VALUES,
+    }
+
+
+def _slider_for_all(field: Any, values: Any) -> dict[str, Any] | None:
+    """A slider on which all values have a place; those that are not finite have none."""
+    finite = [each for each in values if isinstance(each, int | float) and math.isfinite(each)]
+    ranges = [found for each in finite if (found := slider(field, each)) is not None]
+    if not ranges:
+        return None
+    scale = "lin" if any(each["scale"] == "lin" for each in ranges) else "log"
+    return {"from": min(each["from"] for each in ranges), "to": max(each["to"] for each in ranges), "scale": scale}
 
 
 def _is_wide(field: Any, low: Bound, high: Bound, value: float) -> bool:

@@ -6,7 +6,9 @@ import numpy as np
 
 from festina.experiment import Experiment
 from festina.lab.batch import Run, times_of
+from festina.page.scenes import scenes
 from festina.page.series import MOST_TIMES, chosen, lines, numbers, of_dataset
+from festina.views import views_of
 
 
 def theory_of(experiment: Experiment, run: Run) -> dict[str, Any] | None:
@@ -19,4 +21,9 @@ def theory_of(experiment: Experiment, run: Run) -> dict[str, Any] | None:
     if predicted is None:
         return None
     series = lines(of_dataset(predicted, experiment), np.arange(len(times)))
-    return {"times": numbers(times), "series": series, "config": run.config.model_dump(mode="json")}
+    return {
+        "times": numbers(times),
+        "series": series,
+        "scenes": scenes(views_of(experiment), predicted, run.config),
+        "config": run.config.model_dump(mode="json"),
+    }

@@ -6,6 +6,9 @@ export function parseAddress(hash) {
   const parts = path.split("/").filter(Boolean).map(decode);
   const parameters = new URLSearchParams(query);
   if (parts.length === 0) return { view: "gallery", parameters };
+  if (parts[0] === "story" && parts.length <= 3 && parts.length > 1)
+    return { view: "story", name: parts[1], step: whole(parts[2] ?? "1") ?? 1, parameters };
+  if (parts[0] === "own" && parts.length <= 2) return { view: "own", item: whole(parts[1] ?? ""), parameters };
   if (parts.length === 2) return { view: "experiment", name: parts.join("/"), parameters };
   if (parts.length === 3 && parts[2] === "map") return { view: "map", name: parts.slice(0, 2).join("/"), parameters };
   return { view: "nowhere", path, parameters };
@@ -18,9 +21,16 @@ export function experimentAddress(name, parameters = {}, map = false) {
   return `#/${name}${map ? "/map" : ""}${text ? `?${text}` : ""}`;
 }
 
+/** The address of a step of a story. */
+export const storyAddress = (name, step) => `#/story/${encodeURIComponent(name)}/${step}`;
+
 /** Show an address in the browser's bar without loading anything. */
 export function replaceAddress(address) {
   if (location.hash !== address) history.replaceState(null, "", address);
+}
+
+function whole(text) {
+  return /^\d{1,6}$/.test(text) ? Number(text) : null;
 }
 
 function split(text, mark) {

@@ -17,6 +17,18 @@ export const describeExperiment = (name) => request("GET", `/api/experiments/${n
 /** What theory says, or null if the experiment has none. */
 export const askTheory = (question) => request("POST", "/api/theory", question);
 
+export const listStories = () => request("GET", "/api/stories");
+
+export const tellStory = (name) => request("GET", `/api/stories/${encodeURIComponent(name)}`);
+
+/** What lies in the reader's own folder, and one of it. */
+export const listOwn = () => request("GET", "/api/own");
+
+export const openOwn = (id) => request("GET", `/api/own/${id}`);
+
+/** A map of a sweep: {variable, x, y, at}. */
+export const sliceOwn = (id, asked) => request("POST", `/api/own/${id}/slice`, asked);
+
 export const startRun = (question) => request("POST", "/api/runs", question);
 
 export const startMap = (question) => request("POST", "/api/maps", question);
@@ -28,6 +40,16 @@ export function cancel(kind, id) {
 
 /** Where a finished run's figure or data is. */
 export const downloadAddress = (id, file) => `/api/runs/${id}/${file}`;
+
+/** Why an address does not give what was hoped for, in a sentence. */
+export async function reasonOf(address) {
+  try {
+    await request("GET", address);
+    return "the browser could not show it.";
+  } catch (error) {
+    return error.message;
+  }
+}
 
 /**
  * Listen to the events of a run or a map. `listeners` has one function per event, and `lost` for a broken connection.

@@ -20,7 +20,7 @@ export function createClaims(claims) {
   const head = ["Claim", "Expected", "Measured", "Verdict"].map((name) => element("th", { scope: "col" }, name));
   const root = element(
     "section",
-    { class: "claims", "aria-labelledby": "claims-heading" },
+    { class: "claims", "aria-labelledby": "claims-heading", hidden: claims.length === 0 },
     element("h2", { id: "claims-heading" }, "Claims"),
     sentence,
     element("table", { class: "claims-table" }, element("thead", {}, element("tr", {}, head)), body),
@@ -66,12 +66,7 @@ function row(verdict, budget = null) {
     ),
     element("td", { class: "number", "data-head": "Expected" }, readableText(verdict.expected)),
     element("td", { class: "number", "data-head": "Measured" }, measured(verdict.measured)),
-    element(
-      "td",
-      { class: `verdict ${kind}`, "data-head": "Verdict" },
-      outcome(verdict),
-      note(verdict.note || needs),
-    ),
+    element("td", { class: `verdict ${kind}`, "data-head": "Verdict" }, outcome(verdict), note(verdict.note || needs)),
   );
 }
 

@@ -29,14 +29,64 @@ const VIRIDIS = [
   [253, 231, 37],
 ];
 
+// Blue through the paper to vermillion: below and above zero.
+const DIVERGING = [
+  [0, 68, 124],
+  [0, 114, 178],
+  [129, 184, 217],
+  [247, 247, 245],
+  [240, 168, 120],
+  [213, 94, 0],
+  [142, 58, 0],
+];
+const DARK_DIVERGING = [
+  [150, 214, 250],
+  [86, 180, 233],
+  [38, 92, 128],
+  [34, 36, 40],
+  [132, 66, 28],
+  [240, 128, 60],
+  [255, 190, 140],
+];
+
 export const MARKERS = ["circle", "square", "triangle", "diamond", "cross", "inverted"];
 
 /** The colour of viridis at a share between 0 and 1. */
-export function viridis(share) {
-  const place = Math.min(1, Math.max(0, share)) * (VIRIDIS.length - 1);
-  const low = Math.min(VIRIDIS.length - 2, Math.floor(place));
-  const mixed = VIRIDIS[low].map((part, k) => Math.round(part + (VIRIDIS[low + 1][k] - part) * (place - low)));
-  return `rgb(${mixed.join(", ")})`;
+export const viridis = (share) => `rgb(${mixed(VIRIDIS, share).join(", ")})`;
+
+/** The colour of a cell as three numbers: viridis, or blue to vermillion over the paper's; grey if nothing is known. */
+export function cellColour(share, diverging = false) {
+  if (share === null) return isDark() ? [58, 62, 67] : [222, 222, 217];
+  return mixed(diverging ? (isDark() ? DARK_DIVERGING : DIVERGING) : VIRIDIS, share);
+}
+
+/** The colour of a surface behind other things, as three numbers: pale, so that what lies on it is seen. */
+export function surfaceColour(share, diverging = false) {
+  const paper = isDark() ? [22, 24, 27] : [255, 255, 255];
+  if (diverging)
+    return mixed(isDark() ? DARK_DIVERGING : DIVERGING, share).map((part, k) =>
+      Math.round(0.5 * part + 0.5 * paper[k]),
+    );
+  return mixed(
+    isDark()
+      ? [
+          [30, 44, 54],
+          [52, 62, 72],
+          [88, 94, 100],
+        ]
+      : [
+          [214, 230, 240],
+          [240, 244, 245],
+          [208, 206, 200],
+        ],
+    share,
+  );
+}
+
+function mixed(colours, share) {
+  const place = Math.min(1, Math.max(0, share)) * (colours.length - 1);
+  const low = Math.min(colours.length - 2, Math.floor(place));
+  return colours[low].map((part, k) => Math.round(part + (colours[low + 1][k] - part) * (place - low)));
 }
 
 /** The colour of one line among several: the palette for a few, an even scale for many. */

@@ -1,18 +1,20 @@
-/** The page of one experiment: settings at the side, charts that follow them, claims below. */
+/** The page of one experiment: settings at the side, pictures that follow them, claims below, then all the rest. */
 
 import { describeExperiment } from "./api.js";
 import { experimentAddress, replaceAddress } from "./address.js";
-import { createCharts } from "./charts.js";
 import { createClaims } from "./claims.js";
 import { confirmLongRun } from "./dialog.js";
-import { element } from "./dom.js";
+import { announce, element } from "./dom.js";
 import { createForm } from "./form.js";
 import { aboutSection, experimentHeading } from "./heading.js";
 import { createSession } from "./live.js";
 import { mappable } from "./mapsettings.js";
-import { budgetSettings, parametersOf, settingsFrom } from "./settings.js";
+import { createPublished } from "./published.js";
+import { budgetSettings, differing, parametersOf, settingsFrom } from "./settings.js";
 import { createStatus } from "./status.js";
 import { createTakeaway } from "./takeaway.js";
+import { createVariables } from "./variables.js";
+import { createViews } from "./views.js";
 
 /** Show an experiment in an element, with the settings of its address; gives what ends it. */
 export async function showExperiment(place, { name, parameters }) {
@@ -25,18 +27,32 @@ export async function showExperiment(place, { name, parameters }) {
 }
 
 function buildPage(experiment) {
-  const state = { settings: budgetSettings(experiment, "quick"), simulation: null, theory: null, stale: false };
+  const state = {
+    settings: budgetSettings(experiment, "quick"),
+    pinned: null, // the settings of the pictures that are kept
+    simulation: null,
+    theory: null,
+    stale: false,
+    streaming: false,
+  };
   const form = createForm(experiment, change);
   const claims = createClaims(experiment.claims);
   const takeaway = createTakeaway();
-  const place = element("div", { class: "charts" });
-  const charts = createCharts(place, experiment);
+  const pin = element(
+    "button",
+    { type: "button", class: "pin", onclick: keep, disabled: true },
+    "Pin this run and compare",
+  );
+  const views = createViews(experiment.views ?? [], { unpinned: () => compare(null) });
+  const pictured = views.count > 0;
+  const variables = createVariables(experiment, pictured);
+  const published = createPublished(experiment.name);
   const trouble = element("p", { class: "trouble", role: "alert", hidden: true });
   const mapLink = element("a", {}, "Map two fields");
   const session = createSession(experiment, {
     theory: (answer) => draw({ theory: answer }),
     points: (answer) => {
-      draw({ simulation: answer, stale: false });
+      draw({ simulation: answer, stale: false, streaming: answer.records < answer.of });
       status.progress(answer.records, answer.of);
     },
     state: (event) => status.show(event.state, event.message ?? ""),
@@ -44,11 +60,13 @@ function buildPage(experiment) {
     done: (answer, id) => {
       status.done(answer.seconds, answer.failures);
       takeaway.show(answer, id);
+      published.show(id);
+      draw({ streaming: false });
     },
     problem,
     confirm: confirmLongRun,
   });
-  const status = createStatus({ cancel, rerun: () => change(state.settings, true) });
+  const status = createStatus({ cancel, rerun: () => change(state.settings, true) }, pictured ? pin : null);
   const root = element(
     "article",
     { class: "experiment" },
@@ -62,8 +80,10 @@ function buildPage(experiment) {
         { class: "results" },
         status.root,
         trouble,
-        place,
+        pictured ? views.root : variables.root,
         claims.root,
+        pictured ? variables.root : null,
+        published.root,
         takeaway.root,
         aboutSection(experiment),
       ),
@@ -84,14 +104,36 @@ function buildPage(experiment) {
     trouble.hidden = true;
     claims.clear();
     takeaway.clear();
-    draw({ stale: true });
+    published.clear();
+    draw({ stale: true, streaming: false });
+    compare(state.pinned);
     status.show("queued");
     session.change(settings, insist);
   }
 
   function draw(news) {
     Object.assign(state, news);
-    charts.update(state);
+    const { simulation, theory, stale, streaming } = state;
+    views.update({ simulation: simulation?.scenes, theory: theory?.scenes, stale, streaming });
+    variables.update({ simulation, theory, stale });
+    pin.disabled = !(simulation?.scenes && !stale);
+  }
+
+  /** Keep the pictures of now beside those to come. */
+  function keep() {
+    views.pin();
+    compare(state.settings);
+    announce("Pinned. Change a setting to compare.");
+  }
+
+  /** Say how the settings of now and those of the kept pictures differ. */
+  function compare(pinned) {
+    state.pinned = pinned;
+    if (!pinned) return;
+    views.caption(
+      differing(experiment, state.settings, pinned) || "the same settings",
+      differing(experiment, pinned, state.settings) || "the same settings: change one to compare",
+    );
   }
 
   function cancel() {
@@ -110,7 +152,8 @@ function buildPage(experiment) {
 
   function close() {
     session.close();
-    charts.close();
+    views.close();
+    variables.close();
   }
 
   return { root, begin, close };

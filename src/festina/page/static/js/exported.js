@@ -1,92 +1,14 @@
 /** Where an exported file begins: the page of one finished run, from what the file itself holds. */
 
-import { createCharts } from "./charts.js";
-import { createClaims } from "./claims.js";
-import { copyButton, element } from "./dom.js";
-import { aboutSection, experimentHeading } from "./heading.js";
-import { duration } from "./numbers.js";
-import { asTable } from "./table.js";
+import { createFinished } from "./finished.js";
 import { attachThemeButton } from "./theme.js";
 
 const run = JSON.parse(document.getElementById("run").textContent);
 const content = document.getElementById("content");
-const place = element("div", { class: "charts" });
-const claims = createClaims(run.experiment.claims);
 
-content.append(
-  element(
-    "article",
-    { class: "experiment" },
-    experimentHeading(run.experiment),
-    element(
-      "div",
-      { class: "workbench exported" },
-      settingsSection(),
-      element("div", { class: "results" }, failures(), place, claims.root, takeaway(), aboutSection(run.experiment)),
-    ),
-  ),
-);
-claims.show(run.claims.verdicts, run.claims.sentence);
-createCharts(place, run.experiment).update({ simulation: run.simulation, theory: run.theory, stale: false });
+content.append(createFinished(run).root);
 attachThemeButton(document.getElementById("theme"));
 document.querySelector("a.skip").addEventListener("click", (event) => {
   event.preventDefault();
   content.focus();
 });
-
-/** What was asked, field by field. */
-function settingsSection() {
-  const count = run.seeds.length;
-  const facts = [
-    ...run.experiment.fields.map((field) => [
-      field.label,
-      `${run.settings[field.name]}${field.unit ? ` ${field.unit}` : ""}`,
-    ]),
-    ["budget", run.budget],
-    ["seeds", count > 1 ? `${run.seeds[0]} to ${run.seeds[count - 1]}` : String(run.seeds[0])],
-    ["computed", `${run.created.slice(0, 10)}, in ${duration(run.seconds)}`],
-    ["festina", run.version],
-  ];
-  return element(
-    "section",
-    { class: "settings-list", "aria-labelledby": "settings-heading" },
-    element("h2", { id: "settings-heading" }, "Settings"),
-    element(
-      "dl",
-      {},
-      facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
-    ),
-  );
-}
-
-function failures() {
-  return run.failures.length ? element("p", { class: "trouble" }, `Runs that failed: ${run.failures.join(" ")}`) : null;
-}
-
-function takeaway() {
-  return element(
-    "section",
-    { class: "takeaway", "aria-labelledby": "takeaway-heading" },
-    element("h2", { id: "takeaway-heading" }, "Run it yourself"),
-    element(
-      "pre",
-      { class: "command", tabindex: "0", "aria-label": "The command of this run" },
-      `${run.command}\n${run.python}`,
-    ),
-    element(
-      "div",
-      { class: "buttons" },
-      copyButton("Copy command", () => run.command),
-      copyButton("Copy Python", () => run.python),
-      element("button", { type: "button", onclick: save }, "Save the charts' data (CSV)"),
-    ),
-  );
-}
-
-function save() {
-  const text = asTable({ simulation: run.simulation, theory: run.theory });
-  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  const link = element("a", { href: address, download: `${run.experiment.name.replace("/", "-")}.csv` });
-  link.click();
-  URL.revokeObjectURL(address);
-}

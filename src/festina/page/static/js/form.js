@@ -1,9 +1,9 @@
-/** The form of an experiment: presets, budget and seeds, continuous fields first, the others behind a fold. */
+/** The form of an experiment: what matters most, presets, continuous fields, the others behind a fold. */
 
 import { createControl } from "./controls.js";
 import { element, fill, prose } from "./dom.js";
 import { plain } from "./numbers.js";
-import { budgetSettings, presetSettings, valueOf, withField } from "./settings.js";
+import { budgetSettings, hasEffect, presetSettings, valueOf, withField } from "./settings.js";
 
 const SEEDS = {
   name: "seeds",
@@ -23,6 +23,7 @@ export function createForm(experiment, changed) {
   const change = (next) => {
     settings = next;
     presets.show(next);
+    hideIdle();
     changed(next);
   };
   const controls = new Map(
@@ -34,16 +35,19 @@ export function createForm(experiment, changed) {
   const seeds = createControl(SEEDS, (value) => change({ ...settings, seeds: value }));
   const budgets = budgetChoice((budget) => renew(budgetSettings(experiment, budget)));
   const presets = presetButtons(experiment, (preset) => renew(presetSettings(experiment, preset)));
-  const advanced = foldOf(experiment, controls);
+  const parts = partsOf(experiment);
+  const rootsOf = (fields) => fields.map((field) => controls.get(field.name).root);
+  const advanced = foldOf(rootsOf(parts.advanced));
   const root = element(
     "form",
     { class: "controls", "aria-label": "Settings", onsubmit: (event) => event.preventDefault() },
+    headlineOf(rootsOf(parts.headline), tryFirst(experiment)),
     presets.root,
     element(
       "fieldset",
       {},
       element("legend", {}, "Settings"),
-      element("div", { class: "control-grid" }, ofKind(experiment, controls, "continuous")),
+      element("div", { class: "control-grid" }, rootsOf(parts.usual)),
       element("div", { class: "pair" }, budgets.root, seeds.root),
     ),
     advanced,
@@ -63,13 +67,23 @@ export function createForm(experiment, changed) {
       controls.get(field.name).set(valueOf(field, next));
       controls.get(field.name).complain("");
     }
-    if (advanced && structuralFields(experiment).some((field) => field.name in next.fields)) advanced.open = true;
+    hideIdle();
+    if (parts.advanced.some((field) => field.name in next.fields)) advanced.open = true;
+  }
+
+  /** Fields without effect in the present settings are not shown. */
+  function hideIdle() {
+    for (const field of experiment.fields) {
+      controls.get(field.name).root.hidden = !hasEffect(experiment, field, settings);
+    }
+    if (advanced) advanced.hidden = parts.advanced.every((field) => controls.get(field.name).root.hidden);
   }
 
   function complain(message, name) {
     const control = name === "seeds" ? seeds : controls.get(name);
     if (!control) return false;
     if (advanced?.contains(control.root)) advanced.open = true;
+    control.root.hidden = false;
     control.complain(message);
     return true;
   }
@@ -81,20 +95,37 @@ export function createForm(experiment, changed) {
   return { root, show, complain, clear };
 }
 
-function structuralFields(experiment) {
-  return experiment.fields.filter((field) => field.kind !== "continuous");
+/** The fields that matter most, those a slider moves, and the rest, each in the experiment's order. */
+function partsOf(experiment) {
+  const first = experiment.headline ?? [];
+  const named = (name) => experiment.fields.find((field) => field.name === name);
+  const others = experiment.fields.filter((field) => !first.includes(field.name));
+  return {
+    headline: first.map(named).filter(Boolean),
+    usual: others.filter((field) => field.kind === "continuous"),
+    advanced: others.filter((field) => field.kind !== "continuous"),
+  };
 }
 
-function ofKind(experiment, controls, kind) {
-  const fields =
-    kind === "continuous"
-      ? experiment.fields.filter((field) => field.kind === "continuous")
-      : structuralFields(experiment);
-  return fields.map((field) => controls.get(field.name).root);
+function headlineOf(inside, about) {
+  if (!inside.length) return about;
+  const legend = element("legend", { class: "unseen" }, "What matters most");
+  return element("fieldset", { class: "headline" }, legend, about, inside);
 }
 
-function foldOf(experiment, controls) {
-  const inside = ofKind(experiment, controls, "structural");
+/** What to try first: what the experiment says, or else to move the field that matters most. */
+function tryFirst(experiment) {
+  const [name] = experiment.headline ?? [];
+  const field = experiment.fields.find((one) => one.name === name);
+  const which = field?.values ? "one of the values of" : "the slider of";
+  const move = field
+    ? `move ${which} ${field.label || field.name}; theory answers at once, the simulation follows.`
+    : "";
+  const said = experiment.try || move;
+  return said ? element("p", { class: "try" }, element("strong", {}, "Try first: "), prose(said)) : null;
+}
+
+function foldOf(inside) {
   if (!inside.length) return null;
   return element(
     "details",

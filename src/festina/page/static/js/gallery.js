@@ -1,12 +1,18 @@
 /** The gallery: every experiment as a card, by family, with a box that filters them. */
 
-import { listExperiments } from "./api.js";
+import { listExperiments, listOwn, listStories } from "./api.js";
+import { storyAddress } from "./address.js";
 import { MARKS } from "./claims.js";
 import { announce, element, prose } from "./dom.js";
 
 /** Show the gallery in an element; there is nothing to end. */
 export async function showGallery(place) {
-  const { experiments, families, version } = await listExperiments();
+  const [{ experiments: found, families: known, version }, stories, mine] = await Promise.all([
+    listExperiments(),
+    listStories(),
+    listOwn(),
+  ]);
+  const { experiments, families } = asCourse(found, known);
   const labels = new Map(families.flatMap((family) => family.sources.map((source) => [source.key, source.label])));
   const groups = families.map((family) => familySection(family, experiments, labels));
   const none = element("p", { class: "nothing", hidden: true }, "No experiment matches.");
@@ -46,12 +52,43 @@ export async function showGallery(place) {
         ),
       ),
     ),
+    mine.length ? element("p", { class: "links" }, element("a", { href: "#/own" }, `Your folder (${mine.length})`)) : "",
+    storySection(stories),
     ...groups.map((group) => group.root),
     none,
     element("footer", { class: "colophon" }, `festina ${version} · ${experiments.length} experiments`),
   );
   document.title = "festina";
   return () => undefined;
+}
+
+/** Lectures, each a link to its first step. */
+function storySection(stories) {
+  const cards = stories.map(({ name, title, summary, steps }) =>
+    element(
+      "li",
+      { class: "story-card" },
+      element("a", { href: storyAddress(name, 1) }, prose(title)),
+      element("p", {}, prose(summary)),
+      element("p", { class: "kicker" }, `${steps} steps`),
+    ),
+  );
+  return element(
+    "section",
+    { class: "stories", "aria-labelledby": "stories-heading" },
+    element("h2", { id: "stories-heading" }, "Lectures"),
+    element("p", { class: "step" }, "New here? Begin with the first one; arrow keys go on."),
+    element("ul", { class: "story-cards" }, cards),
+  );
+}
+
+/** Experiments and families in the order of the course; those without a place in it stay where the server put them. */
+export function asCourse(experiments, families) {
+  const place = ({ course }) => course ?? Infinity;
+  const sorted = [...experiments].sort((a, b) => (place(a) === place(b) ? 0 : place(a) - place(b)));
+  const first = (family) => Math.min(...sorted.filter((one) => one.family === family.name).map(place), Infinity);
+  const ordered = [...families].sort((a, b) => (first(a) === first(b) ? 0 : first(a) - first(b)));
+  return { experiments: sorted, families: ordered };
 }
 
 function familySection(family, experiments, labels) {
@@ -61,6 +98,7 @@ function familySection(family, experiments, labels) {
     "section",
     { class: "family", "aria-labelledby": id },
     element("h2", { id }, family.name),
+    family.step ? element("p", { class: "step" }, prose(family.step)) : null,
     element("p", { class: "kicker" }, family.sources.map((source) => source.label).join(" · ")),
     element(
       "ul",
@@ -90,14 +128,16 @@ function card(experiment, labels) {
     element(
       "a",
       { href: `#/${experiment.name}` },
-      element("img", { src: experiment.thumbnail, alt: "", width: "240", height: "120", loading: "lazy" }),
+      element("img", { src: experiment.thumbnail, alt: "", width: "320", height: "180", loading: "lazy" }),
       element("span", { class: "card-name" }, experiment.name.split("/")[1].replaceAll("_", " ")),
     ),
+    experiment.step ? element("p", { class: "card-step" }, prose(experiment.step)) : null,
     element("p", { class: "card-summary" }, prose(experiment.summary)),
+    experiment.try ? element("p", { class: "card-try" }, element("strong", {}, "Try: "), prose(experiment.try)) : null,
     element("p", { class: "card-status" }, statusText(experiment)),
     element("p", { class: "card-sources" }, sources),
   );
-  return { root, text: `${experiment.name} ${experiment.summary} ${sources}`.toLowerCase() };
+  return { root, text: `${experiment.name} ${experiment.summary} ${experiment.step ?? ""} ${sources}`.toLowerCase() };
 }
 
 /** How its claims came out when the package was made: those of papers as marks and in words, the others counted. */

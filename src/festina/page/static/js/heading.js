@@ -9,9 +9,13 @@ export function experimentHeading(experiment, ...links) {
   return element(
     "header",
     { class: "experiment-head" },
-    element("p", { class: "kicker" }, `${experiment.name}${sources ? ` · ${sources}` : ""}`),
+    element(
+      "p",
+      { class: "kicker" },
+      `${experiment.name}${sources ? ` · ${sources}` : ""}`,
+      links.flatMap((link) => [" · ", link]),
+    ),
     element("h1", { tabindex: "-1" }, prose(experiment.summary)),
-    links.length ? element("p", { class: "links" }, links) : null,
     equationList(experiment.equations),
   );
 }

@@ -27,10 +27,11 @@ export function createHeatmap({ open, tell }) {
     field,
     element("figcaption", { class: "bar-line" }, low, bar, high),
   );
-  const state = { cells: null, map: null, labels: null, cursor: null };
+  const state = { cells: null, map: null, labels: null, cursor: null, lines: [] };
 
   function update(cells, map, labels) {
     if (state.cells && cells && state.cursor) state.cursor = moved(state.cells, cells, state.cursor);
+    if (!cells) state.lines = [];
     Object.assign(state, { cells, map, labels });
     if (cells) root.dataset.level = cells.level;
     else delete root.dataset.level;
@@ -44,6 +45,7 @@ export function createHeatmap({ open, tell }) {
     if (!map) return;
     const range = rangeOf(cells);
     if (cells) drawCells(context, size, cells, range);
+    drawLines(context, size, map, state.lines);
     drawAxes(context, size, map, state.labels);
     if (cells && state.cursor) outline(context, cellBox(size, cells, state.cursor));
     drawBar(bar);
@@ -93,9 +95,14 @@ export function createHeatmap({ open, tell }) {
 
   /** What is drawn at present. */
   root.plotted = () => state.cells;
+  root.outlined = () => state.lines;
   return {
     root,
     update,
+    outline(lines) {
+      state.lines = lines;
+      draw();
+    },
     describe: (text) => field.setAttribute("aria-label", text),
     close() {
       observer.disconnect();
@@ -170,6 +177,37 @@ function drawCells(context, size, cells, range) {
       context.fillRect(x, y, wide, tall);
     }),
   );
+}
+
+/** Lines over the map, white with dark edges: seen on every colour. */
+function drawLines(context, size, map, lines) {
+  const box = inner(size);
+  const share = ({ from, to, scale }, value) =>
+    scale === "log" ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from);
+  context.save();
+  context.beginPath();
+  context.rect(MARGIN.left, MARGIN.top, box.width, box.height);
+  context.clip();
+  for (const [width, colour] of [
+    [5, "#000"],
+    [2.5, "#fff"],
+  ]) {
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    for (const line of lines) {
+      context.beginPath();
+      line.forEach(([x, y], k) => {
+        const place = [
+          MARGIN.left + share(map.x, x) * box.width,
+          MARGIN.top + (1 - share(map.y, y)) * box.height,
+        ];
+        if (k) context.lineTo(...place);
+        else context.moveTo(...place);
+      });
+      context.stroke();
+    }
+  }
+  context.restore();
 }
 
 function outline(context, [x, y, wide, tall]) {

@@ -5,9 +5,11 @@ import { announce, element } from "./dom.js";
 import { showExperiment } from "./experiment.js";
 import { showGallery } from "./gallery.js";
 import { showMap } from "./map.js";
+import { showOwn } from "./own.js";
+import { showStory } from "./story.js";
 import { attachThemeButton } from "./theme.js";
 
-const VIEWS = { gallery: showGallery, experiment: showExperiment, map: showMap };
+const VIEWS = { gallery: showGallery, experiment: showExperiment, map: showMap, own: showOwn, story: showStory };
 const content = document.getElementById("content");
 let close = () => undefined;
 let visits = 0;

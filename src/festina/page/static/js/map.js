@@ -5,7 +5,7 @@ import { experimentAddress, replaceAddress } from "./address.js";
 import { element } from "./dom.js";
 import { createHeatmap } from "./heatmap.js";
 import { createMapForm } from "./mapform.js";
-import { cellSettings, fixedOf, mapFrom, mappable, mapParameters, mapQuestion, sharedText } from "./mapsettings.js";
+import { cellSettings, colourable, fixedOf, mapFrom, mappable, mapParameters, mapQuestion, sharedText } from "./mapsettings.js";
 import { parametersOf } from "./settings.js";
 
 const REST = 150; // milliseconds without another change
@@ -38,7 +38,7 @@ function buildPage(experiment) {
   const shared = element("p", { class: "help" });
   const back = element("a", {}, "Back to the experiment");
   const heatmap = createHeatmap({ open, tell: (text) => (readout.textContent = text) });
-  const job = createMapJob({ cells, state, problem });
+  const job = createMapJob({ cells, state, problem, boundary: ({ lines }) => heatmap.outline(lines) });
   const stop = element(
     "button",
     {
@@ -77,7 +77,7 @@ function buildPage(experiment) {
         element(
           "p",
           { class: "help" },
-          "Colour: the last value of the variable, one run a cell (seed 0). Click a cell to see its run; with the keyboard, arrow keys move and Enter opens.",
+          "Colour: the last value of the variable, or the number that is named, one run a cell (seed 0). A white line is where theory says that something changes. Click a cell to see its run; with the keyboard, arrow keys move and Enter opens.",
         ),
       ),
     ),
@@ -115,7 +115,7 @@ function buildPage(experiment) {
       const field = experiment.fields.find((one) => one.name === name);
       return `${field.label || field.name}${field.unit ? ` (${field.unit})` : ""}`;
     };
-    const variable = experiment.variables.find((one) => one.name === map.variable);
+    const variable = colourable(experiment).find((one) => one.name === map.variable);
     return { x: label(map.x.field), y: label(map.y.field), value: variable.label || variable.name };
   }
 
@@ -192,6 +192,7 @@ function createMapJob(heard) {
         ["failed", "cancelled"].includes(state) ? end(state, message) : heard.state(state, message),
       ),
       cells: mine(heard.cells),
+      boundary: mine(heard.boundary),
       done: mine(() => end("done")),
       lost: mine(() => end("failed", "The connection to the server was lost.")),
     });

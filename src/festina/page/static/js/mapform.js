@@ -2,7 +2,7 @@
 
 import { element, fill } from "./dom.js";
 import { plain } from "./numbers.js";
-import { mappable, usualAxis } from "./mapsettings.js";
+import { colourable, mappable, usualAxis } from "./mapsettings.js";
 
 const SCALES = [
   ["lin", "even steps"],
@@ -21,7 +21,7 @@ export function createMapForm(experiment, changed) {
   const variable = select(
     "map-variable",
     "variable",
-    experiment.variables.map((one) => [one.name, one.label || one.name]),
+    colourable(experiment).map((one) => [one.name, one.label || one.name]),
     (name) => change({ variable: name, entry: {} }),
   );
   const entries = element("div", { class: "entries" });
@@ -36,7 +36,7 @@ export function createMapForm(experiment, changed) {
     map = next;
     axes.forEach((axis) => axis.set(map[axis.name], map[axis.name === "x" ? "y" : "x"].field));
     variable.set(map.variable);
-    const { dims = [] } = experiment.variables.find((one) => one.name === map.variable);
+    const { dims = [] } = colourable(experiment).find((one) => one.name === map.variable);
     fill(
       entries,
       dims.map((dim) => entryInput(dim, map.entry, (entry) => change({ entry }))),

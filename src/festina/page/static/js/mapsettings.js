@@ -13,7 +13,7 @@ export function mapFrom(experiment, parameters) {
   const known = (name) => continuous.find((field) => field.name === name);
   const x = known(parameters.get("x")) ?? continuous[0];
   const y = known(parameters.get("y")) ?? continuous.find((field) => field !== x);
-  const variables = experiment.variables;
+  const variables = colourable(experiment);
   const variable = variables.find((one) => one.name === parameters.get("variable")) ?? variables[0];
   const entry = Object.fromEntries(
     (variable.dims ?? []).flatMap((dim) =>
@@ -21,6 +21,11 @@ export function mapFrom(experiment, parameters) {
     ),
   );
   return { settings, x: axisFrom(x, "x", parameters), y: axisFrom(y, "y", parameters), variable: variable.name, entry };
+}
+
+/** What colour can stand for: numbers of a whole run, and last values of variables. */
+export function colourable(experiment) {
+  return [...experiment.variables, ...(experiment.scalars ?? [])];
 }
 
 /** The fields a map can have on its axes; those that span decades come first, for they change most. */

@@ -82,3 +82,14 @@ export function markCurve(plot, place, { shape, colour, paper, number, count }) 
     next = Math.max(next, x) + spacing;
   }
 }
+
+/** Draw one dot of a simulation: full of its colour, with a thin edge of paper so that dots stay apart. */
+export function drawDot(context, shape, x, y, radius, colour, paper) {
+  context.beginPath();
+  SHAPES[shape](context, x, y, radius);
+  context.lineWidth = 1.4;
+  context.strokeStyle = paper;
+  context.stroke();
+  context.fillStyle = colour;
+  context.fill();
+}

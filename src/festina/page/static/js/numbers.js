@@ -33,6 +33,11 @@ export function plain(value) {
   return String(value);
 }
 
+/** A value as a box shows it: digits that say nothing are left out. */
+export function inBox(value) {
+  return plain(typeof value === "number" && Number.isFinite(value) ? Number(value.toPrecision(6)) : value);
+}
+
 /** A number with no more digits than a slider can set. */
 export function rounded(value, digits = 3) {
   return Number(value.toPrecision(digits));

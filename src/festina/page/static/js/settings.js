@@ -52,6 +52,26 @@ export function parametersOf(experiment, settings) {
   };
 }
 
+/** Whether a field has an effect in some settings: each field it depends on must have one of the values named. */
+export function hasEffect(experiment, field, settings) {
+  return Object.entries(field.matters ?? {}).every(([name, allowed]) => {
+    const other = experiment.fields.find((one) => one.name === name);
+    if (!other) return true;
+    const values = plain(valueOf(other, settings)).split(",");
+    return allowed.some((value) => values.includes(plain(value)) || plain(value) === plain(valueOf(other, settings)));
+  });
+}
+
+/** In what settings differ from others, in words; the budget and the seeds too. */
+export function differing(experiment, settings, others) {
+  const words = experiment.fields
+    .filter((field) => plain(valueOf(field, settings)) !== plain(valueOf(field, others)))
+    .map((field) => `${field.label || field.name} = ${plain(valueOf(field, settings)).replaceAll(",", ", ")}`);
+  if (settings.budget !== others.budget) words.push(`${settings.budget} budget`);
+  if (settings.seeds !== others.seeds) words.push(`${settings.seeds} seeds`);
+  return words.join(" · ");
+}
+
 /** Whether two settings need the same compiled program: all but continuous fields agree. */
 export function structureOf(experiment, settings) {
   const structural = experiment.fields.filter((field) => field.kind !== "continuous");

@@ -15,8 +15,8 @@ const SENTENCES = {
 };
 const BUSY = new Set(["queued", "compiling", "running", "judging"]);
 
-/** The status of a run. `cancel()` and `rerun()` are called by its buttons. */
-export function createStatus({ cancel, rerun }) {
+/** The status of a run. `cancel()` and `rerun()` are called by its buttons; further buttons stand beside them. */
+export function createStatus({ cancel, rerun }, ...more) {
   const bar = element("progress", { max: "1", "aria-label": "Progress of the run" });
   const text = element("p", { class: "status-text" });
   const stop = element("button", { type: "button", onclick: cancel }, "Cancel");
@@ -26,19 +26,15 @@ export function createStatus({ cancel, rerun }) {
     { class: "status", "aria-label": "Run" },
     bar,
     text,
-    element("div", { class: "buttons" }, stop, again),
+    element("div", { class: "buttons" }, stop, again, more),
   );
   let share = 0;
 
   function show(state, note = "", detail = "") {
     root.dataset.state = state;
-    const sentence = SENTENCES[state] ?? state;
-    fill(
-      text,
-      [sentence, note].filter(Boolean).join(". "),
-      detail ? element("span", { class: "aside" }, detail) : null,
-    );
-    announce([sentence, note].filter(Boolean).join(". "));
+    const sentence = [SENTENCES[state] ?? state, note].filter(Boolean).join(BUSY.has(state) ? ": " : ". ");
+    fill(text, sentence, detail ? element("span", { class: "aside" }, detail) : null);
+    announce(sentence);
     const busy = BUSY.has(state);
     stop.disabled = !busy;
     again.disabled = busy;

@@ -1,0 +1,40 @@
+/** What colours tell apart on a page: groups of the same name look the same in every picture. */
+
+import { lineColour, markerOf } from "./colours.js";
+
+/**
+ * Families of groups, each a list of names: scenes that share a name share a family, so that arms keep one palette and
+ * the items of another picture have theirs.
+ */
+export function familiesOf(scenes) {
+  let families = [];
+  for (const { groups } of scenes) {
+    if (!groups.length) continue;
+    const akin = families.filter((family) => groups.some((name) => family.includes(name)));
+    const joined = [...new Set([...akin.flat(), ...groups])];
+    const place = akin.length ? families.indexOf(akin[0]) : families.length;
+    families = families.filter((family) => !akin.includes(family));
+    families.splice(place, 0, joined);
+  }
+  return families;
+}
+
+/**
+ * The look of every group by its name, as a function. A simulation of earlier settings has the colours of the groups
+ * that stand in its groups' places now: `earlier` are pairs of such a scene and the one that holds.
+ */
+export function looksOf(families, earlier = []) {
+  const looks = new Map();
+  for (const family of families) {
+    family.forEach((name, number) => looks.set(name, [number, family.length]));
+  }
+  for (const [before, now] of earlier) {
+    before.groups.forEach((name, number) => {
+      if (!looks.has(name)) looks.set(name, looks.get(now.groups[number]) ?? [number, before.groups.length]);
+    });
+  }
+  return (name) => {
+    const [number, count] = looks.get(name) ?? [0, 1];
+    return { colour: lineColour(number, count), marker: markerOf(number) };
+  };
+}

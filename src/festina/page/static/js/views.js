@@ -1,0 +1,147 @@
+/** The pictures of an experiment: the first one large, all with one legend and one time, and a copy to compare with. */
+
+import { element, fill } from "./dom.js";
+import { familiesOf, looksOf } from "./groups.js";
+import { createTimeline, timesOf } from "./timeline.js";
+import { createViewLegend } from "./viewlegend.js";
+import * as bars from "./views/bars.js";
+import * as curves from "./views/curves.js";
+import * as graph from "./views/graph.js";
+import * as heat from "./views/heat.js";
+import * as plane from "./views/plane.js";
+import * as raster from "./views/raster.js";
+
+const KINDS = { bars, curves, graph, heat, plane, raster };
+const EMPTY = { simulation: [], theory: [] };
+
+/**
+ * Pictures for the views that an experiment declares. `update({simulation, theory, stale, streaming})` draws lists of
+ * scenes, one for each view or null; `pin()` keeps what is drawn beside what comes, `unpin()` takes it away, and
+ * `caption(now, kept)` says how the two differ. With `only`, the number of a view, it is the only one.
+ */
+export function createViews(declared, { unpinned = () => undefined, only = null } = {}) {
+  const state = { live: EMPTY, kept: null, stale: false, streaming: false, hidden: new Set() };
+  const known = declared
+    .map((view, number) => ({ ...view, number }))
+    .filter((view) => view.kind in KINDS && (only ?? view.number) === view.number);
+  const legend = createViewLegend(toggle);
+  const timeline = createTimeline(draw);
+  const live = createColumn("Now", known);
+  let kept = null; // a column beside it
+  const columns = element("div", { class: "view-columns" }, live.root);
+  const root = element("section", { class: "views", "aria-label": "Pictures" }, legend.root, columns, timeline.root);
+
+  function update({ simulation, theory, stale, streaming = false }) {
+    state.live = { simulation: simulation ?? [], theory: theory ?? [] };
+    Object.assign(state, { stale, streaming });
+    draw();
+  }
+
+  function draw() {
+    const { families, lookOf } = looks();
+    const scenes = [...scenesIn(state.live), ...(state.kept ? scenesIn(state.kept) : [])];
+    timeline.show(timesOf(scenes), scenes[0]?.time_label || "time", newest());
+    const shared = { moment: timeline.moment(), hidden: state.hidden, lookOf };
+    live.draw(state.live, state.kept ?? EMPTY, { ...shared, stale: state.stale });
+    kept?.draw(state.kept, state.live, { ...shared, stale: false });
+    const has = (source) => scenes.length > 0 && [state.live, state.kept].some((one) => one?.[source].some(Boolean));
+    legend.show(families, state.hidden, { simulation: has("simulation"), theory: has("theory") }, lookOf);
+  }
+
+  /** How far a run has come, while it streams. */
+  function newest() {
+    if (!state.streaming || state.stale) return null;
+    return timesOf(state.live.simulation.filter(Boolean)).at(-1) ?? null;
+  }
+
+  /** Colours by name. A simulation that is out of date does not count where theory knows the groups of now. */
+  function looks() {
+    const { simulation, theory } = state.live;
+    const outdated = simulation.flatMap((scene, k) => (state.stale && scene && theory[k] ? [[scene, theory[k]]] : []));
+    const current = simulation.filter((scene, k) => scene && !(state.stale && theory[k]));
+    const others = state.kept ? scenesIn(state.kept) : [];
+    const families = familiesOf([...theory.filter(Boolean), ...current, ...others]);
+    return { families, lookOf: looksOf(families, outdated) };
+  }
+
+  function toggle(name) {
+    if (!state.hidden.delete(name)) state.hidden.add(name);
+    draw();
+  }
+
+  function pin() {
+    state.kept = state.live;
+    if (!kept) {
+      kept = createColumn("Pinned", known, element("button", { type: "button", onclick: unpin }, "Unpin"));
+      columns.append(kept.root);
+      columns.classList.add("compared");
+    }
+    draw();
+  }
+
+  function unpin() {
+    state.kept = null;
+    kept?.close();
+    kept?.root.remove();
+    kept = null;
+    columns.classList.remove("compared");
+    draw();
+    unpinned();
+  }
+
+  function caption(now, then) {
+    live.caption(now);
+    kept?.caption(then);
+  }
+
+  document.addEventListener("themechange", draw);
+
+  function close() {
+    document.removeEventListener("themechange", draw);
+    timeline.close();
+    legend.close();
+    live.close();
+    kept?.close();
+  }
+
+  return { root, update, pin, unpin, caption, close, count: known.length };
+}
+
+const scenesIn = ({ simulation, theory }) => [...theory, ...simulation].filter(Boolean);
+
+/** Whether the first picture has room for another at its side: it is square, or one of two. */
+const isBeside = (known) =>
+  known.length === 2 || (known.length > 2 && ["plane", "heat", "raster"].includes(known[0].kind));
+
+/** One column of pictures: those of now, or those that were kept. */
+function createColumn(title, known, ...buttons) {
+  const words = element("span", { class: "differing" });
+  const views = known.map(({ kind, title: name, number }, place) => ({
+    number,
+    ...KINDS[kind].create({ title: name, large: place === 0 }),
+  }));
+  const root = element(
+    "div",
+    { class: "view-column" },
+    element("div", { class: "column-head" }, element("strong", {}, title), " ", words, buttons),
+    element(
+      "div",
+      { class: isBeside(known) ? "view-grid beside" : "view-grid" },
+      views.map((view) => view.root),
+    ),
+  );
+
+  function draw(mine, others, shared) {
+    for (const { number, update } of views) {
+      const beside = [others.simulation[number], others.theory[number]].filter(Boolean);
+      update({ simulation: mine.simulation[number] ?? null, theory: mine.theory[number] ?? null, beside, ...shared });
+    }
+  }
+
+  return {
+    root,
+    draw,
+    caption: (text) => fill(words, text),
+    close: () => views.forEach((view) => view.close()),
+  };
+}

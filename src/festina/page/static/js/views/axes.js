@@ -1,0 +1,167 @@
+/** Axes on a canvas: where numbers are, which of them are written, and how. */
+
+import { chartColours } from "../colours.js";
+import { readable } from "../numbers.js";
+import { font, textSize } from "./picture.js";
+
+const STEPS = [1, 2, 2.5, 5, 10];
+const HEADROOM = 0.04; // of the range, above and below what is drawn
+
+/** The smallest and largest of finite numbers (above zero for a logarithmic axis); null if there is none. */
+export function extent(lists, log = false) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const list of lists) {
+    for (const value of list) {
+      if (typeof value !== "number" || !Number.isFinite(value) || (log && value <= 0)) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  }
+  return low <= high ? [low, high] : null;
+}
+
+/** A range with some room, unless an end is given. */
+export function rangeOf(found, { low = null, high = null, log = false } = {}) {
+  let [first, last] = found ?? (log ? [0.1, 1] : [0, 1]);
+  if (log) {
+    const room = (last / first) ** HEADROOM || 1;
+    const [below, above] = first === last ? [first / 2, last * 2] : [first / room, last * room];
+    return [low > 0 ? low : below, high > 0 ? high : above];
+  }
+  if (first === last) [first, last] = first === 0 ? [-1, 1] : [first - Math.abs(first) / 2, last + Math.abs(last) / 2];
+  const room = HEADROOM * (last - first);
+  const ends = [low ?? first - room, high ?? last + room];
+  return ends[0] < ends[1] ? ends : [ends[0], ends[0] + 1];
+}
+
+/** A function from numbers to pixels, with its inverse `of`, its `range` and whether it is logarithmic. */
+export function scaleOf([low, high], [from, to], log = false) {
+  const turn = log ? Math.log10 : (value) => value;
+  const [first, last] = [turn(low), turn(high)];
+  const at = (value) => from + ((turn(value) - first) / (last - first)) * (to - from);
+  at.of = (pixel) => {
+    const value = first + ((pixel - from) / (to - from)) * (last - first);
+    return log ? 10 ** value : value;
+  };
+  at.range = [low, high];
+  at.log = log;
+  return at;
+}
+
+/** Round numbers within a range, about so many. */
+export function ticksOf([low, high], count, log = false) {
+  if (log) return powersOf(low, high, count);
+  const rough = (high - low) / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * STEPS.find((one) => one * power >= rough * 0.999);
+  const found = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k += 1) {
+    found.push(Number((k * step).toPrecision(12)));
+  }
+  return found;
+}
+
+function powersOf(low, high, count) {
+  const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+  const decades = last - first + 1;
+  const every = Math.max(1, Math.ceil(decades / Math.max(2, count)));
+  const found = [];
+  for (let k = Math.ceil(first / every) * every; k <= last; k += every) found.push(Number(`1e${k}`));
+  if (decades > 2) return found;
+  const finer = decades < 1 ? ticksOf([low, high], count).filter((value) => value > 0) : [];
+  for (let k = first - 1; k <= last; k += 1) {
+    finer.push(...[1, 2, 5].map((digit) => Number(`${digit}e${k}`)).filter((value) => value >= low && value <= high));
+  }
+  return [...new Set(finer)].sort((a, b) => a - b);
+}
+
+/** The frame of a plot with two axes: the box inside, the two scales, and their ticks. */
+export function frameOf(size, x, y, { equal = false, top = 10, right = 16 } = {}) {
+  const text = textSize(size.width);
+  const height = size.height - top - (2 * text + 20);
+  const yTicks = ticksOf(y.range, Math.max(2, height / 52), y.log);
+  const widest = Math.max(...yTicks.map((value) => readable(value, 3).length), 1);
+  const left = Math.round(text * 1.35 + 12 + widest * text * 0.56);
+  const whole = { left, top, width: size.width - left - right, height };
+  const box = equal ? evened(whole, x.range, y.range) : whole;
+  const xScale = scaleOf(x.range, [box.left, box.left + box.width], x.log);
+  const yScale = scaleOf(y.range, [box.top + box.height, box.top], y.log);
+  const xTicks = ticksOf(x.range, Math.max(2, box.width / 72), x.log);
+  return {
+    box,
+    text,
+    x: { at: xScale, ticks: xTicks, label: x.label },
+    y: { at: yScale, ticks: yTicks, label: y.label },
+  };
+}
+
+/** A smaller box, in which one is as many pixels along both axes. */
+function evened(box, x, y) {
+  const pixels = Math.min(box.width / (x[1] - x[0]), box.height / (y[1] - y[0]));
+  return { ...box, width: Math.round(pixels * (x[1] - x[0])), height: Math.round(pixels * (y[1] - y[0])) };
+}
+
+/** Draw the axes of a frame: pale lines across, numbers, and what they are of. */
+export function paintAxes(context, { box, text, x, y }, { grid = true } = {}) {
+  const colours = chartColours();
+  const [right, bottom] = [box.left + box.width, box.top + box.height];
+  context.lineWidth = 1;
+  context.font = font(text);
+  context.fillStyle = colours.soft;
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  let free = -Infinity; // where the last number ended: two never touch
+  for (const value of x.ticks) {
+    const place = Math.round(x.at(value)) + 0.5;
+    line(context, place, grid ? box.top : bottom, place, bottom + 5, colours.grid);
+    const words = readable(value, 3);
+    const half = context.measureText(words).width / 2;
+    if (place - half < free) continue;
+    context.fillText(words, place, bottom + 8);
+    free = place + half + 8;
+  }
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const value of y.ticks) {
+    const place = Math.round(y.at(value)) + 0.5;
+    line(context, box.left - 5, place, grid ? right : box.left, place, colours.grid);
+    context.fillText(readable(value, 3), box.left - 8, place);
+  }
+  line(context, box.left + 0.5, box.top, box.left + 0.5, bottom, colours.soft);
+  line(context, box.left, bottom + 0.5, right, bottom + 0.5, colours.soft);
+  paintLabels(context, { box, text, x, y });
+}
+
+/** What the axes are of, in the middle of each. */
+export function paintLabels(context, { box, text, x, y }) {
+  context.fillStyle = chartColours().ink;
+  context.font = font(text);
+  context.textAlign = "center";
+  context.textBaseline = "bottom";
+  context.fillText(x.label, box.left + box.width / 2, box.top + box.height + 2 * text + 18, box.left + box.width);
+  context.save();
+  context.translate(2, box.top + box.height / 2);
+  context.rotate(-Math.PI / 2);
+  context.textBaseline = "top";
+  context.fillText(y.label, 0, 0, box.height + 30);
+  context.restore();
+}
+
+/** A straight line of one colour. */
+export function line(context, x0, y0, x1, y1, colour) {
+  context.strokeStyle = colour;
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+  context.stroke();
+}
+
+/** Draw only within a box, with a little room for marks that stand on its edge. */
+export function within(context, box, draw, room = 6) {
+  context.save();
+  context.beginPath();
+  context.rect(box.left - room, box.top - room, box.width + 2 * room, box.height + 2 * room);
+  context.clip();
+  draw();
+  context.restore();
+}

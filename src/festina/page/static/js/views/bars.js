@@ -1,0 +1,169 @@
+/** Bars: the simulation's as bars with their errors, theory's as a dash across each. */
+
+import { chartColours, faint } from "../colours.js";
+import { readable } from "../numbers.js";
+import { extent, line, paintLabels, rangeOf, scaleOf, ticksOf } from "./axes.js";
+import { coveredBy, createView, frameAt, groupOf, scenesOf } from "./frame.js";
+import { font, textSize } from "./picture.js";
+
+/** A view of bars. */
+export const create = (options) =>
+  createView("bars", { height, layout, paint, find, step, say, describe, plotted }, options);
+
+const height = (width, { large }) => Math.max(240, Math.min(width * 0.6, large ? 420 : 320));
+
+function layout(state, size) {
+  const scenes = scenesOf(state);
+  const { x, y } = scenes[0][1];
+  const text = textSize(size.width);
+  const range = rangeOf(extent([[0], ...coveredBy(state).flatMap((scene) => scene.bars.flatMap(reachOf))]), y);
+  const ticks = ticksOf(range, Math.max(2, (size.height - 80) / 60));
+  const widest = Math.max(...ticks.map((value) => readable(value, 3).length), 1);
+  const left = Math.round(text * 1.35 + 12 + widest * text * 0.56);
+  const names = [...new Set(scenes.flatMap(([, scene]) => scene.bars.map((bar) => bar.name)))];
+  const box = { left, top: 10, width: size.width - left - 12, height: size.height - 10 - (2 * text + 20) };
+  const at = scaleOf(range, [box.top + box.height, box.top]);
+  const parts = scenes.flatMap(([source, scene]) =>
+    scene.bars.filter((bar) => !state.hidden.has(groupOf(scene, bar))).map((bar) => partOf(source, scene, bar, state)),
+  );
+  return { text, box, at, ticks, names, x, y, stale: state.stale, columns: columnsOf(parts, names, box) };
+}
+
+function reachOf({ frames, errors }) {
+  return errors
+    ? [frames, frames.map((value, k) => value + (errors[k] ?? 0)), frames.map((value, k) => value - (errors[k] ?? 0))]
+    : [frames];
+}
+
+function partOf(source, scene, bar, state) {
+  const group = groupOf(scene, bar);
+  const value = frameAt(bar.frames, scene.times, state.moment) ?? null;
+  const error = bar.errors ? (frameAt(bar.errors, scene.times, state.moment) ?? null) : null;
+  return { source, name: bar.name, group, value, error, look: state.lookOf(group) };
+}
+
+/** One column for each name and group; groups of one name stand side by side. */
+function columnsOf(parts, names, box) {
+  const each = box.width / Math.max(1, names.length);
+  return names.flatMap((name, place) => {
+    const groups = [...new Set(parts.filter((part) => part.name === name).map((part) => part.group))];
+    const width = Math.min(90, (0.72 * each) / Math.max(1, groups.length));
+    return groups.map((group, k) => {
+      const mine = (source) =>
+        parts.find((part) => part.name === name && part.group === group && part.source === source);
+      const middle = box.left + (place + 0.5) * each + (k - (groups.length - 1) / 2) * width;
+      return {
+        name,
+        group,
+        middle,
+        width: 0.86 * width,
+        simulation: mine("simulation") ?? null,
+        theory: mine("theory") ?? null,
+      };
+    });
+  });
+}
+
+function paint(context, laid, cursor) {
+  const { box, at, columns, stale } = laid;
+  paintGrid(context, laid);
+  const zero = at(Math.min(Math.max(0, at.range[0]), at.range[1]));
+  columns.forEach((column, number) => {
+    const { simulation, theory } = column;
+    if (simulation && simulation.value !== null) paintBar(context, column, simulation, zero, at, stale);
+    if (theory && theory.value !== null) paintDash(context, column, theory, zero, at, !simulation);
+    if (cursor?.column !== number) return;
+    context.lineWidth = 2;
+    context.strokeStyle = chartColours().ink;
+    context.strokeRect(column.middle - column.width / 2 - 4, box.top, column.width + 8, box.height);
+  });
+}
+
+function paintBar(context, { middle, width }, { value, error, look }, zero, at, stale) {
+  context.fillStyle = faint(look.colour, stale ? 0.16 : 0.72);
+  context.fillRect(middle - width / 2, Math.min(zero, at(value)), width, Math.abs(at(value) - zero));
+  if (error === null) return;
+  context.lineWidth = 1.8;
+  line(context, middle, at(value - error), middle, at(value + error), chartColours().ink);
+}
+
+function paintDash(context, { middle, width }, { value, look }, zero, at, alone) {
+  if (alone) {
+    context.lineWidth = 1.2;
+    context.strokeStyle = faint(look.colour, 0.7);
+    context.strokeRect(middle - width / 2, Math.min(zero, at(value)), width, Math.abs(at(value) - zero));
+  }
+  context.lineWidth = 3.4;
+  line(context, middle - width / 2 - 5, at(value), middle + width / 2 + 5, at(value), chartColours().ink);
+}
+
+function paintGrid(context, { box, at, ticks, names, text, x, y }) {
+  const colours = chartColours();
+  context.font = font(text);
+  context.lineWidth = 1;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const value of ticks) {
+    const place = Math.round(at(value)) + 0.5;
+    line(context, box.left - 5, place, box.left + box.width, place, value === 0 ? colours.soft : colours.grid);
+    context.fillStyle = colours.soft;
+    context.fillText(readable(value, 3), box.left - 8, place);
+  }
+  line(context, box.left + 0.5, box.top, box.left + 0.5, box.top + box.height, colours.soft);
+  const each = box.width / Math.max(1, names.length);
+  const need = Math.max(...names.map((name) => context.measureText(name).width), 1) + 6;
+  const every = each * 1.6 < need && names.length > 8 ? Math.ceil(need / each) : 1;
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  names.forEach((name, k) => {
+    if (k % every === 0)
+      context.fillText(name, box.left + (k + 0.5) * each, box.top + box.height + 7, each * every - 2);
+  });
+  paintLabels(context, { box, text, x, y });
+}
+
+function find({ box, columns }, left, top) {
+  if (top < box.top || top > box.top + box.height + 30) return null;
+  const number = columns.findIndex(({ middle, width }) => Math.abs(left - middle) <= width / 2 + 6);
+  return number < 0 ? null : { column: number };
+}
+
+function step({ columns }, cursor, right, up) {
+  if (!columns.length) return null;
+  if (!cursor) return { column: 0 };
+  return { column: (((cursor.column + right + up) % columns.length) + columns.length) % columns.length };
+}
+
+function say(laid, { column }) {
+  const here = laid.columns[column];
+  return here ? told(here) : "";
+}
+
+function told({ name, group, simulation, theory }) {
+  const words = [...new Set([name, group])].filter(Boolean).join(", ");
+  const error =
+    simulation?.error === null || simulation?.error === undefined ? "" : ` ± ${readable(simulation.error, 2)}`;
+  const values = [
+    simulation ? `simulation ${readable(simulation.value, 3)}${error}` : "",
+    theory ? `theory ${readable(theory.value, 3)}` : "",
+  ];
+  return `${words}: ${values.filter(Boolean).join(", ")}`;
+}
+
+function describe({ y, columns }) {
+  const more = columns.length > 12 ? "; and more" : "";
+  return `${y.label}. ${columns.slice(0, 12).map(told).join("; ")}${more}.`;
+}
+
+function plotted({ at, columns }) {
+  const part = (one) => one && { value: one.value, error: one.error };
+  return {
+    range: at.range,
+    bars: columns.map(({ name, group, simulation, theory }) => ({
+      name,
+      group,
+      simulation: part(simulation),
+      theory: part(theory),
+    })),
+  };
+}

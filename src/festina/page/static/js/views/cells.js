@@ -1,0 +1,207 @@
+/** Panels of coloured cells, which heat maps and rasters share: where they are, what colours they have. */
+
+import { chartColours, cellColour } from "../colours.js";
+import { readable } from "../numbers.js";
+import { extent, line } from "./axes.js";
+import { coveredBy, frameAt, placeAt, scenesOf } from "./frame.js";
+import { font, textSize } from "./picture.js";
+
+const GAP = 22; // pixels between panels
+const BAR = { height: 12, below: 52 };
+const SMALLEST = 124; // pixels a panel needs to be worth a column
+
+/** The panels of a state: simulation's and theory's of one name beside each other. */
+export function panelsOf(state) {
+  const found = scenesOf(state).flatMap(([source, scene]) =>
+    scene.panels.map((panel, number) => {
+      const place = Math.min(panel.frames.length - 1, placeAt(scene.times, state.moment));
+      const order = panel.orders?.[Math.min(panel.orders.length - 1, place)] ?? null;
+      const rows = frameAt(panel.frames, scene.times, state.moment) ?? [];
+      return { source, number, name: panel.name, order, rows: order ? order.map((row) => rows[row] ?? []) : rows };
+    }),
+  );
+  const names = [...new Set(found.map((panel) => panel.name))];
+  return found.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
+}
+
+/** The range of colours: as the scenes say, or of all numbers of all frames; even on both sides of zero if it diverges. */
+export function valueRange(state) {
+  const scenes = coveredBy(state);
+  const numbers = scenes.map(({ value, panels }) =>
+    isKnown(value.low) && isKnown(value.high)
+      ? [value.low, value.high]
+      : panels.flatMap((panel) => panel.frames.flat(2)),
+  );
+  let [low, high] = extent(numbers) ?? [0, 1];
+  if (scenes[0].value.diverging) [low, high] = [-1, 1].map((sign) => sign * Math.max(Math.abs(low), Math.abs(high)));
+  return low < high ? [low, high] : [low - 0.5, low + 0.5];
+}
+
+const isKnown = (value) => value !== null && value !== undefined;
+
+/** How many columns of panels there are, and how large each is. */
+export function grid(width, state, margin) {
+  const panels = panelsOf(state);
+  const count = Math.max(1, panels.length);
+  const columns = Math.max(1, Math.min(count, Math.floor((width - margin.left + GAP) / (SMALLEST + GAP))));
+  const across = (width - margin.left - margin.right - GAP * (columns - 1)) / columns;
+  const [rows, cells] = [panels[0]?.rows.length || 1, panels[0]?.rows[0]?.length || 1];
+  const tallest = state.large ? 400 : 300;
+  const squared = (across * rows) / cells;
+  const tall = Math.max(90, Math.min(tallest, margin.stretch ? Math.max(squared, 0.75 * across) : squared));
+  const wide = margin.stretch ? across : Math.min(across, Math.max((tall * cells) / rows, 110));
+  return { panels, columns, lines: Math.ceil(count / columns), wide: Math.floor(wide), tall: Math.floor(tall) };
+}
+
+/** How tall a picture of panels is. */
+export function heightOf(width, state, margin) {
+  if (!scenesOf(state).length) return state.large ? 360 : 280;
+  const { lines, tall } = grid(width, state, margin(width, state));
+  const text = textSize(width);
+  return lines * (tall + margin(width, state).top + 2 * text + 14) + BAR.below;
+}
+
+/** Panels with their boxes. */
+export function placed(size, state, margin) {
+  const { panels, columns, wide, tall } = grid(size.width, state, margin);
+  const text = textSize(size.width);
+  return panels.map((panel, k) => ({
+    ...panel,
+    first: k % columns === 0,
+    box: {
+      left: margin.left + (k % columns) * (wide + GAP),
+      top: margin.top + Math.floor(k / columns) * (tall + margin.top + 2 * text + 14),
+      width: wide,
+      height: tall,
+    },
+  }));
+}
+
+/** Draw the cells of a panel, each a rectangle without seams. */
+export function paintCells(context, { box, rows }, [low, high], diverging, stale) {
+  if (!rows.length || !rows[0].length) return;
+  const image = new ImageData(rows[0].length, rows.length);
+  const nothing = cellColour(null);
+  rows.forEach((row, up) =>
+    row.forEach((value, across) => {
+      const colour = typeof value === "number" ? cellColour((value - low) / (high - low), diverging) : nothing;
+      image.data.set([...colour, 255], 4 * (up * row.length + across));
+    }),
+  );
+  const sheet = new OffscreenCanvas(image.width, image.height);
+  sheet.getContext("2d").putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.globalAlpha = stale ? 0.3 : 1;
+  context.drawImage(sheet, box.left, box.top, box.width, box.height);
+  context.globalAlpha = 1;
+  context.lineWidth = 1;
+  context.strokeStyle = chartColours().soft;
+  context.strokeRect(box.left - 0.5, box.top - 0.5, box.width + 1, box.height + 1);
+}
+
+/** What a panel shows, above it. */
+export function paintName(context, panel, text, both) {
+  const words = [panel.name, both || !panel.name ? panel.source : ""].filter(Boolean).join(" · ");
+  context.font = font(text, 600);
+  context.fillStyle = chartColours().ink;
+  context.textAlign = "left";
+  context.textBaseline = "bottom";
+  context.fillText(words, panel.box.left, panel.box.top - 5, panel.box.width + GAP / 2);
+}
+
+/** Write as many of an axis's values as there is room for. */
+export function paintValues(context, box, values, text, side) {
+  context.font = font(text);
+  context.fillStyle = chartColours().soft;
+  const down = side === "left";
+  const length = (down ? box.height : box.width) / Math.max(1, values.length);
+  const words = values.map((value) => (typeof value === "number" ? readable(value, 3) : String(value)));
+  const need = down
+    ? text * (values.length > 24 ? 2.2 : 1.15)
+    : Math.max(...words.map((word) => context.measureText(word).width), 1) + 8;
+  const every = Math.max(1, Math.ceil(need / length));
+  context.textAlign = down ? "right" : "center";
+  context.textBaseline = down ? "middle" : "top";
+  words.forEach((word, k) => {
+    if (k % every) return;
+    const middle = (k + 0.5) * length;
+    if (down) context.fillText(word, box.left - 6, box.top + middle, 0.3 * box.left + 110);
+    else context.fillText(word, box.left + middle, box.top + box.height + 6);
+  });
+}
+
+/** The bar of colours with its ends, below all panels. */
+export function paintBar(context, size, { value, range, left, text }) {
+  const top = size.height - BAR.below + 16;
+  const [low, high] = range.map((end) => readable(end, 2));
+  context.font = font(text);
+  context.textBaseline = "middle";
+  const start = left + context.measureText(low).width + 8;
+  const wide = Math.max(60, Math.min(260, size.width - start - context.measureText(high).width - 24));
+  for (let k = 0; k < wide; k += 1) {
+    context.fillStyle = `rgb(${cellColour(k / (wide - 1), value.diverging).join(" ")})`;
+    context.fillRect(start + k, top, 1.5, BAR.height);
+  }
+  const { soft, ink } = chartColours();
+  context.fillStyle = soft;
+  context.textAlign = "left";
+  context.fillText(low, left, top + BAR.height / 2);
+  context.fillText(high, start + wide + 8, top + BAR.height / 2);
+  context.fillStyle = ink;
+  context.textBaseline = "top";
+  context.fillText(value.label, left, top + BAR.height + 6, size.width - left);
+}
+
+/** An outline around one cell that is seen on every colour. */
+export function outline(context, { box, rows }, [row, column]) {
+  const [wide, tall] = [box.width / (rows[0]?.length || 1), box.height / (rows.length || 1)];
+  const place = [box.left + column * wide, box.top + row * tall, wide, tall];
+  context.lineWidth = 4;
+  context.strokeStyle = "#000";
+  context.strokeRect(...place);
+  context.lineWidth = 2;
+  context.strokeStyle = "#fff";
+  context.strokeRect(...place);
+}
+
+/** The cell under the pointer: {panel, row, column}. */
+export function cellUnder({ panels }, left, top) {
+  const number = panels.findIndex(
+    ({ box }) => left >= box.left && left < box.left + box.width && top >= box.top && top < box.top + box.height,
+  );
+  if (number < 0) return null;
+  const { box, rows } = panels[number];
+  if (!rows.length) return null;
+  return {
+    panel: number,
+    row: Math.floor(((top - box.top) / box.height) * rows.length),
+    column: Math.floor(((left - box.left) / box.width) * rows[0].length),
+  };
+}
+
+/** Arrow keys move from cell to cell, and beyond the last column into the next panel. */
+export function nextCell({ panels }, cursor, right, up) {
+  if (!panels.length) return null;
+  if (!cursor || !panels[cursor.panel]) return { panel: 0, row: 0, column: 0 };
+  const { rows } = panels[cursor.panel];
+  const row = Math.min(rows.length - 1, Math.max(0, cursor.row - up));
+  const column = cursor.column + right;
+  if (column >= rows[0].length && cursor.panel + 1 < panels.length) return { panel: cursor.panel + 1, row, column: 0 };
+  if (column < 0 && cursor.panel > 0) {
+    return { panel: cursor.panel - 1, row, column: panels[cursor.panel - 1].rows[0].length - 1 };
+  }
+  return { panel: cursor.panel, row, column: Math.min(rows[0].length - 1, Math.max(0, column)) };
+}
+
+/** A bracket along some rows, with its name, on the left of a panel. */
+export function bracket(context, box, from, to, label, text) {
+  const { ink } = chartColours();
+  context.lineWidth = 2;
+  line(context, box.left - 7, from + 1, box.left - 7, to - 1, ink);
+  if (!label || to - from < 4) return;
+  context.font = font(text);
+  context.fillStyle = ink;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  context.fillText(label, box.left - 13, (from + to) / 2, box.left - 15);
+}
