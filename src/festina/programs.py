@@ -15,11 +15,12 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import jax
-import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from festina.errors import StoreError
@@ -32,6 +33,7 @@ LAPACK = "lapack_"  # how the names of LAPACK's routines begin, the only such co
 DIGEST = 32  # bytes of a hash before the content of a file
 FOUND = "/jax/compilation_cache/cache_hits"  # what JAX calls the event
 LEAST_SECONDS = "jax_persistent_cache_min_compile_time_secs"  # of compiling what JAX's own cache takes
+ONE_AT_A_TIME = Lock()  # a setting of JAX is changed while a program is compiled, for all threads
 
 Jit = Callable[[Callable[..., Any]], Any]
 
@@ -107,7 +109,7 @@ def _determined_by(name: str, options: Any, static: tuple[Any, ...], dynamic: tu
 def _machine() -> str:
     """What machine code is made by and for."""
     kind = jax.devices()[0].device_kind
-    return f"{jax.__version__} {jaxlib.__version__} {kind} {os.environ.get('XLA_FLAGS', '')} {_processor()}"
+    return f"{jax.__version__} {version('jaxlib')} {kind} {os.environ.get('XLA_FLAGS', '')} {_processor()}"
 
 
 def _processor() -> str:
@@ -172,13 +174,14 @@ def _compiled(lowered: Any) -> tuple[Any, bool]:
     Machine code that comes from JAX's own cache cannot be written again: its functions would be missing. So that cache
     is not given what is kept here.
     """
-    found = _Found.programs
-    least = getattr(jax.config, LEAST_SECONDS)
-    jax.config.update(LEAST_SECONDS, math.inf)
-    try:
-        return lowered.compile(), _Found.programs == found
-    finally:
-        jax.config.update(LEAST_SECONDS, least)
+    with ONE_AT_A_TIME:
+        found = _Found.programs
+        least = getattr(jax.config, LEAST_SECONDS)
+        jax.config.update(LEAST_SECONDS, math.inf)
+        try:
+            return lowered.compile(), _Found.programs == found
+        finally:
+            jax.config.update(LEAST_SECONDS, least)
 
 
 class _Found:

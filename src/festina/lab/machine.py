@@ -31,7 +31,8 @@ def prepare() -> None:
     from festina.platforms import check_platforms
 
     check_platforms()
-    gc.freeze()  # modules and classes stay until the end: no collection has to look at them
+    if gc.get_freeze_count() == 0:
+        gc.freeze()  # modules and classes stay until the end: no collection has to look at them
 
 
 def _show_warning(message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None) -> None:
