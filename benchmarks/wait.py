@@ -7,8 +7,9 @@
 Every experiment runs twice, each time in a new process kept to one core, with an empty store: cold, with an empty cache
 of compiled programs, and warm, with the cache that the cold run has left. The columns share out the CPU seconds of the
 process: *import* is all before the question is asked; *trace*, *lower* and *compile* are JAX's, whoever calls for them
-(a program that is read from the cache is not compiled, but looking it up counts there); *run* is the simulation,
-*theory*, *claims*, *store* and *figure* what their names say, without what JAX needed for them.
+(a program that is read from JAX's cache is not compiled, but looking it up counts there); *run* is the simulation, with
+the reading of its programs where they are kept; *theory*, *claims*, *store* and *figure* are what their names say,
+without what JAX needed for them.
 
 The last row is the least that an answer could take with these libraries: import them, compile one product of matrices,
 write one small data set and draw three panels, in both formats, without festina.

@@ -1,5 +1,8 @@
 """Programs that are kept: the same numbers, traced once, and never those of other code, shapes or settings."""
 
+import json
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import jax
@@ -116,6 +119,50 @@ def test_what_cannot_be_known_or_written_is_not_kept(folder):
     function, _ = counted(work=calls_back)
     assert function(Power(3), {"x": np.full(1, 2.0)}, 2)["value"] == 16.0
     assert not list(folder.iterdir())
+
+
+A_PROCESS = """
+import json, sys
+from pathlib import Path
+import jax, jax.numpy as jnp, numpy as np
+from festina.compiling import quick_jit
+from festina.programs import KEEPER
+
+folder = Path(sys.argv[1])
+for name, value in {"compilation_cache_dir": sys.argv[1], "persistent_cache_min_compile_time_secs": 0}.items():
+    jax.config.update(f"jax_{name}", value)
+KEEPER.folder = folder / "programs"
+
+class Code:
+    program_mark = "code of a singular value decomposition"
+
+traced = []
+def function(code, x):
+    traced.append(code)
+    return jnp.linalg.svd(jax.random.normal(jax.random.key(0), (4, 4)) + x)[1]
+
+found = []
+for _ in range(int(sys.argv[2])):
+    KEEPER._at_hand.clear()
+    jax.clear_caches()
+    for path in KEEPER.folder.glob("*") if found else ():
+        path.unlink()
+    found.append(quick_jit(function, static_argnums=0)(Code(), np.arange(4.0)).tolist())
+print(json.dumps([len(traced), found, len(list(KEEPER.folder.iterdir()))]))
+"""
+
+
+def test_what_was_kept_runs_in_another_process_with_the_same_bits(tmp_path):
+    """Also what calls LAPACK, which crashes where it was not looked up, and what was kept twice: programs that JAX
+    finds in its own cache lose their functions when they are written again."""
+
+    def outcome(times: int) -> list:
+        command = [sys.executable, "-c", A_PROCESS, str(tmp_path), str(times)]
+        return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1])
+
+    traced, (values, same), files = outcome(2)
+    assert (traced, files) == (2, 1) and values == same
+    assert outcome(1) == [0, [values], 1]
 
 
 def test_only_programs_of_this_package_are_known_by_their_code():

@@ -85,7 +85,12 @@ class quick_jit:
     """`jax.jit` with options that compile quickly, looked up when the function is first called, not on import.
 
     Called while JAX traces another function, it becomes a part of that one, and has no options of its own.
+
+    Attributes:
+        wanted: the options, whether XLA knows them or not.
     """
+
+    wanted: dict[str, Any] | None = QUICK
 
     def __init__(self, function: Callable[..., Any], **settings: Any) -> None:
         self.function = self.__wrapped__ = function
@@ -128,7 +133,12 @@ class quick_jit:
         static, dynamic = self._split(arguments)
         name = f"{self.function.__module__}.{self.function.__qualname__}"
         return KEEPER.program(
-            lambda *dynamic: self.function(*self._joined(static, dynamic)), name, self.options, static, dynamic
+            lambda *dynamic: self.function(*self._joined(static, dynamic)),
+            lambda function: jax.jit(function, compiler_options=self.options),
+            name,
+            self.wanted,
+            static,
+            dynamic,
         )
 
     def _split(self, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -150,6 +160,8 @@ class quick_jit:
 class brief_jit(quick_jit):
     """The same for a function that is called once or twice: compiled as quickly as can be, and not optimised."""
 
+    wanted = BRIEF
+
     @property
     def options(self) -> dict[str, Any] | None:
         return known_options(True)
@@ -157,6 +169,8 @@ class brief_jit(quick_jit):
 
 class thorough_jit(quick_jit):
     """The same for a function that will run long: compiled as XLA thinks best."""
+
+    wanted = None
 
     @property
     def options(self) -> None:

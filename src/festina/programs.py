@@ -1,28 +1,41 @@
-"""Programs kept by what determines them, so that they are not traced again in another process.
+"""Programs kept by what determines them, so that they are neither traced nor compiled again in another process.
 
 JAX's own cache is asked with the text of a program, and to trace and write that text takes longer than many programs
-run. Here the text itself is kept, and asked for by what determines it: a hash of the code that it can reach, the values
-that are part of it, the shapes of what it is called with, and how JAX is set. Only programs whose code is known that
-well are kept: one of their static arguments has a ``program_mark``.
+run. Here the machine code itself is kept, and asked for by what determines it: a hash of the code that it can reach,
+the values that are part of it, the shapes of what it is called with, how JAX is set, and the processor. Only programs
+whose code is known that well are kept: one of their static arguments has a ``program_mark``.
 """
 
 import hashlib
+import math
 import os
 import pickle
+import platform
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import jax
-from jax import export
+from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from festina.errors import StoreError
 from festina.files import write_bytes
 
 PLAIN = (int, str, bool, type(None))  # static arguments that are what they say
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of a function, as it is printed: nothing that another process would know
+CALLED = re.compile(r"custom_call @(\w+)")  # code outside of a program, as its text has it
+LAPACK = "lapack_"  # how the names of LAPACK's routines begin, the only such code that another process has, too
+DIGEST = 32  # bytes of a hash before the content of a file
+FOUND = "/jax/compilation_cache/cache_hits"  # what JAX calls the event
+LEAST_SECONDS = "jax_persistent_cache_min_compile_time_secs"  # of compiling what JAX's own cache takes
+ONE_AT_A_TIME = Lock()  # a setting of JAX is changed while a program is compiled, for all threads
+
+Jit = Callable[[Callable[..., Any]], Any]
 
 
 class Program(NamedTuple):
@@ -41,17 +54,24 @@ class Keeper:
 
     def __init__(self) -> None:
         self.folder: Path | None = None
-        self._at_hand: dict[str, Program | None] = {}
+        self._at_hand: dict[str, Program] = {}
 
     def program(
-        self, function: Callable[..., Any], name: str, options: Any, static: tuple[Any, ...], dynamic: tuple[Any, ...]
+        self,
+        function: Callable[..., Any],
+        jit: Jit,
+        name: str,
+        options: Any,
+        static: tuple[Any, ...],
+        dynamic: tuple[Any, ...],
     ) -> Program | None:
         """The program of a function called with such arguments; None if it is not one to keep.
 
         Args:
             function: of the dynamic arguments.
+            jit: compiles it.
             name: of the function.
-            options: of the compiler.
+            options: that the compiler is asked for.
             static: its static arguments.
             dynamic: its other arguments.
         """
@@ -63,7 +83,7 @@ class Keeper:
         key = hashlib.sha256(text.encode()).hexdigest()[:32]
         if key not in self._at_hand:
             path = self.folder / f"{key}.program"
-            self._at_hand[key] = _read(path, options) or _written(path, function, dynamic, options)
+            self._at_hand[key] = _read(path) or _traced(path, function, jit, dynamic)
         return self._at_hand[key]
 
 
@@ -82,20 +102,50 @@ def _determined_by(name: str, options: Any, static: tuple[Any, ...], dynamic: tu
     shapes = [str(jax.typeof(leaf)) for leaf in leaves]
     marks = [repr(each) if isinstance(each, PLAIN) else each.program_mark for each in static]
     settings = {each: value for each, value in jax.config.values.items() if "cache" not in each}
-    machine = f"{jax.__version__} {jax.default_backend()} {os.environ.get('XLA_FLAGS', '')}"
-    return "\n".join((name, str(options), *marks, str(structure), *shapes, str(sorted(settings.items())), machine))
+    return "\n".join((name, str(options), *marks, str(structure), *shapes, str(sorted(settings.items())), _machine()))
 
 
-def _read(path: Path, options: Any) -> Program | None:
+@lru_cache
+def _machine() -> str:
+    """What machine code is made by and for."""
+    kind = jax.devices()[0].device_kind
+    return f"{jax.__version__} {version('jaxlib')} {kind} {os.environ.get('XLA_FLAGS', '')} {_processor()}"
+
+
+def _processor() -> str:
+    """The processor and what it can do, as Linux tells of the first core; elsewhere as Python does."""
+    try:
+        cores = Path("/proc/cpuinfo").read_text().split("\n\n")
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    told = ("model name", "flags", "Features", "CPU part")  # what changes with the load, such as its clock, is left out
+    return " ".join(line for line in cores[0].splitlines() if line.startswith(told))
+
+
+def _read(path: Path) -> Program | None:
     """A program that was kept; None if there is none, or none that can be read."""
-    with suppress(Exception):  # whatever a damaged file, or one of another version, makes of itself
-        text, structure = pickle.loads(path.read_bytes())
-        return _program(export.deserialize(bytearray(text)), structure, options)
+    with suppress(Exception):  # whatever a damaged file makes of itself
+        content = path.read_bytes()
+        if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
+            return None
+        code, given, returned, shapes = pickle.loads(content[DIGEST:])
+        if LAPACK.encode() in code:
+            _load_lapack()
+        compiled = deserialize_and_load(
+            code, jax.tree.structure(given), jax.tree.structure([*shapes]), execution_devices=jax.devices()[:1]
+        )
+        return _program(compiled, returned, shapes)
     return None
 
 
-def _written(path: Path, function: Callable[..., Any], dynamic: tuple[Any, ...], options: Any) -> Program | None:
-    """A program just traced and kept; None if there is something in it that no file can hold."""
+@lru_cache
+def _load_lapack() -> None:
+    """Look up LAPACK's routines, as JAX does when it first lowers one of them; code that calls them before crashes."""
+    jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
+
+
+def _traced(path: Path, function: Callable[..., Any], jit: Jit, dynamic: tuple[Any, ...]) -> Program:
+    """A program just traced; when it is first called, it is compiled and kept, if a file can hold it."""
     leaves, given = jax.tree.flatten(dynamic)
     returned = []
 
@@ -104,21 +154,67 @@ def _written(path: Path, function: Callable[..., Any], dynamic: tuple[Any, ...],
         returned.append(jax.tree.unflatten(structure, range(len(values))))
         return values
 
-    with suppress(Exception):  # it is then traced as any other
-        text = export.export(jax.jit(flat))(*leaves)
-        content = pickle.dumps((bytes(text.serialize()), returned[-1]))
-        with suppress(StoreError):  # a folder that cannot be written costs the next process its time, and no more
-            write_bytes(path, content)
-        return _program(text, returned[-1], options)
-    return None
+    lowered = jit(flat).lower(*leaves)
+    shapes = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in lowered.out_info]
+
+    @lru_cache
+    def compiled() -> Any:
+        program, is_new = _compiled(lowered)
+        if is_new and _is_all_there(lowered):
+            with suppress(Exception):  # some machine code cannot be written; it costs the next process its time
+                _write(path, program, returned[-1], shapes)
+        return program
+
+    return _program(lambda *leaves: compiled()(*leaves), returned[-1], shapes)
 
 
-def _program(text: export.Exported, structure: Any, options: Any) -> Program:
-    """A program from its text, and from the structure of what it returns."""
+def _compiled(lowered: Any) -> tuple[Any, bool]:
+    """A program compiled, and whether it was compiled here.
+
+    Machine code that comes from JAX's own cache cannot be written again: its functions would be missing. So that cache
+    is not given what is kept here.
+    """
+    with ONE_AT_A_TIME:
+        found = _Found.programs
+        least = getattr(jax.config, LEAST_SECONDS)
+        jax.config.update(LEAST_SECONDS, math.inf)
+        try:
+            return lowered.compile(), _Found.programs == found
+        finally:
+            jax.config.update(LEAST_SECONDS, least)
+
+
+class _Found:
+    """How many programs JAX has found in its own cache."""
+
+    programs = 0
+
+    @classmethod
+    def note(cls, event: str, **kwargs: str | int) -> None:
+        cls.programs += event == FOUND
+
+
+jax.monitoring.register_event_listener(_Found.note)
+
+
+def _is_all_there(lowered: Any) -> bool:
+    """Whether a program calls nothing outside of it but LAPACK: no Python above all."""
+    text = lowered.compiler_ir().operation.get_asm(large_elements_limit=8)
+    return all(name.startswith(LAPACK) for name in CALLED.findall(text))
+
+
+def _write(path: Path, program: Any, returned: Any, shapes: list[jax.ShapeDtypeStruct]) -> None:
+    code, given, _ = serialize(program)
+    content = pickle.dumps((code, jax.tree.unflatten(given, range(given.num_leaves)), returned, shapes))
+    with suppress(StoreError):  # a folder that cannot be written
+        write_bytes(path, hashlib.sha256(content).digest() + content)
+
+
+def _program(compiled: Callable[..., list[Any]], structure: Any, shapes: list[jax.ShapeDtypeStruct]) -> Program:
+    """A program from one of lists of arrays, and from the structure of what it returns."""
     returned = jax.tree.structure(structure)
 
     def run(*dynamic: Any) -> Any:
-        return jax.tree.unflatten(returned, text.call(*jax.tree.leaves(dynamic)))
+        return jax.tree.unflatten(returned, compiled(*jax.tree.leaves(dynamic)))
 
-    shapes = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in text.out_avals]
-    return Program(jax.jit(run, compiler_options=options), jax.tree.unflatten(returned, shapes))
+    return Program(run, jax.tree.unflatten(returned, shapes))

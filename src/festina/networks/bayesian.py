@@ -55,9 +55,17 @@ def _erf(z: Any) -> Any:
     return half * (1 + jax.lax.erf(jnp.asarray(np.pi**0.5 / 2, z.dtype) * z))
 
 
-LINEAR = Nonlinearity("linear", lambda z: z)
+def _itself(z: Any) -> Any:
+    return z
+
+
+def _rectify(z: Any) -> Any:
+    return jnp.where(z > 0, z, jnp.zeros_like(z))
+
+
+LINEAR = Nonlinearity("linear", _itself)  # functions with names: a program that holds a lambda could not be kept
 SIGMOIDAL = Nonlinearity("sigmoidal", _erf)
-RECTIFIED = Nonlinearity("rectified", lambda z: jnp.where(z > 0, z, jnp.zeros_like(z)))
+RECTIFIED = Nonlinearity("rectified", _rectify)
 NONLINEARITIES = {each.name: each for each in (LINEAR, SIGMOIDAL, RECTIFIED)}
 
 
