@@ -24,7 +24,6 @@ from festina.page.questions import FieldError
 from festina.page.scenes import scenes
 from festina.page.series import numbers
 from festina.views import Curves, View
-from festina.watching.verdict import judge
 
 Kind = Literal["result", "sweep", "report", "story"]
 MOST_ITEMS = 500
@@ -125,7 +124,7 @@ OF_REPORT: tuple[View, ...] = (
 
 def _report(data: xr.Dataset) -> dict[str, Any]:
     """The course of a watched training: its verdict, and the numbers that matter as curves."""
-    verdict = data.attrs.get("verdict") or (str(judge(data)) if "curvature" in data else "")
+    verdict = str(data.attrs.get("verdict", ""))
     course = data.rename(step="time").expand_dims("run")
     course["time"].attrs["units"] = "steps"
     found = [scene for scene in scenes(OF_REPORT, course, None) if scene is not None]

@@ -130,7 +130,8 @@ class Report:
         kinds = (".html", ".nc")
         require(target.suffix in kinds, "path", f"end in {' or '.join(kinds)}", str(path))
         if target.suffix == ".nc":
-            write_bytes(target, bytes(self.data.to_netcdf(engine="scipy")))
+            named = self.data.assign_attrs(verdict=str(self.verdict))
+            write_bytes(target, bytes(named.to_netcdf(engine="scipy")))
             return target
         from festina.watching.report_page import page
 
