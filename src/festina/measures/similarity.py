@@ -20,6 +20,7 @@ from jaxtyping import Bool, Float, Int
 from festina.errors import require
 from festina.measures.arrays import as_real
 from festina.measures.layers import Layer, Marks, read_layer
+from festina.notebook import Told
 
 ROUNDING = float(np.finfo(float).eps)
 COARSER = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}  # precisions in which layers come
@@ -190,7 +191,7 @@ def effective_rank(kernel: Any) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class NeuralCollapse:
+class NeuralCollapse(Told):
     """How far a layer is from neural collapse, as `neural_collapse` finds it; 0 is collapse, but for the last field.
 
     With μ_c the mean of class c less the mean of all class means, C classes, and all of them of equal weight:

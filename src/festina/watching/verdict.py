@@ -19,6 +19,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from festina.measures.alignment import at_fall, silent_share
+from festina.notebook import Told
 
 LAZY, RICH = 0.2, 0.5  # share of the way of the answers that the first-order expansion misses
 KEPT, TURNED = 0.05, 0.2  # 1 − cosine between the first tangent kernel and the one farthest from it
@@ -28,7 +29,7 @@ LATE = 0.2  # of all turning of the kernel, done while the first half of the los
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Told):
     """What kind of learning it was.
 
     Attributes:

@@ -14,6 +14,7 @@ from festina.lab.sweeps.folder import stored_plan
 from festina.lab.sweeps.judged import SweptVerdicts, judged
 from festina.lab.sweeps.opened import swept_data
 from festina.lab.sweeps.plan import Plan
+from festina.notebook import told
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,6 +71,12 @@ class Swept(xr.Dataset):
     def plot(self) -> SweptPlot:
         """The figure of the sweep, as ``swept.plot()``; other plots of xarray, as ``swept.plot.scatter(…)``."""
         return SweptPlot(self)
+
+    def _repr_html_(self) -> str:
+        """Which sweep it is, and how much of it is done, above what xarray shows."""
+        axes = ", ".join(f"{axis.name} ({len(axis.values)})" for axis in self._plan.axes)
+        about = f"{self._plan.experiment.name} over {axes}: {int(self['done'].sum())} of {self._plan.runs} runs done"
+        return told(about) + super()._repr_html_()
 
 
 def open_sweep(folder: str | Path, experiment: str | Experiment | None = None) -> Swept:
