@@ -62,11 +62,11 @@ def test_everything_that_is_found_shows_itself():
         assert seen in html, f"{name}: {html[:400]}"
 
 
-def test_runs_comparisons_and_posteriors_show_themselves():
+def test_runs_and_comparisons_show_themselves():
     world = fs.worlds.tree(branching=(2, 2), features=10)
     run = fs.flow(fs.networks.DeepLinear.init(jax.random.key(0), (4, 64, 10), scale=1e-4), world, until=10.0)
     comparison = fs.compare(run, fs.theory.modes(world, initial=run.initial))
-    assert "<p>Trajectory(flow, until t = 10" in run._repr_html_() and "xr-wrap" in run._repr_html_()
+    assert "<p>Trajectory(flow, Dopri8, until t = 10" in run._repr_html_() and "xr-wrap" in run._repr_html_()
     assert "<th>variable</th>" in comparison._repr_html_()
 
 
@@ -145,7 +145,7 @@ def test_a_kernel_shows_bars_and_results_and_keeps_what_was_done_before_an_inter
     client.execute()
     said = ["".join(part.get("text", "") for part in cell.outputs if part.output_type == "stream") for cell in cells]
     page = [part.data["text/html"] for part in cells[0].outputs if "text/html" in part.get("data", {})]
-    assert any("<p>Trajectory(flow" in html for html in page)
+    assert any("<p>Trajectory(flow, " in html for html in page)
     assert met, "no bar was shown"
     errors = [part.ename for part in cells[1].outputs if part.output_type == "error"]
     assert current["interrupted"] and errors == ["Interrupted"], cells[1].outputs

@@ -110,7 +110,7 @@ class SweptPlot(DatasetPlotAccessor):
 
     __slots__ = ()
 
-    def __call__(self, *names: str, **at: Any) -> Figure:
+    def __call__(self, *names: str, **at: Any) -> Figure:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Where the runs of the sweep end: curves over one axis, maps over two; the mean over seeds.
 
         Args:
