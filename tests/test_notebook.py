@@ -106,7 +106,7 @@ network = fs.networks.DeepLinear.init(jax.random.key(0), (4, 5, 10), scale=1e-3)
 run = fs.flow(network, world, until=10.0)
 run
 """
-LONG = "fs.descent(network, world, steps=2_000_000_000, records=200_000)"
+LONG = "fs.descent(network, world, steps=40_000_000, records=1000)"
 KEPT = """
 import sys
 kept = sys.last_value.trajectory
