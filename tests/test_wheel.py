@@ -18,10 +18,10 @@ CLEAN = {
 """As a user's shell: nothing of the tests' own environment, but for where pip finds packages."""
 
 
-def call(*words: object, folder: Path) -> subprocess.CompletedProcess[str]:
+def call(*words: object, folder: Path, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
     environment = CLEAN | {"JAX_PLATFORMS": "cpu", "FESTINA_CACHE": "", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     return subprocess.run(
-        [*map(str, words)], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [*map(str, words)], cwd=folder, env=environment, capture_output=True, text=True, timeout=patience, check=False
     )
 
 
@@ -52,7 +52,8 @@ def test_the_wheel_installs_into_an_empty_environment_and_runs_an_experiment(whe
     assert made.returncode == 0, made.stderr
     python = tmp_path / "empty" / "bin" / "python"
     constraints = ROOT / "constraints.txt"
-    installed = call(python, "-m", "pip", "install", "-q", "--constraint", constraints, wheel, folder=tmp_path)
+    words = ("-m", "pip", "install", "-q", "--no-compile", "--constraint", constraints, wheel)
+    installed = call(python, *words, folder=tmp_path, patience=3 * PATIENCE)  # some forty packages
     if "No matching distribution" in installed.stderr or "Max retries" in installed.stderr:
         pytest.skip("pip cannot reach a registry of packages from here")
     assert installed.returncode == 0, installed.stderr
