@@ -227,7 +227,7 @@ def _course(
         if settled or not longer:
             break
         until = 2.0 * until
-    return times, loss, energy, settled  # pyright: ignore[reportPossiblyUnbound] (after one round at least)
+    return times, loss, energy, settled  # pyright: ignore[reportPossiblyUnboundVariable] (after one round at least)
 
 
 def _shares(energy: Float[np.ndarray, "times candidates"]) -> Float[np.ndarray, "times candidates"]:
