@@ -21,7 +21,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all browser others lint format bench docs clean distclean rebuild
+.PHONY: help demo test test-all coverage browser others lint format bench docs clean distclean rebuild
 
 # The caller's shell must not leak into the results.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
@@ -46,7 +46,8 @@ help:
 	@echo 'make demo      install and take the tour; prints where the report is'
 	@echo 'make test      install the test extras; lint, types and tests, in a few minutes'
 	@echo 'make test-all  the same, and then the tests that take long'
-	@echo 'make lint      only ruff and pyright'
+	@echo 'make coverage  the tests of make test, with lines and branches counted'
+	@echo 'make lint      only ruff, codespell and pyright'
 	@echo 'make format    let ruff rewrite the source'
 	@echo 'make bench     run the benchmarks'
 	@echo 'make docs      build the documentation into docs/_build/html, offline'
@@ -70,6 +71,13 @@ test: lint browser
 test-all: test others
 	$(PYTEST) -m full $(TESTS)
 
+# Tests run as many times slower as they have lines to count; fewer of them, as in: make coverage TESTS=tests/theory
+coverage: browser
+	$(BIN)/python -m coverage erase
+	JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 0 -m 'not full' $(TESTS)
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report
+
 # Libraries whose networks festina takes in are tried where they are installed. PyTorch is large: it is installed for the
 # tests only where continuous integration says that it is at work, or on demand, as in: make others OTHERS=torch
 OTHERS ?= $(if $(CI),torch==2.13.0 flax)
@@ -84,6 +92,7 @@ browser: $(VENV)/.stamp-dev
 lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell --toml pyproject.toml .
 	$(BIN)/python -m pyright
 
 format: $(VENV)/.stamp-dev
@@ -98,7 +107,7 @@ docs: $(VENV)/.stamp-docs
 	@echo 'docs/_build/html/index.html'
 
 clean:
-	rm -rf docs/_build docs/gallery docs/sg_execution_times.rst build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/gallery docs/sg_execution_times.rst build dist .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean

@@ -73,6 +73,7 @@ def compare(size: int) -> list[tuple[str, ...]]:
     labels = {"exact": ("", "")}
     for name, kind in SOLVERS.items():
         integrate = integrator(kind())
+        tolerance, error = np.nan, np.inf
         for tolerance in TOLERANCES:
             found = integrate(first, second, correlation, times, tolerance)
             error = max(float(np.max(np.abs(a - b))) for a, b in zip(found, reference, strict=True))

@@ -1,8 +1,8 @@
 """Bring the tables of the README and of the documentation up to date: `python docs/tables.py [STORE]`.
 
-They are the tables of experiments and of models, the page of what did not reproduce, the map from every item of every
-source to what answers it, the table of numbers that others printed, two maps that others printed, and the table of
-exact solutions against independent integrations.
+They are the tables of families, of experiments and of models, the page of what did not reproduce, the map from every
+item of every source to what answers it, the table of numbers that others printed, two maps that others printed, and the
+table of exact solutions against independent integrations.
 Given a folder of results, the measured values on the page of what did not reproduce are those that it holds or that are
 computed into it, at the quick budget, and so are our maps beside the printed ones, at their own; without one they stay
 as they are.
@@ -22,6 +22,31 @@ from festina.lab.registry import all_experiments, all_models
 ROOT = Path(__file__).resolve().parent.parent
 VERDICTS = ROOT / "docs" / "verdicts.json"
 SOURCES = ROOT / "docs" / "sources.toml"
+
+
+FAMILIES = {
+    "linear": "deep linear networks: stages, saddles, lazy and rich, continual learning",
+    "race": "gated deep linear networks: which pathway learns first, and so wins",
+    "rectified": "ReLU networks as gated linear ones: mixed selectivity",
+    "abstraction": "tasks that nobody announces: gates that learn to switch",
+    "coding": "wide Bayesian networks: analog, redundant and sparse codes",
+}
+"""What each family of experiments is about."""
+
+
+def families_table() -> str:
+    """One row for each family: what it is about, how many experiments it has, and of which sources."""
+    found: dict[str, list[Experiment]] = {}
+    for experiment in all_experiments():
+        found.setdefault(experiment.family(), []).append(experiment)
+    rows = ["| family | what it is about | experiments | for example | sources |", "|---|---|---|---|---|"]
+    for family in sorted(found, key=list(FAMILIES).index):
+        own = found[family]
+        sources = "; ".join(dict.fromkeys(source.short for experiment in own for source in experiment.sources))
+        examples = ", ".join(f"`{experiment.name.partition('/')[2]}`" for experiment in own[:3])
+        name = f"[`{family}/`](docs/theory/{family}.md)"
+        rows.append(f"| {name} | {FAMILIES[family]} | {len(own)} | {examples} | {sources} |")
+    return "\n".join(rows)
 
 
 def experiments_table() -> str:
@@ -146,6 +171,7 @@ def _judged(experiment: Experiment, store: Path) -> dict[str, Any]:
 
 
 TABLES = {
+    "families": families_table,
     "experiments": experiments_table,
     "models": models_table,
     "sliders": sliders_table,

@@ -120,10 +120,8 @@ class Model(ExperimentConfig):
         return None
 
     @classmethod
-    def solutions(
-        cls, models: Sequence[Model], starts: Sequence[Any], times: Any
-    ) -> Iterator[Mapping[str, Any] | None]:
-        """The predictions for many runs, each at its own times (runs × times); one by one unless overridden."""
+    def solutions(cls, models: Sequence[Any], starts: Sequence[Any], times: Any) -> Iterator[Mapping[str, Any] | None]:
+        """The predictions for many runs of this model, each at its own times (runs × times); one by one by default."""
         for model, start, grid in zip(models, starts, times, strict=True):
             solution = model.solution(start)
             yield None if solution is None else solution(grid)

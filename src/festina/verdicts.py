@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from festina.notebook import Told
 from festina.relations import spelled
 
 Kind = Literal["paper", "code", "theory", "reference", "misprint", "check"]
@@ -54,7 +55,7 @@ _WORDS: dict[Kind, dict[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Told):
     """What a run said of a claim.
 
     Attributes:

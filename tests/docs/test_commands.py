@@ -23,6 +23,7 @@ HOURS = {"festina reproduce": "rectified race/xor --budget quick"}
 
 ELSEWHERE = {
     "make": "tested by what the Makefile calls",
+    "python -m pip install": "tests/test_wheel.py, into an empty environment",
     "dask": "tests/docs/test_cluster_page.py",
     "festina sweep": "tests/docs/test_cluster_page.py, on smaller grids",
     "festina explore": "tests/page/test_streaming.py",

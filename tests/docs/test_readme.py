@@ -1,4 +1,4 @@
-"""The README's example runs as written, and its table is up to date."""
+"""The README is short, its examples run as written, its links lead somewhere, and its tables are up to date."""
 
 import re
 import subprocess
@@ -7,15 +7,32 @@ from pathlib import Path
 
 import pytest
 
+import festina
 from patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_it_is_short_and_what_it_names_is_there():
+    assert len(README.splitlines()) < 150
+    links = re.findall(r"\]\((?!https://)([^)#]+)", README)
+    assert "docs/figures/four_bodies.png" in links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert f"festina-{festina.__version__}-py3" in README and f"version = {{{festina.__version__}}}" in README
+
+
+def test_its_first_example_has_ten_lines():
+    block = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    assert block is not None and len(block[1].strip().splitlines()) == 10
+
+
 @pytest.mark.full
 def test_the_examples_run_as_written_one_after_the_other(tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 4
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) == 2
     (tmp_path / "example.py").write_text("\n".join(blocks), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE

@@ -1,6 +1,7 @@
 """Losses of linear networks keep their digits however small they are, are never negative, and have the old slopes."""
 
 from fractions import Fraction
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -183,8 +184,9 @@ def test_a_reduced_race_ends_in_a_loss_that_is_right(rng):
 def test_the_closure_of_joint_descent_has_no_negative_loss(rng):
     """One task and one path: the loss falls to rounding, as that of the matrices themselves does."""
     students, teachers = 0.1 * rng.normal(size=(1, 3, 4)), rng.normal(size=(1, 3, 4))
-    settings = {"weight_timescale": 1.0, "gate_timescale": np.inf, "nonnegativity": 0.0, "normalization": 0.0}
-    solution = fs.theory.closure(students, teachers, **settings, block_length=1.0, step_size=0.01, gates=1.0)
+    settings: dict[str, Any] = {"weight_timescale": 1.0, "gate_timescale": np.inf, "nonnegativity": 0.0}
+    settings |= {"normalization": 0.0, "block_length": 1.0, "step_size": 0.01, "gates": 1.0}
+    solution = fs.theory.closure(students, teachers, **settings)
     loss = solution(np.arange(0.0, 40.0))["loss"][:, 0]
     exact = 0.5 * np.sum((teachers - students) ** 2) * 0.99 ** (200 * np.arange(40.0))
     assert loss.min() >= 0.0

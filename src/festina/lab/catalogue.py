@@ -6,12 +6,12 @@ import textwrap
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from html import escape
 
 from festina.errors import FestinaWarning, UnknownName
 from festina.experiment import Experiment
 from festina.lab import registry
 from festina.lab.reproduce import load_all
+from festina.notebook import table
 
 WIDTH = 120
 
@@ -61,12 +61,8 @@ class Catalogue:
         return "\n".join(_paragraphs(line, indent) for line in self.lines.values())
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td><code>{escape(line.name)}</code></td><td>{escape(line.sentence)}</td>"
-            f"<td>{escape(', '.join(line.fields))}</td></tr>"
-            for line in self.lines.values()
-        )
-        return f"<table><tr><th>name</th><th>what it is</th><th>fields</th></tr>{rows}</table>"
+        rows = ((line.name, line.sentence, ", ".join(line.fields)) for line in self.lines.values())
+        return table(("name", "what it is", "fields"), rows)
 
 
 def list_experiments() -> Catalogue:

@@ -10,13 +10,14 @@ from jaxtyping import Float, Int
 
 from festina.errors import require
 from festina.networks.abstraction import PathGated
+from festina.notebook import Told, told
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, repr=False)
-class Abstracted:
+class Abstracted(Told):
     """What a network made of a stream: one entry for every step, that is, for every batch.
 
     Attributes:
@@ -139,3 +140,6 @@ class AbstractedArms:
                 for seed, run in zip(self.seeds, runs, strict=True)
             ]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return told(repr(self)) + self.data._repr_html_()

@@ -1,16 +1,21 @@
-"""Progress as a person sees it: one bar for a whole batch, nothing where there is no terminal."""
+"""Progress as a person sees it: one bar for a whole batch, nothing where there is neither terminal nor notebook."""
 
 from types import TracebackType
 from typing import Any
 
 from tqdm.auto import tqdm
 
+from festina.notebook import in_kernel
+
 
 class Progress:
-    """A bar over the recordings of all runs; silent when standard error is not a terminal, or when asked to be."""
+    """A bar over the recordings of all runs; silent where nobody looks, or when asked to be.
+
+    Somebody looks at a terminal, and at a notebook, where the bar is a widget.
+    """
 
     def __init__(self, label: str, total: int, unit: str = "record", *, silent: bool = False) -> None:
-        disable = True if silent else None
+        disable = True if silent else False if in_kernel() else None  # None: unless standard error is a terminal
         self._bar: Any = tqdm(total=total, desc=label, unit=unit, disable=disable, leave=False, smoothing=0.1)
 
     def advance(self, count: int) -> None:

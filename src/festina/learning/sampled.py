@@ -19,6 +19,7 @@ from festina.learning.loop import Recording
 from festina.learning.outlook import check_memory
 from festina.learning.prior import Parts
 from festina.networks.ensemble import Ensemble
+from festina.notebook import told
 from festina.precision import double, to_double, to_numpy
 from festina.worlds.data import Samples
 
@@ -218,7 +219,7 @@ class Posterior:
         return "\n".join([line, *self.troubles])
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{line}</p>" for line in repr(self).splitlines()) + self.data._repr_html_()
+        return told(repr(self)) + self.data._repr_html_()
 
     def _worst(self, found: xr.Dataset, which: Callable[..., Any]) -> tuple[str, float]:
         """The variable in which a number is highest or lowest, and the number; nothing that moves is worth nothing."""

@@ -15,6 +15,7 @@ from festina.errors import ArgumentError, FestinaError, FestinaWarning, Interrup
 from festina.learning.asked import Learners
 from festina.learning.loop import Recording
 from festina.networks.ensemble import Ensemble
+from festina.notebook import told
 from festina.precision import to_numpy
 from festina.worlds.curriculum import Curriculum
 
@@ -121,7 +122,7 @@ class Trajectory:
         )
 
     def _repr_html_(self) -> str:
-        return f"<p>{self!r}</p>{self.data._repr_html_()}"
+        return told(repr(self)) + self.data._repr_html_()
 
 
 class Diverged(FestinaError):

@@ -28,6 +28,7 @@ from festina.errors import require
 from festina.measures.arrays import as_real
 from festina.measures.layers import read_layer
 from festina.measures.thresholds import low_and_high
+from festina.notebook import Told
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,7 +79,7 @@ class Statistics:
 
 
 @dataclass(frozen=True, repr=False)
-class Coding:
+class Coding(Told):
     """What `coding` found.
 
     Attributes:

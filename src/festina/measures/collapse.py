@@ -18,10 +18,11 @@ from festina.errors import require
 from festina.measures.arrays import as_real
 from festina.measures.layers import Layer, Marks, read_layer
 from festina.measures.unit_free import ROUNDING, precision, scaled, squares, unit_free, varies
+from festina.notebook import Told
 
 
 @dataclass(frozen=True, repr=False)
-class NeuralCollapse:
+class NeuralCollapse(Told):
     """How far a layer is from neural collapse, as `neural_collapse` finds it; 0 is collapse, but for the last field.
 
     With μ_c the mean of class c less the mean of all class means, C classes, and all of them of equal weight:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from festina.errors import ArgumentError, require
+from festina.notebook import table, told
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,13 +91,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         relative = self.relative_errors
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{error:.2e}</td><td>{percent(relative[name])}</td></tr>"
-            for name, error in self.errors.items()
-        )
-        head = "<tr><th>variable</th><th>max |run − theory|</th><th>of max |theory|</th></tr>"
-        said = f"<p>Theory is {escape(self.standing)}.</p>" if self.standing else ""
-        return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>{said}"
+        rows = ((name, f"{error:.2e}", percent(relative[name])) for name, error in self.errors.items())
+        said = told(f"Theory is {self.standing}.") if self.standing else ""
+        return table(("variable", "max |run − theory|", "of max |theory|"), rows) + said
 
     def plot(self, most: int = 12) -> "Figure":
         """One panel a variable: simulation as dots, theory as lines.

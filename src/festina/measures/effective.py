@@ -9,10 +9,11 @@ from jaxtyping import Float
 
 from festina.errors import require
 from festina.measures.arrays import as_real
+from festina.notebook import Told
 
 
 @dataclass(frozen=True, repr=False)
-class EffectiveNetwork:
+class EffectiveNetwork(Told):
     """y ≈ Σ_p g_p W_p x, with the maps that fit best, as `effective_network` finds them.
 
     ``festina.networks.Gated.of_maps(effective.maps)`` makes a network of it, and ``effective.gates`` are its gates.

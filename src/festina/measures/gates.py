@@ -26,6 +26,7 @@ from festina.measures.effective import EffectiveNetwork, effective_network
 from festina.measures.groups import Group, Samples, grouped
 from festina.measures.layers import Layer, read_layer
 from festina.measures.thresholds import Threshold, by_threshold, threshold, thresholds_around, thresholds_given
+from festina.notebook import table, told
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -148,25 +149,40 @@ class Gates:
         return draw_thresholds(self, self.by_threshold(thresholds))
 
     def __repr__(self) -> str:
+        head = "  contexts   share   shuffled (95 %)      chance"
+        rows = (
+            f"  {size:>8}  {share:>6}   {shuffled}    {chance:>8}" for size, share, shuffled, chance in self._shares()
+        )
+        return "\n".join([*self._about(), head, *rows, *self._strongest()])
+
+    def _repr_html_(self) -> str:
+        head = ("contexts", "share", "shuffled (95 %)", "chance")
+        return told("\n".join(self._about())) + table(head, self._shares()) + told("\n".join(self._strongest()))
+
+    def _about(self) -> list[str]:
+        """What was found, and how: lines of text."""
         silent = int(np.sum(self.strength == 0))
-        lines = [
+        return [
             f"gates of {len(self.strength)} units ({silent} silent) in {len(self.contexts)} contexts: "
             f"{len(self.groups)} groups, {self.mixed:.1%} of the strength mixed (several contexts, not all)",
             f"  a unit is on {self.above.words}, and in a context if on in more than {self.most:.0%} of its samples",
             *(f"  ({reason})" for reason in self.above.reasons),
-            "  contexts   share   shuffled (95 %)      chance",
         ]
+
+    def _shares(self) -> list[tuple[str, str, str, str]]:
+        """A row for each number of contexts: the share of units in so many, beside that of shuffled ones."""
         low, high = np.percentile(self.null, [2.5, 97.5], axis=0)
-        for size, share in enumerate(self.by_size):
-            lines.append(
-                f"  {size:8d}  {share:6.1%}   {low[size]:5.1%} … {high[size]:5.1%}    {self.chances[size]:8.3g}"
-            )
-        lines.append(
-            f"  purely contextual: {self.contextual:.1%} of the strength (shuffled {self.contextual_null.mean():.1%})"
-        )
+        return [
+            (str(size), f"{share:.1%}", f"{low[size]:5.1%} … {high[size]:5.1%}", f"{self.chances[size]:.3g}")
+            for size, share in enumerate(self.by_size)
+        ]
+
+    def _strongest(self) -> list[str]:
         shown = ", ".join(f"{_short(group.name)} {group.share:.1%}" for group in self.groups[:6])
-        lines.append(f"  strongest groups: {shown}")
-        return "\n".join(lines)
+        return [
+            f"  purely contextual: {self.contextual:.1%} of the strength (shuffled {self.contextual_null.mean():.1%})",
+            f"  strongest groups: {shown}",
+        ]
 
 
 def gates(

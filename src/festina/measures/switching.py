@@ -7,6 +7,7 @@ from jaxtyping import Int
 
 from festina._lazy import optimize
 from festina.errors import require
+from festina.notebook import told
 
 
 class Switching(NamedTuple):
@@ -37,6 +38,9 @@ class Switching(NamedTuple):
             f"right in {self.accuracy:.1%} of steps; {self.detected:.0%} of switches detected, "
             f"after {self.delay:g} steps in the median; {self.false_alarms:.2g} false alarms a switch"
         )
+
+    def _repr_html_(self) -> str:
+        return told(repr(self))
 
 
 def switching(inferred: Any, true: Any, within: int = 10, after: int = 0) -> Switching:

@@ -71,7 +71,7 @@ class InterleavedAbstraction(TaskAbstraction):
         NEVER, unit="t", help="how long a task is shown at most, τ_B; by default as long as chance has it"
     )
 
-    def start(self, key: Key) -> Begin:
+    def start(self, key: Key) -> Begin:  # pyright: ignore[reportIncompatibleMethodOverride] (has one part more)
         begun, for_switches = super().start(key), fs.draws.fold_in(key, 3)  # after the three that any network has
         steps = self.steps + 1  # what is recorded at the end is seen in the task of a step that is not taken
         shifts = fs.worlds.Blocks.shifts_by_chance(for_switches, self.switching, steps, len(self.shown()))

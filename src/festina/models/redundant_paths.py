@@ -68,7 +68,7 @@ class RedundantPaths(TaskAbstraction):
 
     @field_validator("recorded")
     @classmethod
-    def _few(cls, recorded: str) -> str:
+    def _few(cls, recorded: str) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         if recorded == "totals":
             raise ValueError("be courses, for totals are of as many paths as tasks")
         return recorded

@@ -140,7 +140,7 @@ def carry_out(asked: MapQuestion, job: Job) -> None:
                 known[row, column], done[row, column] = value, True
             job.events.publish("cells", _picture(asked, known, done, level, columns, rows))
     job.result = known
-    job.end("done", level=level, cells=int(done.sum()))
+    job.end("done", level=level, cells=int(done.sum()))  # pyright: ignore[reportPossiblyUnboundVariable] (there is a level)
 
 
 def _values(asked: MapQuestion, cells: list[tuple[int, int]], job: Job) -> np.ndarray:

@@ -21,6 +21,7 @@ from jaxtyping import Array, Float
 
 from festina.compiling import quick_jit
 from festina.errors import require
+from festina.notebook import table, told
 from festina.precision import double
 from festina.theory._descent import gradient_flow
 from festina.theory.chain import time_to_reach
@@ -97,19 +98,37 @@ class GatedRace:
 
     def __repr__(self) -> str:
         width = max(9, *(len(one.name) for one in self.contestants))
+        lines = [f"  {'pathway':<{width}}  on for       S  speed  half-time  loss alone   share"]
+        for name, on, strength, speed, half, loss, share in self._rows():
+            lines.append(f"  {name:<{width}}  {on:>6}  {strength:>6}  {speed:>5}  {half:>9}  {loss:>10}  {share:>6}")
+        return "\n".join([self._about(), *lines])
+
+    def _repr_html_(self) -> str:
+        head = ("pathway", "on for", "S", "speed", "half-time", "loss alone", "share")
+        return told(self._about()) + table(head, self._rows())
+
+    def _about(self) -> str:
         loss = self.curves["loss"].values
         won = sum(self[name].share for name in self.winners)
-        lines = [
+        return (
             f"race of {len(self.contestants)} pathways, won by {', '.join(self.winners)} ({won:.1%} of the energy); "
-            f"loss {loss[0]:.4g} → {loss[-1]:.3g}" + ("" if self.settled else "; NOT SETTLED: give a longer `until`"),
-            f"  {'pathway':<{width}}  on for       S  speed  half-time  loss alone   share",
-        ]
-        for one in sorted(self.contestants, key=lambda one: -one.share):
-            lines.append(
-                f"  {one.name:<{width}}  {one.samples:6.1%}  {one.strengths[0]:6.4g}  {one.speed:5.3g}  "
-                f"{one.time_alone:9.4g}  {one.loss_alone:10.4g}  {one.share:6.1%}"
+            f"loss {loss[0]:.4g} → {loss[-1]:.3g}" + ("" if self.settled else "; NOT SETTLED: give a longer `until`")
+        )
+
+    def _rows(self) -> list[tuple[str, str, str, str, str, str, str]]:
+        """A row for each pathway, the one with the largest share first."""
+        return [
+            (
+                one.name,
+                f"{one.samples:.1%}",
+                f"{one.strengths[0]:.4g}",
+                f"{one.speed:.3g}",
+                f"{one.time_alone:.4g}",
+                f"{one.loss_alone:.4g}",
+                f"{one.share:.1%}",
             )
-        return "\n".join(lines)
+            for one in sorted(self.contestants, key=lambda one: -one.share)
+        ]
 
 
 def gated_race(
@@ -208,7 +227,7 @@ def _course(
         if settled or not longer:
             break
         until = 2.0 * until
-    return times, loss, energy, settled
+    return times, loss, energy, settled  # pyright: ignore[reportPossiblyUnboundVariable] (after one round at least)
 
 
 def _shares(energy: Float[np.ndarray, "times candidates"]) -> Float[np.ndarray, "times candidates"]:

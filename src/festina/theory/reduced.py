@@ -20,6 +20,7 @@ from jaxtyping import Array, Float
 from festina.compiling import brief_jit
 from festina.errors import ArgumentError, require
 from festina.networks.graph import Graph
+from festina.notebook import Told
 from festina.precision import double, with_slope_of
 from festina.theory._descent import gradient_flow
 from festina.theory.chain import chain
@@ -42,7 +43,7 @@ class _Numbers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Condition:
+class Condition(Told):
     """A condition of the reduction: how far each matrix is from meeting it, as a share of its norm.
 
     Attributes:
@@ -80,7 +81,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Reduction:
+class Reduction(Told):
     """The race of one network in one world: numbers for each path, edge and mode; call it with times.
 
     Attributes:

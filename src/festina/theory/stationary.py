@@ -75,7 +75,7 @@ class Point(NamedTuple):
     opened: tuple[int, ...]
     products: Float[np.ndarray, "choice pathway"]
     loss: float
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride] (a word of mathematics)
 
 
 def points(task: Task, *, layers: int = 2) -> list[Point]:

@@ -14,6 +14,7 @@ from festina.errors import UnknownName, require
 from festina.files import write_bytes
 from festina.measures.coding import Coding, coding
 from festina.measures.gates import Gates, gates
+from festina.notebook import told
 from festina.watching.look import Look
 from festina.watching.prediction import NO_CLASSES, Prediction, predict
 from festina.watching.representation import units_of
@@ -98,6 +99,9 @@ class Report:
         return f"{head}\n{self.verdict}"
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return told(str(self)) + self.data._repr_html_()
 
     def figure(self) -> Figure:
         """Loss, gap to the linearised network, kernel by layer, alignment, modes and weights; or activations alone."""

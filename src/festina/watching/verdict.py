@@ -21,6 +21,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from festina.measures.alignment import at_fall, silent_share
+from festina.notebook import Told
 from festina.watching.share import Share
 
 LAZY, RICH = 0.2, 0.5  # share of the way of the answers that the first-order expansion misses
@@ -32,7 +33,7 @@ LATE = 0.2  # of all turning of the kernel, done while the first half of the los
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Told):
     """What kind of learning it was.
 
     Attributes:

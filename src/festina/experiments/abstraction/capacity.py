@@ -286,7 +286,7 @@ def _draw_shared(axis: Axes, result: Result) -> None:
         cells = values.sel(arm="flexible").transpose("run", "paths", "tasks")
         ratio = (cells["paths"] / cells["tasks"]).transpose("paths", "tasks").values.ravel()
         means(axis, ratio, cells.stack(cell=["paths", "tasks"]), marker=mark, ms=3.5, color=color, label=label)
-    line = np.linspace(float(ratio.min()), 1.0, 100)
+    line = np.linspace(float(ratio.min()), 1.0, 100)  # pyright: ignore[reportPossiblyUnboundVariable]
     axis.plot(line, 1.0 / line, color="0.6", lw=0.8, ls=":", zorder=0, label="M/P")
     axis.axhline(1, color="0.75", lw=0.7, zorder=0)
     axis.set(xlabel="paths per task, P/M", ylabel="effective number", ylim=(0.5, None))

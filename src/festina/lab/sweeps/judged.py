@@ -18,13 +18,14 @@ from festina.lab.labelled import relabelled, theory
 from festina.lab.sweeps.opened import Part, parts_of
 from festina.lab.sweeps.plan import Plan
 from festina.learning.progress import Progress
+from festina.notebook import Told, table, told
 from festina.verdicts import Kind, Verdict, in_words
 
 BESIDE = ("seed", "clock", "done", "failed")  # what the arrays of a group hold beside its variables
 
 
 @dataclass(frozen=True)
-class SweptVerdict:
+class SweptVerdict(Told):
     """What a sweep said of a claim, point by point.
 
     Attributes:
@@ -55,12 +56,22 @@ class SweptVerdict:
         """At how many points it came out how, the most frequent outcome first."""
         return dict(Counter(str(word) for word in self.outcome.values.ravel() if word).most_common())
 
-    def __str__(self) -> str:
+    @property
+    def at_points(self) -> str:
+        """At how many points it came out how, in words."""
         points = sum(self.counts.values())
-        told = ", ".join(f"{in_words(word, self.kind)} at {count}" for word, count in self.counts.items())  # pyright: ignore
+        words = (f"{in_words(word, self.kind)} at {count}" for word, count in self.counts.items())  # pyright: ignore
+        return f"{', '.join(words)} of {points} points"
+
+    @property
+    def span(self) -> str:
+        """From where to where measured numbers go; empty if there are none."""
         known = self.measured.values[np.isfinite(self.measured.values)]
-        span = f"; measured {known.min():.4g} to {known.max():.4g}" if known.size else ""
-        return f"{self.claim} [{self.kind}]: {told} of {points} points{span}, expected {self.expectation}"
+        return f"{known.min():.4g} to {known.max():.4g}" if known.size else ""
+
+    def __str__(self) -> str:
+        measured = f"; measured {self.span}" if self.span else ""
+        return f"{self.claim} [{self.kind}]: {self.at_points}{measured}, expected {self.expectation}"
 
 
 class SweptVerdicts(Sequence[SweptVerdict]):
@@ -88,6 +99,12 @@ class SweptVerdicts(Sequence[SweptVerdict]):
 
     def __repr__(self) -> str:
         return "\n".join(map(str, self._verdicts)) or "No claims are made."
+
+    def _repr_html_(self) -> str:
+        if not self._verdicts:
+            return told(repr(self))
+        rows = ((it.claim, it.kind, it.statement, it.at_points, it.span, it.expectation) for it in self._verdicts)
+        return table(("claim", "kind", "what is said", "outcome", "measured", "expected"), rows)
 
 
 def judged(folder: Path, plan: Plan) -> SweptVerdicts:

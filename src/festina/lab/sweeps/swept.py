@@ -14,6 +14,7 @@ from festina.lab.sweeps.folder import stored_plan
 from festina.lab.sweeps.judged import SweptVerdicts, judged
 from festina.lab.sweeps.opened import swept_data
 from festina.lab.sweeps.plan import Plan
+from festina.notebook import told
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,6 +72,12 @@ class Swept(xr.Dataset):
         """The figure of the sweep, as ``swept.plot()``; other plots of xarray, as ``swept.plot.scatter(…)``."""
         return SweptPlot(self)
 
+    def _repr_html_(self) -> str:
+        """Which sweep it is, and how much of it is done, above what xarray shows."""
+        axes = ", ".join(f"{axis.name} ({len(axis.values)})" for axis in self._plan.axes)
+        about = f"{self._plan.experiment.name} over {axes}: {int(self['done'].sum())} of {self._plan.runs} runs done"
+        return told(about) + super()._repr_html_()
+
 
 def open_sweep(folder: str | Path, experiment: str | Experiment | None = None) -> Swept:
     """A sweep's results with the sweep's own axes as dimensions; runs not done yet are NaN, with `done` False.
@@ -103,7 +110,7 @@ class SweptPlot(DatasetPlotAccessor):
 
     __slots__ = ()
 
-    def __call__(self, *names: str, **at: Any) -> Figure:
+    def __call__(self, *names: str, **at: Any) -> Figure:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Where the runs of the sweep end: curves over one axis, maps over two; the mean over seeds.
 
         Args:

@@ -56,7 +56,7 @@ class Redundant(Prediction):
     neurons: Neurons
 
     @cached_property
-    def codes(self) -> Codes:
+    def codes(self) -> Codes:  # pyright: ignore[reportIncompatibleMethodOverride] (cached)
         """The maxima of the density of readouts, with the share of neurons in the basin of each, the largest first."""
         state = self.neurons
         basin, tops = basins(state.log_masses, state.shape)

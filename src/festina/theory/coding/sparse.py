@@ -263,7 +263,7 @@ def _condense(task: Task, residual: np.ndarray, outliers: np.ndarray) -> tuple[N
             return bulk, outliers, gap
         outliers = _merged(np.concatenate([outliers, SEED_SIZE * direction[None]]))
         residual = bulk.residual / np.sqrt(height)
-    return bulk, outliers, gap
+    return bulk, outliers, gap  # pyright: ignore[reportPossiblyUnboundVariable] (after one round at least)
 
 
 def _merged(outliers: np.ndarray) -> np.ndarray:
