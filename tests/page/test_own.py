@@ -60,7 +60,7 @@ def test_a_slice_of_a_sweep_is_where_its_runs_end(folder):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"variable": "produkt"}, "variable"),
+        ({"variable": "prodct"}, "variable"),
         ({"variable": "product", "x": "depth"}, "`x` must be one of"),
         ({"variable": "product", "x": "initial", "at": {"strength": 2}}, "index from 0 to 1"),
         ({"variable": "product", "x": "initial", "at": {"strength": True}}, "index from 0 to 1"),
