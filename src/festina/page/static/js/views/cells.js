@@ -108,7 +108,7 @@ export function paintName(context, panel, text, both) {
   context.fillStyle = chartColours().ink;
   context.textAlign = "left";
   context.textBaseline = "bottom";
-  context.fillText(words, panel.box.left, panel.box.top - 5, panel.box.width + GAP / 2);
+  context.fillText(words, panel.box.left, panel.box.top - 5, panel.box.width + 8);
 }
 
 /** Write as many of an axis's values as there is room for. */
