@@ -43,7 +43,9 @@ const isKnown = (value) => value !== null && value !== undefined;
 export function grid(width, state, margin) {
   const panels = panelsOf(state);
   const count = Math.max(1, panels.length);
-  const columns = Math.max(1, Math.min(count, Math.floor((width - margin.left + GAP) / (SMALLEST + GAP))));
+  const room = Math.max(1, Math.min(count, Math.floor((width - margin.left + GAP) / (SMALLEST + GAP))));
+  const paired = state.simulation && state.theory && room > 1; // simulation and theory stay side by side
+  const columns = paired ? room - (room % 2) : room;
   const across = (width - margin.left - margin.right - GAP * (columns - 1)) / columns;
   const [rows, cells] = [panels[0]?.rows.length || 1, panels[0]?.rows[0]?.length || 1];
   const tallest = state.large ? 400 : 300;
@@ -106,7 +108,7 @@ export function paintName(context, panel, text, both) {
   context.fillStyle = chartColours().ink;
   context.textAlign = "left";
   context.textBaseline = "bottom";
-  context.fillText(words, panel.box.left, panel.box.top - 5, panel.box.width + GAP / 2);
+  context.fillText(words, panel.box.left, panel.box.top - 5, panel.box.width + 8);
 }
 
 /** Write as many of an axis's values as there is room for. */
