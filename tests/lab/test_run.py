@@ -7,6 +7,9 @@ import festina as fs
 from festina.claims import Claim, below
 from festina.errors import ArgumentError, FestinaWarning, StoreError, UnknownName
 from festina.lab import store as stores
+from festina.lab.batch import Run
+from festina.lab.labelled import so_far
+from festina.lab.registry import find
 from toy import Toy
 
 
@@ -229,3 +232,14 @@ def test_theory_begins_with_what_the_simulation_has_drawn(monkeypatch):
     assert result.theory is not None
     for name, values in apart(result.data["time"].values).items():
         np.testing.assert_allclose(result.theory[name].isel(run=1), values, rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_recorded_so_far_has_room_for_arms_that_are_larger():
+    """In `linear/regimes` the square networks have a mode more than the funnel, which is simulated first."""
+    experiment = find("linear/regimes")
+    config = experiment.configure("quick")
+    arms, modes = len(experiment.arms_at(config)), len(experiment.coordinates(config)["mode"])
+    observed = {"learned": np.ones((1, arms, 3, modes - 1)), "loss": np.ones((1, arms, 3))}
+    data = so_far(experiment, [Run(config, 0)], observed, np.array([0.0, 1.0, 2.0]))
+    assert data["learned"].sizes["mode"] == modes
+    assert data["learned"].isel(mode=-1).isnull().all() and data["learned"].isel(mode=0).notnull().any()

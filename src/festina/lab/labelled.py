@@ -31,15 +31,30 @@ def dataset(experiment: Experiment, runs: Sequence[Run], simulated: Simulated) -
 def so_far(
     experiment: Experiment, runs: Sequence[Run], observed: Mapping[str, np.ndarray], times: np.ndarray
 ) -> xr.Dataset:
-    """What has been recorded so far (runs × arms × records × …) with names, at the times of its recordings."""
+    """What has been recorded so far (runs × arms × records × …) with names, at the times of its recordings.
+
+    Where arms differ in size, larger ones may not have begun: what they will have is not a number yet.
+    """
     config, records = runs[0].config, len(times)
-    variables = {
-        name: _labelled(experiment, config, name, np.moveaxis(values, 1, 2)[:, :records])
-        for name, values in observed.items()
-    }
     arms = next(iter(observed.values())).shape[1] if observed else 1
     clocks = np.broadcast_to(times, (len(runs), arms, records))
-    return _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, clocks)))
+    coordinates = _coordinates(experiment, runs, clocks)
+    sizes = {name: len(np.atleast_1d(given[1])) for name, given in coordinates.items() if given[0] == name}
+    variables = {
+        name: _padded(_labelled(experiment, config, name, np.moveaxis(values, 1, 2)[:, :records]), sizes)
+        for name, values in observed.items()
+    }
+    return _numbered(xr.Dataset(variables, coords=coordinates))
+
+
+def _padded(labelled: tuple, sizes: Mapping[str, int]) -> tuple:
+    """A labelled variable as long as its coordinates; NaN (or zero) where there is nothing yet."""
+    dims, values, attrs = labelled
+    missing = [(0, sizes.get(dim, size) - size) for dim, size in zip(dims, values.shape, strict=True)]
+    if not any(more > 0 for _, more in missing):
+        return labelled
+    fill = np.nan if np.issubdtype(values.dtype, np.floating) else 0
+    return dims, np.pad(values, [(0, max(0, more)) for _, more in missing], constant_values=fill), attrs
 
 
 def relabelled(
