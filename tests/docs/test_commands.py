@@ -49,7 +49,7 @@ def shown() -> dict[str, str]:
 
 def files() -> dict[str, str]:
     """The files that a page shows for its commands to use, by name."""
-    page = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "own_model.md").read_text(encoding="utf-8")
     (settings,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     (own,) = re.findall(r"```python\n(# mine.py\n.*?)```", page, re.DOTALL)
     return {"chain.toml": settings, "mine.py": own}

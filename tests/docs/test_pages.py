@@ -13,20 +13,20 @@ RUNNER = Path(__file__).with_name("run_pages.py")
 OTHERS = ("torch", "flax")
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 SAYS = [
-    ("own_learning", "Taught", (r"5 seeds, 61 recordings", r"test loss: \[0\.\d+ +0\.00\d+\]")),
-    ("own_learning", "load_digits", (r"accuracy on images not seen: \[0\.9\d 0\.9\d? 0\.9\d?\]",)),
-    ("own_learning", "correlations", (r"learned: \[5\. 3\. 1\.\]", r"Comparison\(")),
+    ("howto/own_learning", "Taught", (r"5 seeds, 61 recordings", r"test loss: \[0\.\d+ +0\.00\d+\]")),
+    ("howto/own_learning", "load_digits", (r"accuracy on images not seen: \[0\.9\d 0\.9\d? 0\.9\d?\]",)),
+    ("howto/own_learning", "correlations", (r"learned: \[5\. 3\. 1\.\]", r"Comparison\(")),
     (
-        "own_network",
+        "howto/own_network",
         "Graph.of",
         (r"the reduction applies", r"FAILS: initial weights are decoupled", r"loss at the end"),
     ),
-    ("own_network", "candidates", (r"won by example 0, example 1, example 2, example 3", r"won by positive, negative")),
-    ("own_network", "torch", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
-    ("own_network", "flax", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
-    ("own_network", "labels = np.repeat", (r"redundant code of 3 classes in 200 neurons", r"\{dog eel\}")),
+    ("howto/own_network", "candidates", (r"won by example 0, example 1, example 2, example 3", r"won by positive, negative")),
+    ("howto/own_network", "torch", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
+    ("howto/own_network", "flax", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
+    ("howto/own_network", "labels = np.repeat", (r"redundant code of 3 classes in 200 neurons", r"\{dog eel\}")),
     (
-        "own_network",
+        "howto/own_network",
         "neuron",
         (
             r"gates of 150 units",
@@ -36,9 +36,9 @@ SAYS = [
             r"'odd' 'old' 'red'",
         ),
     ),
-    ("own_network", "channel_maxima", (r"gates of 32 units .* in 3 contexts", r"on above 0,", r"purely contextual")),
-    ("analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
-    ("analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
+    ("howto/own_network", "channel_maxima", (r"gates of 32 units .* in 3 contexts", r"on above 0,", r"purely contextual")),
+    ("howto/analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
+    ("howto/analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     (
         "theory/abstraction",
         "arms",
@@ -48,17 +48,17 @@ SAYS = [
             r"\(arm, seed, step, path\)",
         ),
     ),
-    ("models", "TwoLayer", (r"imbalance: 3, scale: 2",)),
+    ("reference/models", "TwoLayer", (r"imbalance: 3, scale: 2",)),
     (
-        "sampling",
+        "howto/sampling",
         "np.sin",
         (r"4 chains of 500 draws after 500: mean energy", r"deviation 0\.[01]\d among the data, [12]\.\d"),
     ),
-    ("sampling", "Bayesian", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
-    ("sampling", "labels", (r"0\.7\d right; posterior sample_stats posterior_predictive observed_data constant_data",)),
-    ("sampling", "ReplicaExchange", (r"change places in \d+% of their meetings or more",)),
-    ("experiments", "# mine.py", ()),
-    ("experiments", "fs.load", (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'")),
+    ("howto/sampling", "Bayesian", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
+    ("howto/sampling", "labels", (r"0\.7\d right; posterior sample_stats posterior_predictive observed_data constant_data",)),
+    ("howto/sampling", "ReplicaExchange", (r"change places in \d+% of their meetings or more",)),
+    ("howto/own_model", "# mine.py", ()),
+    ("howto/ask_and_keep", "fs.load", (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'")),
     (
         "watching",
         "torch",
@@ -67,7 +67,7 @@ SAYS = [
     ("watching", "def apply(parameters", (r"scale 0.1: rich", r"scale 3.0: lazy")),
     ("watching", "sessions", (r"^rich", r"1 − CKA", r"activations alone do not tell")),
     ("watching", "fs.diagnose(", (r"5 looks from step 0 to 400", r"^rich")),
-    ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
+    ("howto/analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""
 
@@ -108,7 +108,7 @@ def test_the_example_runs_as_written(page, mark, lines, outcomes):
 
 
 @pytest.mark.parametrize(
-    "page", ["own_learning", "own_network", "analyser", "watching", "models", "sampling", "experiments"]
+    "page", ["howto/own_learning", "howto/own_network", "howto/analyser", "watching", "reference/models", "howto/sampling", "howto/own_model", "howto/ask_and_keep"]
 )
 def test_every_example_is_tried(page):
     assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TEXT = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "explanation" / "speed.md").read_text(encoding="utf-8")
 BENCHMARKS = ROOT / "benchmarks"
 HELPERS = {"__main__", "table", "kernels"}
 BLOCK = re.compile(r"<!-- begin (\w+) -->\n(.*?)<!-- end (\w+) -->", re.DOTALL)
