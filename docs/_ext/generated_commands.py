@@ -54,8 +54,8 @@ def commands() -> list[str]:
 def commands_page() -> str:
     head = (
         "# The command line\n\nEvery command has `--help`. Where it takes the name of an experiment or a model, "
-        "`festina COMMAND NAME --help` shows its fields too; [models](../models.md) and [experiments](../experiments.md) "
-        "have them on pages of their own.\n"
+        "`festina COMMAND NAME --help` shows its fields too; [models](../models.md) and "
+        "[experiments](../experiments.md) have them on pages of their own.\n"
     )
     return "\n".join([head, *(section(command, parser_of(command)) for command in commands())])
 

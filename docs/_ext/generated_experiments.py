@@ -18,7 +18,6 @@ from festina.lab.question import Question
 from festina.lab.registry import all_experiments
 
 
-
 def experiment_pages(store: Path, figures: Path) -> dict[str, str]:
     """A page for each experiment, by the name of its file."""
     return {f"experiments/{file_name(each)}.md": experiment_page(each, store, figures) for each in all_experiments()}

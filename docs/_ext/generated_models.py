@@ -32,7 +32,9 @@ def model_page(model: Any) -> str:
 
 def class_names() -> dict[str, str]:
     """The names of the classes in `fs.models`, by the names of models."""
-    return {getattr(fs.models, name).name: name for name in fs.models.__all__ if hasattr(getattr(fs.models, name), "run")}
+    return {
+        getattr(fs.models, name).name: name for name in fs.models.__all__ if hasattr(getattr(fs.models, name), "run")
+    }
 
 
 def equation_list(found: Any) -> str:

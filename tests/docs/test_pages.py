@@ -15,13 +15,18 @@ DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 SAYS = [
     ("howto/own_learning", "Taught", (r"5 seeds, 61 recordings", r"test loss: \[0\.\d+ +0\.00\d+\]")),
     ("howto/own_learning", "load_digits", (r"accuracy on images not seen: \[0\.9\d 0\.9\d? 0\.9\d?\]",)),
-    ("howto/own_learning", "correlations", (r"learned: \[5\. 3\. 1\.\]", r"Comparison\(")),
+    ("howto/own_learning", "huber", (r"median error: [2-9]\.\d+\nmedian error: 0\.0",)),
+    ("howto/own_data", "correlations", (r"learned: \[5\. 3\. 1\.\]", r"Comparison\(")),
     (
         "howto/own_network",
         "Graph.of",
         (r"the reduction applies", r"FAILS: initial weights are decoupled", r"loss at the end"),
     ),
-    ("howto/own_network", "candidates", (r"won by example 0, example 1, example 2, example 3", r"won by positive, negative")),
+    (
+        "howto/own_network",
+        "candidates",
+        (r"won by example 0, example 1, example 2, example 3", r"won by positive, negative"),
+    ),
     ("howto/own_network", "torch", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
     ("howto/own_network", "flax", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
     ("howto/own_network", "labels = np.repeat", (r"redundant code of 3 classes in 200 neurons", r"\{dog eel\}")),
@@ -36,7 +41,11 @@ SAYS = [
             r"'odd' 'old' 'red'",
         ),
     ),
-    ("howto/own_network", "channel_maxima", (r"gates of 32 units .* in 3 contexts", r"on above 0,", r"purely contextual")),
+    (
+        "howto/own_network",
+        "channel_maxima",
+        (r"gates of 32 units .* in 3 contexts", r"on above 0,", r"purely contextual"),
+    ),
     ("howto/analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     ("howto/analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     (
@@ -55,10 +64,21 @@ SAYS = [
         (r"4 chains of 500 draws after 500: mean energy", r"deviation 0\.[01]\d among the data, [12]\.\d"),
     ),
     ("howto/sampling", "Bayesian", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
-    ("howto/sampling", "labels", (r"0\.7\d right; posterior sample_stats posterior_predictive observed_data constant_data",)),
+    (
+        "howto/sampling",
+        "labels",
+        (r"0\.7\d right; posterior sample_stats posterior_predictive observed_data constant_data",),
+    ),
     ("howto/sampling", "ReplicaExchange", (r"change places in \d+% of their meetings or more",)),
     ("howto/own_model", "# mine.py", ()),
-    ("howto/ask_and_keep", "fs.load", (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'")),
+    ("howto/own_experiment", "# forgetting.py", ()),
+    ("howto/jupyter", "result.figure()", ()),
+    ("howto/reproduce", "verdict.word", (r"^reproduced \| exact",)),
+    (
+        "howto/ask_and_keep",
+        "fs.load",
+        (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'"),
+    ),
     (
         "watching",
         "torch",
@@ -107,8 +127,22 @@ def test_the_example_runs_as_written(page, mark, lines, outcomes):
         assert re.search(line, said, re.MULTILINE), said
 
 
-@pytest.mark.parametrize(
-    "page", ["howto/own_learning", "howto/own_network", "howto/analyser", "watching", "reference/models", "howto/sampling", "howto/own_model", "howto/ask_and_keep"]
-)
+PAGES = [
+    "howto/analyser",
+    "howto/ask_and_keep",
+    "howto/jupyter",
+    "howto/own_data",
+    "howto/own_experiment",
+    "howto/own_learning",
+    "howto/own_model",
+    "howto/own_network",
+    "howto/reproduce",
+    "howto/sampling",
+    "reference/models",
+    "watching",
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_example_is_tried(page):
     assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)

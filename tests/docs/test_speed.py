@@ -61,7 +61,7 @@ def test_all_benchmarks_run_together():
 def test_figures_and_links_are_there():
     local = [target for target in re.findall(r"\]\(([^)#]+)[^)]*\)", TEXT) if not target.startswith("http")]
     assert local
-    assert all((ROOT / "docs" / target).is_file() for target in local)
+    assert all((ROOT / "docs" / "explanation" / target).is_file() for target in local)
 
 
 @pytest.fixture
