@@ -1,8 +1,8 @@
 """Pages that are made from the package itself when the documentation is built.
 
 They are the reference of every public object, of the command line, of the fields of every model, and of every
-experiment with its claims and its figure. A page is written only if it differs from what is there, so that Sphinx reads anew what
-has changed.
+experiment with its claims and its figure. A page is written only if it differs from what is there, so that Sphinx
+reads anew what has changed.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def file_name(model: Any) -> str:
 def model_page(model: Any) -> str:
     name = class_names()[file_name(model)]
     about = f"```{{eval-rst}}\n.. autoclass:: festina.models.{name}\n   :no-members:\n```\n"
-    use = f"```python\nmodel = fs.models.{name}()\nresult = model.run(seeds=3)\n```\n\n```text\nfestina run {model.name}\n```\n"
+    use = f"```python\nresult = fs.models.{name}().run(seeds=3)\n```\n\n```text\nfestina run {model.name}\n```\n"
     equations = [f"## Equations\n\n{equation_list(model.equations)}"] if model.equations else []
     fields = f"## Fields\n\n{fields_table(model)}\n"
     recorded = f"## What is recorded\n\n{variables_table(model.variables)}\n"
