@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -11,6 +12,8 @@ from typing import Any
 from festina._version import __version__
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+for each in ("festina", "traitlets"):
+    logging.getLogger(each).setLevel(logging.WARNING)  # what runs is told of by Sphinx itself
 sys.path.insert(0, str(Path(__file__).resolve().parent / "_ext"))
 
 project = "festina"
@@ -48,7 +51,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_number_source_lines = False
 nb_merge_streams = True
-suppress_warnings = ["mystnb.unknown_mime_type"]
+suppress_warnings = ["mystnb.unknown_mime_type", "toc.empty_glob"]  # a glob leaves room for pages to come
 
 # Works are cited by their keys in references.bib.
 bibtex_bibfiles = ["references.bib"]
@@ -81,6 +84,8 @@ add_module_names = False
 sphinx_gallery_conf = {
     "examples_dirs": "gallery_src",
     "gallery_dirs": "gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "nested_sections": False,
     "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -115,9 +120,10 @@ LITERAL = re.compile(r"(``.*?``|:\w+:`[^`]*`)")
 
 def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Let docstrings write |x| for a norm: outside literals, reStructuredText would read a substitution."""
+    in_example = False
     for number, line in enumerate(lines):
-        is_block = not line.strip() or line.startswith("    ")
-        if "|" in line and not is_block:
+        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
+        if "|" in line and not in_example:
             parts = LITERAL.split(line)
             parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
             lines[number] = "".join(parts)

@@ -67,9 +67,9 @@ def api_pages() -> dict[str, str]:
 
 
 def room_page(name: str, title: str, about: str, listed: list[str]) -> str:
-    rows = "\n".join(f"   {each}" for each in listed)
+    rows = "\n".join(f"   ~{each}" for each in listed)
     about = about.replace("](models.md)", "](../models.md)")
     return (
-        f"# {title}\n\n{about}\n\n```{{eval-rst}}\n.. currentmodule:: {name}\n\n"
+        f"# {title}\n\n{about} Their home is `{name}`.\n\n```{{eval-rst}}\n"
         f".. autosummary::\n   :toctree: objects\n   :nosignatures:\n\n{rows}\n```\n"
     )

@@ -2,11 +2,12 @@
 Broad distinctions first
 ========================
 
-Things in a tree, and a network that learns what is true of them. Each level of the tree is a mode of the data, and the
-broader it is, the more properties speak for it. The strength with which levels differ depends on how faithfully
+Things in a tree, and a network that learns what is true of them. Each level of the tree is a mode of the data, and
+the broader it is, the more properties speak for it. The strength with which levels differ depends on how faithfully
 properties are handed down: vary ``flip``, the probability that one changes at a branch.
 
-With flips so frequent that relatives are hardly alike, all levels have nearly the same strength, and stages disappear.
+With flips so frequent that relatives are hardly alike, all levels have nearly the same strength, and stages
+disappear.
 """
 
 import matplotlib.pyplot as plt

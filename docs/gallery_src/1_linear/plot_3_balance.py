@@ -3,8 +3,8 @@ Lazy, rich and late
 ===================
 
 Two layers may hold weights of different size; gradient flow keeps their imbalance λ for ever. In a network with more
-inputs than outputs a large second layer (λ > 0) is lazy: it learns at once, and its tangent kernel stays. A large first
-layer (λ < 0) learns a part at once, waits on a plateau, and turns its kernel late.
+inputs than outputs a large second layer (λ > 0) is lazy: it learns at once, and its tangent kernel stays. A large
+first layer (λ < 0) learns a part at once, waits on a plateau, and turns its kernel late.
 
 Only the exact solution is evaluated here. Exchange ``inputs`` and ``outputs``, and the picture is mirrored.
 """

@@ -2,8 +2,8 @@
 Asked for the opposite
 ======================
 
-A network that has learned a map is asked for its negative. Balanced layers would have to pass zero together, which is a
-saddle: they go half-way and stop. However small, an imbalance λ lets them through, after a wait of ln(1/λ)/2s.
+A network that has learned a map is asked for its negative. Balanced layers would have to pass zero together, which is
+a saddle: they go half-way and stop. However small, an imbalance λ lets them through, after a wait of ln(1/λ)/2s.
 
 Vary λ over many powers of ten: the curves are shifted by equal steps.
 """

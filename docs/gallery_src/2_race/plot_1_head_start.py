@@ -1,12 +1,13 @@
 """
-What makes a pathway fast
-=========================
+A head start
+============
 
-Two pathways are able to explain the same data. The one that grows faster takes everything, and the other is left with
-nothing to learn. Here the rival has a smaller correlation with the answers, by ``rival_correlation``; how large must its head
-start be, in initial weights, to win all the same?
+Two pathways could learn the same answers. The first has two layers and small weights, the rival two, three or four
+layers and larger weights. What the faster one has learned is no longer there for the other. How large a head start
+does a pathway need to win? Vary ``rival_start``, its initial strength over that of the first, and its depth.
 
-The border is a power law: small weights make races that are decided by the data, large ones races decided by the start.
+A deeper pathway is slower from small weights, and needs a much larger head start. Try
+``initial=0.1``.
 """
 
 import matplotlib.pyplot as plt
@@ -14,13 +15,12 @@ import numpy as np
 
 import festina as fs
 
-starts = np.geomspace(1, 30, 9)
+starts = np.geomspace(1, 300, 12)
 figure, axis = plt.subplots(figsize=(5, 3), layout="constrained")
-for correlation, color in zip((0.9, 0.7, 0.5), fs.style.PALETTE, strict=False):
-    model = fs.models.TwoPathways(rival_correlation=correlation, initial=1e-3, until=40.0, records=10)
-    learned = model.sweep(rival_start=starts)["learned"].isel(time=-1, seed=0)
-    rival = learned.isel({learned.dims[-1]: 1})
-    axis.semilogx(starts, rival, "o-", color=color, label=f"correlation {correlation:g}")
-axis.set(xlabel="head start of the rival, × initial weights", ylabel="what the rival has learned")
+for depth, color in zip((2, 3, 4), fs.style.PALETTE, strict=False):
+    model = fs.models.TwoPathways(rival_depth=depth, initial=1e-3, until=60.0, records=10, answers="same")
+    learned = model.sweep(rival_start=starts)["learned"].isel(time=-1, seed=0).sel(pathway="rival")
+    axis.semilogx(starts, learned, "o-", color=color, label=f"{depth} layers")
+axis.set(xlabel="head start of the rival", ylabel="what the rival has learned", ylim=(-0.03, 1.03))
 axis.legend()
 plt.show()

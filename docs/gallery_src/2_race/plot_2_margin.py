@@ -1,10 +1,10 @@
-"""
+r"""
 Linear or nonlinear?
 ====================
 
 A rectified network learns exclusive-or with a third input that solves the task by itself, by a margin Δ. A linear
-solution exists for any Δ > 0, but the network takes the nonlinear one as long as pathways for single examples are faster,
-that is below :math:`\Delta^* = \sqrt{2/3}`. The smaller the initial weights, the sharper the transition.
+solution exists for any Δ > 0, but the network takes the nonlinear one as long as pathways for single examples are
+faster, that is below :math:`\Delta^* = \sqrt{2/3}`. The smaller the initial weights, the sharper the transition.
 
 The lines are theory, evaluated on a fine grid; simulate a point with ``fs.models.Margin(separation=0.6).run()``.
 """

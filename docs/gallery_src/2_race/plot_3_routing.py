@@ -1,10 +1,11 @@
 """
-Shared pathways generalise
-==========================
+Small beginnings are shared
+===========================
 
-Four kinds of inputs, four kinds of outputs, and data for some pairs only. A hidden layer that all pairs share sees all
-data and is learned first; then pairs that were never trained are answered, too. A private network for each pair learns what
-it is shown. Vary ``trained``, the number of output domains that each input domain is trained with.
+Several kinds of inputs are to be sent to several kinds of outputs, and only some pairs are trained. A hidden layer
+that all pairs share races against a private network for each pair. The shared one sees more data and is faster, and
+only what it has learned answers pairs that were never trained. How much it takes depends on the initial weights:
+small ones give the faster pathway the time to win. Vary ``initial``, and the number of domains.
 """
 
 import matplotlib.pyplot as plt
@@ -12,13 +13,15 @@ import numpy as np
 
 import festina as fs
 
-times = np.linspace(0, 15, 200)
-figure, axes = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained", sharey=True)
-for axis, pathways in zip(axes, ("shared", "private"), strict=True):
-    for trained, color in zip((1, 2, 4), fs.style.PALETTE, strict=False):
-        model = fs.models.Routing(domains=4, trained=trained, pathways=pathways, until=15.0)
-        axis.plot(times, model.theory(seed=0)(times)["loss"], color=color, label=f"{trained} trained")
-    axis.set(title=f"{pathways} pathways", xlabel="time t / τ")
-axes[0].set(ylabel="loss")
-axes[0].legend()
+starts = np.geomspace(1e-5, 0.3, 15)
+figure, axis = plt.subplots(figsize=(5, 3), layout="constrained")
+for domains, color in zip((2, 4, 8), fs.style.PALETTE, strict=False):
+    shares = []
+    for initial in starts:
+        model = fs.models.Routing(domains=domains, trained=2, pathways="both", average="trained pairs", initial=initial)
+        end = model.theory(seed=0)(np.asarray([1000.0]))
+        shares.append(np.ravel(end["private"])[-1] / np.ravel(end["learned"])[-1])
+    axis.loglog(starts, shares, "o-", color=color, label=f"{domains} domains")
+axis.set(xlabel="initial strength of each pathway", ylabel="share of private pathways")
+axis.legend()
 plt.show()

@@ -2,15 +2,14 @@
 Why ReLU networks share
 =======================
 
-A ReLU network learns what objects are like in three contexts. Its units choose their own gates. How clearly contexts are
-shown, ``context_scale``, decides whether units are on in all contexts but one, and so shared by the others, or spread
-over all kinds.
+A ReLU network learns what objects are like in three contexts. Its units choose their own gates. How clearly contexts
+are shown, ``context_scale``, decides whether units are on in all contexts but one, and so shared by the others, or
+spread over all kinds.
 
 ``everywhere`` is the share of units' strength that is on in all contexts.
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 
 import festina as fs
 

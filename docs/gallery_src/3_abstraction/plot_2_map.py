@@ -2,11 +2,11 @@
 A map of when it works
 ======================
 
-The same over two fields at once: the speed of gates and the length of blocks. Fast gates are not enough; blocks have to
-be long as well, although the time spent in learning is the same everywhere.
+The same over two fields at once: the speed of gates and the length of blocks. Fast gates are not enough; blocks have
+to be long as well, although the time spent in learning is the same everywhere.
 
-With infinitely many inputs the dynamics closes on a few averages (``data="closure"``), so that 64 cells take a moment. Replace
-``gate_timescale`` by ``strength``, the bounds on gates, for the other map of the paper.
+With infinitely many inputs the dynamics closes on a few averages (``data="closure"``), so that 64 cells take a
+moment. Replace ``gate_timescale`` by ``strength``, the bounds on gates, for the other map of the paper.
 """
 
 import matplotlib.pyplot as plt

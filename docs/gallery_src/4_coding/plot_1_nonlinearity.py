@@ -3,8 +3,8 @@ One task, three codes
 =====================
 
 Wide networks are drawn at random among all that explain three classes. Only the nonlinearity differs: linear neurons
-carry graded mixtures of classes, sigmoidal ones fall into groups, and few rectified ones do all the work. Each picture
-shows the mean activity of every neuron in each class.
+carry graded mixtures of classes, sigmoidal ones fall into groups, and few rectified ones do all the work. Each
+picture shows the mean activity of every neuron in each class.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,15 @@ figure, axes = plt.subplots(1, 3, figsize=(7, 3), layout="constrained")
 for axis, nonlinearity in zip(axes, ("linear", "sigmoidal", "rectified"), strict=True):
     model = fs.models.WideBayesian(nonlinearity=nonlinearity, width=100, temperature=0.05, **SHORT)
     activity = model.run(seeds=1)["activity"].isel(run=0, time=-1).transpose("neuron", "class").values
-    order = np.lexsort(activity.T > np.abs(activity).max() / 3)
-    axis.imshow(activity[order], aspect="auto", cmap="PuOr_r", vmin=-activity.max(), vmax=activity.max())
+    order = np.lexsort(np.abs(activity).max() / 3 < activity.T)
+    axis.imshow(
+        activity[order],
+        aspect="auto",
+        interpolation="nearest",
+        cmap="PuOr_r",
+        vmin=-activity.max(),
+        vmax=activity.max(),
+    )
     axis.set(title=nonlinearity, xlabel="class", xticks=(0, 1, 2))
 axes[0].set(ylabel="neuron, sorted")
 plt.show()

@@ -2,9 +2,9 @@
 How much noise hides a code
 ===========================
 
-``fs.measures.coding`` names the code of any layer, from activations and labels alone. Here 150 neurons are on for one or two of
-three classes, and noise is added. Vary it, and the number of examples: when does the code lose its name, and how sure is the
-answer before that?
+``fs.measures.coding`` names the code of any layer, from activations and labels alone. Here 150 neurons are on for one
+or two of three classes, and noise is added. Vary it, and the number of examples: when does the code lose its name,
+and how sure is the answer before that?
 """
 
 import matplotlib.pyplot as plt
