@@ -34,9 +34,8 @@ extensions = [
     "sphinxcontrib.bibtex",
 ]
 
-exclude_patterns = ["_build", "gallery_src", "**/README.txt", "**/GALLERY_HEADER.rst", "gallery/*.ipynb"]
+exclude_patterns = ["_build", "gallery_src", "**/README.txt", "**/GALLERY_HEADER.rst", "gallery/**/*.ipynb"]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
-templates_path = ["_templates"]
 root_doc = "index"
 
 # Markdown: $inline$ and $$display$$ mathematics, labelled equations, and links to headings.
@@ -73,9 +72,7 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented_params"
 autodoc_preserve_defaults = True
 autodoc_default_options = {"show-inheritance": True}
-autosummary_generate = True
-autosummary_imported_members = True
-autosummary_ignore_module_all = False
+autosummary_generate = False  # the pages of objects are written by `_ext/generated_api.py`
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 add_module_names = False

@@ -39,7 +39,7 @@ def write_pages(app: Any) -> None:
     for name, text in pages.items():
         write(folder / name, text)
     for path in [*folder.rglob("*.md"), *folder.rglob("*.rst")]:
-        if path.relative_to(folder).as_posix() not in pages and "objects" not in path.parts:
+        if path.relative_to(folder).as_posix() not in pages:
             path.unlink()
 
 

@@ -63,7 +63,17 @@ def rooms() -> dict[str, list[str]]:
 def api_pages() -> dict[str, str]:
     """A page for each room, by the name of its file."""
     found = rooms()
-    return {f"{name}.md": room_page(name, title, about, found[name]) for name, title, about in ROOMS}
+    listed = {f"{name}.md": room_page(name, title, about, found[name]) for name, title, about in ROOMS}
+    return listed | {f"objects/{name}.rst": object_page(name) for names in found.values() for name in names}
+
+
+def object_page(name: str) -> str:
+    """A page for one object. It stands in the table of its room, and not in the sidebar, which would be endless."""
+    module, _, last = name.rpartition(".")
+    is_class = inspect.isclass(getattr(import_module(module), last))
+    kind = f".. autoclass:: {name}\n   :members:" if is_class else f".. autofunction:: {name}"
+    title = name.replace("festina", "fs", 1)
+    return f":orphan:\n\n{title}\n{'=' * len(title)}\n\n{kind}\n"
 
 
 def room_page(name: str, title: str, about: str, listed: list[str]) -> str:
@@ -71,5 +81,5 @@ def room_page(name: str, title: str, about: str, listed: list[str]) -> str:
     about = about.replace("](models.md)", "](../models.md)")
     return (
         f"# {title}\n\n{about} Their home is `{name}`.\n\n```{{eval-rst}}\n"
-        f".. autosummary::\n   :toctree: objects\n   :nosignatures:\n\n{rows}\n```\n"
+        f".. autosummary::\n   :nosignatures:\n\n{rows}\n```\n"
     )
