@@ -12,6 +12,7 @@ from typing import Any
 from festina._version import __version__
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ["FESTINA_DATA"] = str(Path(__file__).resolve().parent / "_build" / "no-images")  # the same pages everywhere
 for each in ("festina", "traitlets"):
     logging.getLogger(each).setLevel(logging.WARNING)  # what runs is told of by Sphinx itself
 sys.path.insert(0, str(Path(__file__).resolve().parent / "_ext"))
