@@ -51,7 +51,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_number_source_lines = False
 nb_merge_streams = True
-suppress_warnings = ["mystnb.unknown_mime_type", "toc.empty_glob"]  # a glob leaves room for pages to come
+suppress_warnings = ["mystnb.unknown_mime_type"]
 
 # Works are cited by their keys in references.bib.
 bibtex_bibfiles = ["references.bib"]
@@ -76,6 +76,8 @@ autodoc_default_options = {"show-inheritance": True}
 autosummary_generate = False  # the pages of objects are written by `_ext/generated_api.py`
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True  # attributes are a list; as members they would be described twice
+napoleon_attr_annotations = False
 add_module_names = False
 
 # Gallery: every script `plot_*.py` runs when the documentation is built, so that a figure cannot go stale.

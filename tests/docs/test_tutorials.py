@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -60,5 +61,5 @@ def test_a_lesson_teaches_asks_and_leads_on(lesson):
 
 
 def test_the_index_lists_the_lessons():
-    index = (DOCS / "tutorials" / "index.md").read_text(encoding="utf-8")
-    assert all(re.search(f"^{lesson}$", index, re.MULTILINE) for lesson in SAYS)
+    index = (DOCS / "tutorials" / "index.md").read_text(encoding="utf-8").splitlines()
+    assert all(any(fnmatch(lesson, line) for line in index) for lesson in SAYS)
