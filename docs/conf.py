@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+
 from festina._version import __version__
 
-os.environ.setdefault("MPLBACKEND", "Agg")
+matplotlib.use("Agg")
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # of the notebooks, which show their figures
 os.environ["FESTINA_DATA"] = str(Path(__file__).resolve().parent / "_build" / "no-images")  # the same pages everywhere
 for each in ("festina", "traitlets"):
     logging.getLogger(each).setLevel(logging.WARNING)  # what runs is told of by Sphinx itself
@@ -51,6 +54,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_number_source_lines = False
 nb_merge_streams = True
+nb_output_stderr = "remove"
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
 # Works are cited by their keys in references.bib.
