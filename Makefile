@@ -21,7 +21,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all coverage browser others lint format bench docs clean distclean rebuild
+.PHONY: help demo test test-all coverage browser others lint format bench docs figures clean distclean rebuild
 
 # The caller's shell must not leak into the results.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
@@ -51,6 +51,7 @@ help:
 	@echo 'make format    let ruff rewrite the source'
 	@echo 'make bench     run the benchmarks'
 	@echo 'make docs      build the documentation into docs/_build/html, offline'
+	@echo 'make figures   run every experiment at its quick budget, for the pages of the documentation'
 	@echo 'make clean     remove caches and built files (distclean: the environment too)'
 	@echo 'Another interpreter: make demo PYTHON=python3.12'
 
@@ -61,8 +62,9 @@ demo: $(VENV)/.stamp-core
 # festina does not ask for LLVM's optimisations there are none, each program is one piece for LLVM, since both cores are
 # busy (a fifth less of compiling), and what the first tier has compiled serves the second. Nor has NumPy a second
 # thread, which would spin beside small matrices for as long as they take.
-PYTEST := JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 XLA_FLAGS='--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
-	--xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1' $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+COMPILING := JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 XLA_FLAGS='--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
+	--xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1'
+PYTEST := $(COMPILING) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 test: lint browser
 	$(PYTEST) -m 'not full' $(TESTS)
@@ -102,12 +104,17 @@ format: $(VENV)/.stamp-dev
 bench: $(VENV)/.stamp-dev
 	$(BIN)/python $(BENCH)
 
+# Figures of experiments are drawn from a store of quick runs, which the tests fill (or `make figures`, which takes some
+# minutes); what it lacks is named on its page. Lessons and the gallery run, each again only if its text has changed.
 docs: $(VENV)/.stamp-docs
-	JAX_PLATFORMS=cpu $(BIN)/python -m sphinx -b html -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
+	$(COMPILING) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m sphinx -b html -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 	@echo 'docs/_build/html/index.html'
 
+figures: $(VENV)/.stamp-core
+	$(COMPILING) $(BIN)/festina reproduce --budget quick --out .cache/results
+
 clean:
-	rm -rf docs/_build docs/gallery docs/sg_execution_times.rst build dist .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/gallery docs/reference/generated docs/sg_execution_times.rst build dist .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean

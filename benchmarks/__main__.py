@@ -2,7 +2,7 @@
 
     python benchmarks [names ...] [--write]
 
-`--write` puts every table into docs/speed.md. One that fails does not keep the others from running.
+`--write` puts every table into docs/explanation/speed.md. One that fails does not keep the others from running.
 """
 
 import subprocess

@@ -3,7 +3,7 @@
 Run with `python benchmarks/regime_map.py` (a few of the straightforward cells, scaled up) or with `--whole` (all 50 of
 them). CPU seconds of this one process, pinned to one core. Every round has some of the straightforward cells and then
 the whole map in each way, first with nothing compiled, then once more with everything compiled; ratios are taken within
-a round. `--large` adds a map of 100 × 100 cells. `--write` puts the table into docs/speed.md.
+a round. `--large` adds a map of 100 × 100 cells. `--write` puts the table into docs/explanation/speed.md.
 
 The straightforward program is what one writes first: a loss on a batch, its gradient by autodiff, a scan over steps, a
 `vmap` over seeds, a new function for every cell.

@@ -2,7 +2,7 @@
 
 Ratios are always taken within one round of one process, whose variants run one after the other, so that a machine that
 is slower for a minute is slower for all of them. A table that is published replaces the block of its name in
-`docs/speed.md`, between `<!-- begin NAME -->` and `<!-- end NAME -->`, together with where and when it was measured.
+`docs/explanation/speed.md`, between `<!-- begin NAME -->` and `<!-- end NAME -->`, together with where and when it was measured.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "speed.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "speed.md"
 NAMED = ("jax", "jaxlib", "numpy")
 
 Rows = Sequence[Sequence[Any]]
@@ -27,7 +27,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     """The command line that all benchmarks have."""
     formatter = argparse.RawDescriptionHelpFormatter
     result = argparse.ArgumentParser(description=description, formatter_class=formatter)
-    result.add_argument("--write", action="store_true", help="put the table into docs/speed.md")
+    result.add_argument("--write", action="store_true", help="put the table into docs/explanation/speed.md")
     return result
 
 

@@ -58,12 +58,37 @@ def experiments_table() -> str:
     return "\n".join(rows)
 
 
+FAMILIES = {
+    "linear": "Deep linear networks",
+    "race": "Gated networks and the neural race",
+    "rectified": "ReLU networks as gated linear ones",
+    "abstraction": "Task abstraction",
+    "coding": "Coding in wide Bayesian networks",
+}
+"""In the order of a course."""
+
+
+def families_table() -> str:
+    """The experiments of each family, each with a link to its page."""
+    parts = []
+    for family, title in FAMILIES.items():
+        parts += [f"## {title}\n", "| experiment | what it shows | sources |", "|---|---|---|"]
+        for experiment in all_experiments():
+            if experiment.name.startswith(f"{family}/"):
+                sources = "; ".join(source.short for source in experiment.sources)
+                page = f"generated/experiments/{experiment.name.replace('/', '_')}.md"
+                parts.append(f"| [`{experiment.name}`]({page}) | {experiment.summary()} | {sources} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
 def models_table() -> str:
     """One row for each model: what it is, and what of it can be turned."""
     rows = ["| model | what it is | numbers to turn | steps to take |", "|---|---|---|---|"]
     for model in all_models():
         turned, stepped = (_fields(model, kind) for kind in ("continuous", "structural"))
-        rows.append(f"| `{model.name}` | {model.summary()} | {turned} | {stepped} |")
+        page = f"generated/models/{model.name.removeprefix('model/')}.md"
+        rows.append(f"| [`{model.name}`]({page}) | {model.summary()} | {turned} | {stepped} |")
     return "\n".join(rows)
 
 
@@ -173,6 +198,7 @@ def _judged(experiment: Experiment, store: Path) -> dict[str, Any]:
 TABLES = {
     "families": families_table,
     "experiments": experiments_table,
+    "families": families_table,
     "models": models_table,
     "sliders": sliders_table,
     "facts": facts_table,
@@ -197,7 +223,8 @@ def pages() -> list[Path]:
     """The pages that have tables."""
     names = (
         "README.md",
-        *(f"docs/{name}.md" for name in ("experiments", "models", "sources", "not_reproduced", "checked_against")),
+        *(f"docs/reference/{name}.md" for name in ("experiments", "models")),
+        *(f"docs/explanation/{name}.md" for name in ("sources", "not_reproduced", "checked_against")),
     )
     return [ROOT / name for name in names]
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
+import jax.typing
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
+from typing_extensions import TypeAliasType
 
 from festina.precision import namespace
 
@@ -25,7 +27,13 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-Real = Float[jax.Array | np.ndarray | np.floating, "..."]  # an array of either library, or a number out of NumPy
+# Aliases with a name of their own, so that `help` and editors show `ArrayLike` instead of all that it stands for.
+ArrayLike = TypeAliasType("ArrayLike", jax.typing.ArrayLike)
+"""An array of either library, or a number."""
+Number = TypeAliasType("Number", Shaped[jax.typing.ArrayLike, ""])
+"""One number, of whatever kind."""
+Real = TypeAliasType("Real", Float[jax.Array | np.ndarray | np.floating, "..."])
+"""An array of real numbers of either library, or a number out of NumPy."""
 
 
 class _Either:

@@ -1,4 +1,4 @@
-"""How much Markov chains are worth: effective sample size and split-R̂.
+"""Effective sample size and split-R̂ of Markov chains.
 
 Chains are arrays (chains, draws, …); every further entry is a quantity of its own. Each chain is split into halves, so
 that a drift within a chain counts like a disagreement between chains.

@@ -14,9 +14,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, UInt32
+from jaxtyping import Array, UInt32
 
 from festina._lazy import special
+from festina.arrays import Real
 from festina.precision import double, is_traced
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴/golden ratio, odd
@@ -63,7 +64,7 @@ def split(key: Array, count: int) -> tuple[Array, ...]:
         return tuple(jax.random.wrap_key_data(jnp.asarray(child)) for child in _children(key, np.arange(count)))
 
 
-def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Array | np.ndarray, "..."]:
+def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Real:
     """Standard normal numbers, √2 erf⁻¹(u) with u uniform on (−1, 1).
 
     In float32 u has 23 bits, so that tails end at 5.3 standard deviations, in float64 52 bits, for 8.2. NumPy and JAX
@@ -88,7 +89,7 @@ def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Arra
         return _quantile(uniform(key, shape, dtype))
 
 
-def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Array | np.ndarray, "..."]:
+def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Real:
     """Numbers that are uniform on (0, 1), and never 0 or 1.
 
     Args:
@@ -111,7 +112,7 @@ def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Float[Arr
         return drawn(count, np.dtype(dtype).name, words).reshape(shape)
 
 
-def normals(key: Array, counts: Sequence[int], dtype: Any = float) -> Float[Array | np.ndarray, " numbers"]:
+def normals(key: Array, counts: Sequence[int], dtype: Any = float) -> Real:
     """Standard normal numbers of several children of a key in a row: ``counts[n]`` of child n.
 
     They are those of ``normal(fold_in(key, n), (counts[n],))``, and compile in the time of one such call.
@@ -133,7 +134,7 @@ def normals(key: Array, counts: Sequence[int], dtype: Any = float) -> Float[Arra
         return _quantile(uniforms(key, counts, dtype))
 
 
-def uniforms(key: Array, counts: Sequence[int], dtype: Any = float) -> Float[Array | np.ndarray, " numbers"]:
+def uniforms(key: Array, counts: Sequence[int], dtype: Any = float) -> Real:
     """The same for numbers that are uniform on (0, 1); see `normals`.
 
     Args:

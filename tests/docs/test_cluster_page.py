@@ -8,7 +8,7 @@ import pytest
 
 from festina.cli import main
 
-PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "cluster.md"
 COMMANDS = [
     line.removeprefix("$ ")
     for block in re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

@@ -50,10 +50,10 @@ def shown() -> dict[str, str]:
 
 def files() -> dict[str, str]:
     """The files that a page shows for its commands to use, by name."""
-    page = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
-    (settings,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    (own,) = re.findall(r"```python\n(# mine.py\n.*?)```", page, re.DOTALL)
-    return {"chain.toml": settings, "mine.py": own}
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "howto").glob("*.md")))
+    (settings,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    own = {name: code for code, name in re.findall(r"```python\n(# (\w+\.py)\n.*?)```", text, re.DOTALL)}
+    return {"chain.toml": settings, **own}
 
 
 def elsewhere(command: str) -> bool:

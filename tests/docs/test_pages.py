@@ -13,20 +13,25 @@ RUNNER = Path(__file__).with_name("run_pages.py")
 OTHERS = ("torch", "flax")
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 SAYS = [
-    ("own_learning", "Taught", (r"5 seeds, 61 recordings", r"test loss: \[0\.\d+ +0\.00\d+\]")),
-    ("own_learning", "load_digits", (r"accuracy on images not seen: \[0\.9\d 0\.9\d? 0\.9\d?\]",)),
-    ("own_learning", "correlations", (r"learned: \[5\. 3\. 1\.\]", r"Comparison\(")),
+    ("howto/own_learning", "Taught", (r"5 seeds, 61 recordings", r"test loss: \[0\.\d+ +0\.00\d+\]")),
+    ("howto/own_learning", "load_digits", (r"accuracy on images not seen: \[0\.9\d 0\.9\d? 0\.9\d?\]",)),
+    ("howto/own_learning", "huber", (r"median error: [1-9]\.\d+\nmedian error: 0\.0",)),
+    ("howto/own_data", "correlations", (r"learned: \[5\. 3\. 1\.\]", r"Comparison\(")),
     (
-        "own_network",
+        "howto/own_network",
         "Graph.of",
         (r"the reduction applies", r"FAILS: initial weights are decoupled", r"loss at the end"),
     ),
-    ("own_network", "candidates", (r"won by example 0, example 1, example 2, example 3", r"won by positive, negative")),
-    ("own_network", "torch", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
-    ("own_network", "flax", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
-    ("own_network", "labels = np.repeat", (r"redundant code of 3 classes in 200 neurons", r"\{dog eel\}")),
     (
-        "own_network",
+        "howto/own_network",
+        "candidates",
+        (r"won by example 0, example 1, example 2, example 3", r"won by positive, negative"),
+    ),
+    ("howto/own_network", "torch", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
+    ("howto/own_network", "flax", (r"strength mixed", r"effective gated linear network of [3-7] pathways")),
+    ("howto/own_network", "labels = np.repeat", (r"redundant code of 3 classes in 200 neurons", r"\{dog eel\}")),
+    (
+        "howto/own_network",
         "neuron",
         (
             r"gates of 150 units",
@@ -36,9 +41,13 @@ SAYS = [
             r"'odd' 'old' 'red'",
         ),
     ),
-    ("own_network", "channel_maxima", (r"gates of 32 units .* in 3 contexts", r"on above 0,", r"purely contextual")),
-    ("analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
-    ("analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
+    (
+        "howto/own_network",
+        "channel_maxima",
+        (r"gates of 32 units .* in 3 contexts", r"on above 0,", r"purely contextual"),
+    ),
+    ("howto/analyser", "torch", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
+    ("howto/analyser", "flax", (r"analog code of 3 classes in 300 neurons", r"share of the top tenth 0.4")),
     (
         "theory/abstraction",
         "arms",
@@ -48,17 +57,28 @@ SAYS = [
             r"\(arm, seed, step, path\)",
         ),
     ),
-    ("models", "TwoLayer", (r"imbalance: 3, scale: 2",)),
+    ("reference/models", "TwoLayer", (r"imbalance: 3, scale: 2",)),
     (
-        "sampling",
+        "howto/sampling",
         "np.sin",
         (r"4 chains of 500 draws after 500: mean energy", r"deviation 0\.[01]\d among the data, [12]\.\d"),
     ),
-    ("sampling", "Bayesian", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
-    ("sampling", "labels", (r"0\.7\d right; posterior sample_stats posterior_predictive observed_data constant_data",)),
-    ("sampling", "ReplicaExchange", (r"change places in \d+% of their meetings or more",)),
-    ("experiments", "# mine.py", ()),
-    ("experiments", "fs.load", (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'")),
+    ("howto/sampling", "Bayesian", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
+    (
+        "howto/sampling",
+        "labels",
+        (r"0\.7\d right; posterior sample_stats posterior_predictive observed_data constant_data",),
+    ),
+    ("howto/sampling", "ReplicaExchange", (r"change places in \d+% of their meetings or more",)),
+    ("howto/own_model", "# mine.py", ()),
+    ("howto/own_experiment", "# forgetting.py", ()),
+    ("howto/jupyter", "result.figure()", ()),
+    ("howto/reproduce", "verdict.word", (r"^reproduced \| exact",)),
+    (
+        "howto/ask_and_keep",
+        "fs.load",
+        (r"^True", r"exact \[theory\]: reproduced at 3 of 3 points", r"'initial', 'depth'"),
+    ),
     (
         "howto/watch_pytorch",
         "torch",
@@ -82,7 +102,7 @@ SAYS = [
             r"'lazy' 'analog' 'analog'",
         ),
     ),
-    ("analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
+    ("howto/analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""
 
@@ -122,22 +142,26 @@ def test_the_example_runs_as_written(page, mark, lines, outcomes):
         assert re.search(line, said, re.MULTILINE), said
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "own_learning",
-        "own_network",
-        "analyser",
-        "watching",
-        "howto/watch_pytorch",
-        "howto/watch_jax",
-        "howto/watch_checkpoints",
-        "howto/watch_activations",
-        "tutorials/lazy_or_rich",
-        "models",
-        "sampling",
-        "experiments",
-    ],
-)
+PAGES = [
+    "howto/analyser",
+    "howto/ask_and_keep",
+    "howto/jupyter",
+    "howto/own_data",
+    "howto/own_experiment",
+    "howto/own_learning",
+    "howto/own_model",
+    "howto/own_network",
+    "howto/reproduce",
+    "howto/sampling",
+    "reference/models",
+    "howto/watch_activations",
+    "howto/watch_checkpoints",
+    "howto/watch_jax",
+    "howto/watch_pytorch",
+    "tutorials/lazy_or_rich",
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_example_is_tried(page):
     assert len(examples(page)) == sum(tried == page for tried, *_ in SAYS)

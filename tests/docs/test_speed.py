@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TEXT = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "explanation" / "speed.md").read_text(encoding="utf-8")
 BENCHMARKS = ROOT / "benchmarks"
 HELPERS = {"__main__", "table", "kernels"}
 BLOCK = re.compile(r"<!-- begin (\w+) -->\n(.*?)<!-- end (\w+) -->", re.DOTALL)
@@ -61,7 +61,7 @@ def test_all_benchmarks_run_together():
 def test_figures_and_links_are_there():
     local = [target for target in re.findall(r"\]\(([^)#]+)[^)]*\)", TEXT) if not target.startswith("http")]
     assert local
-    assert all((ROOT / "docs" / target).is_file() for target in local)
+    assert all((ROOT / "docs" / "explanation" / target).is_file() for target in local)
 
 
 @pytest.fixture

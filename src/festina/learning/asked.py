@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from typing_extensions import TypeAliasType
 
 from festina.errors import ArgumentError, FestinaError, one_line, require
 from festina.learning.process import Observed
@@ -23,7 +24,7 @@ from festina.worlds.statistics import Population, Statistics, Wishart
 
 OBSERVED = 1000  # fresh examples on which a network is observed in a world without end
 
-Observe = Callable[[Any, Any], Observed]
+Observe = TypeAliasType("Observe", Callable[[Any, Any], Observed])  # by its name in `help`
 
 
 @dataclass(frozen=True)

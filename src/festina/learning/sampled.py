@@ -1,4 +1,4 @@
-"""What sampling leaves behind: draws, how much they are worth, and what they predict."""
+"""What sampling leaves behind: draws, their effective sample size, and what they predict."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -201,8 +201,8 @@ class Posterior:
             said.append(f"Chains disagree: R̂ of {name} is {high:.3g}, above {HIGHEST_R_HAT}; warm up for longer.")
         if few < FEWEST_INDEPENDENT:
             said.append(
-                f"Draws are few: those of {other} are worth {few:.0f} independent ones, fewer than "
-                f"{FEWEST_INDEPENDENT}; draw more."
+                f"Draws are few: the effective sample size of {other} is {few:.0f}, below {FEWEST_INDEPENDENT}; "
+                "draw more."
             )
         return said
 
@@ -222,7 +222,7 @@ class Posterior:
         return told(repr(self)) + self.data._repr_html_()
 
     def _worst(self, found: xr.Dataset, which: Callable[..., Any]) -> tuple[str, float]:
-        """The variable in which a number is highest or lowest, and the number; nothing that moves is worth nothing."""
+        """The variable in which a number is highest or lowest, and the number; if nothing moves, there is none."""
         extreme = np.nanmax if which is max else np.nanmin
         values = {str(name): extreme(part) for name, part in found.items() if np.any(np.isfinite(part))}
         name = which(values, key=lambda name: values[name], default="everything")

@@ -10,14 +10,13 @@ from ``input_gram`` = W₁ᵀW₁, ``output_gram`` = M and XXᵀ. Grams may carr
 """
 
 import numpy as np
-from jax.typing import ArrayLike
-from jaxtyping import Array, Float, Shaped
+from jaxtyping import Array, Float
 
-from festina.arrays import Real, real, xp
+from festina.arrays import ArrayLike, Real, real, xp
 from festina.errors import require
 from festina.precision import precise
 
-Gram = Shaped[ArrayLike, "..."]
+Gram = ArrayLike  # of any shape (…, n, n)
 Values = Real
 Matrix = Array | np.ndarray
 

@@ -2,10 +2,9 @@
 
 import jax
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from festina.arrays import xp
+from festina.arrays import ArrayLike, xp
 from festina.errors import require
 from festina.precision import is_traced, precise, to_numpy
 from festina.worlds.orthogonal import orthogonal_factor

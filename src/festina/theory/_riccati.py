@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.scipy.linalg import solve_triangular
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Shaped
 
+from festina.arrays import ArrayLike
 from festina.theory._riccati_basis import (
     SHORT,
     Correlation,
@@ -239,6 +239,6 @@ def evaluate_limit(first: First, second: Second, correlation: Correlation, varia
     return named(products(modes, factor), correlation, variance)
 
 
-def real(value: Shaped[ArrayLike, "..."]) -> Float[Array, "..."]:
+def real(value: ArrayLike) -> Float[Array, "..."]:
     """As a floating array of the precision in force."""
     return jnp.asarray(value, dtype=jnp.result_type(float))

@@ -19,9 +19,8 @@ from functools import partial
 
 import equinox as eqx
 import numpy as np
-from jax.typing import ArrayLike
-from jaxtyping import Float, Shaped
 
+from festina.arrays import ArrayLike, Number
 from festina.errors import ArgumentError, FestinaWarning, require
 from festina.precision import is_traced
 from festina.theory import _riccati, _riccati_known
@@ -56,11 +55,11 @@ class Balanced(eqx.Module):
     gradient_steps: int = eqx.field(static=True)
 
     @property
-    def imbalance(self) -> Float[ArrayLike, ""]:
+    def imbalance(self) -> Number:
         """λ, the mean of the diagonal of W₂ᵀW₂ − W₁W₁ᵀ."""
         return imbalance_of(self.first, self.second)
 
-    def __call__(self, time: Shaped[ArrayLike, "..."]) -> Named:
+    def __call__(self, time: ArrayLike) -> Named:
         """The network at one time or at an array of times (any order, repeats allowed), all ≥ 0.
 
         ``map`` = W₂W₁, ``input_gram`` = W₁ᵀW₁, ``output_gram`` = W₂W₂ᵀ, and ``loss`` = c/2·|S/c − W₂W₁|² for
@@ -93,12 +92,12 @@ class Balanced(eqx.Module):
 
 
 def balanced(
-    first: Shaped[ArrayLike, "..."],
-    second: Shaped[ArrayLike, "..."],
-    correlation: Shaped[ArrayLike, "..."],
-    timescale: Shaped[ArrayLike, "..."] = 1.0,
+    first: ArrayLike,
+    second: ArrayLike,
+    correlation: ArrayLike,
+    timescale: ArrayLike = 1.0,
     *,
-    input_variance: Shaped[ArrayLike, "..."] = 1.0,
+    input_variance: ArrayLike = 1.0,
     tolerance: float = 1e-8,
     gradient_steps: int = 64,
 ) -> Balanced:
@@ -148,9 +147,7 @@ def balanced(
     return Balanced(*arrays, *scalars, gradient_steps)
 
 
-def _check_shapes(
-    first: Shaped[ArrayLike, "..."], second: Shaped[ArrayLike, "..."], correlation: Shaped[ArrayLike, "..."]
-) -> None:
+def _check_shapes(first: ArrayLike, second: ArrayLike, correlation: ArrayLike) -> None:
     sizes = np.shape(first), np.shape(second), np.shape(correlation)
     for name, size in zip(("first", "second", "correlation"), sizes, strict=True):
         require(len(size) == 2 and 0 not in size, name, "be a matrix with rows and columns", f"of shape {size}")
@@ -177,9 +174,7 @@ def _check_balance(first: np.ndarray, second: np.ndarray, tolerance: float) -> N
         )
 
 
-def determinant_obstruction(
-    first: Shaped[ArrayLike, "..."], second: Shaped[ArrayLike, "..."], correlation: Shaped[ArrayLike, "..."]
-) -> bool:
+def determinant_obstruction(first: ArrayLike, second: ArrayLike, correlation: ArrayLike) -> bool:
     """Whether the flow from these weights must end at a saddle because it cannot change a sign.
 
     With Ni = Nh = No and λ = 0, det(W₂W₁) = ±det(W₁)² keeps its sign for ever; if det S has the other sign,

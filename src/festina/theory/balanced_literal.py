@@ -17,9 +17,9 @@ the exponentials overflow at 355. Use :func:`festina.theory.balanced.balanced` f
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
-from jaxtyping import Array, Float, Shaped
+from jaxtyping import Array, Float
 
+from festina.arrays import ArrayLike, Number
 from festina.compiling import brief_jit
 from festina.precision import precise
 from festina.theory.balanced import balanced
@@ -49,7 +49,7 @@ class Literal(eqx.Module):
     misprinted: bool = eqx.field(static=True)
 
     @precise
-    def __call__(self, time: Shaped[ArrayLike, "..."]) -> dict[str, Array]:
+    def __call__(self, time: ArrayLike) -> dict[str, Array]:
         """``map``, ``input_gram``, ``output_gram`` and ``loss`` = ½|S − W₂W₁|², with the shape of ``time``."""
         times = jnp.asarray(time, dtype=jnp.result_type(float))
         blocks = _curve(self, times.ravel() / self.timescale)
@@ -113,10 +113,10 @@ def _integral(rate: Float[Array, "..."], time: Float[Array, ""]) -> Float[Array,
 
 @precise
 def literal(
-    first: Shaped[ArrayLike, "..."],
-    second: Shaped[ArrayLike, "..."],
-    correlation: Shaped[ArrayLike, "..."],
-    timescale: Shaped[ArrayLike, ""] = 1.0,
+    first: ArrayLike,
+    second: ArrayLike,
+    correlation: ArrayLike,
+    timescale: Number = 1.0,
     *,
     misprinted: bool = False,
 ) -> Literal:

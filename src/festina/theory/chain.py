@@ -19,10 +19,9 @@ from typing import Any, SupportsFloat
 
 import equinox as eqx
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from festina.arrays import Real, plain_on_host, real, xp
+from festina.arrays import ArrayLike, Real, plain_on_host, real, xp
 from festina.compiling import brief_jit
 from festina.errors import ArgumentError, require
 from festina.precision import is_traced, precise

@@ -25,9 +25,9 @@ from typing import Any
 
 import equinox as eqx
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Float
 
+from festina.arrays import ArrayLike
 from festina.errors import require
 from festina.precision import is_traced
 from festina.theory.chain import chain

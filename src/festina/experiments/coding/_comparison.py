@@ -1,4 +1,4 @@
-"""What samples are worth, and how they compare with theory."""
+"""Effective sample sizes, and how samples compare with theory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from festina.models.wide_bayesian import WideBayesian
 
 FEWEST_RECORDINGS = 4  # for a sample size
-SHORT = "our budget: longer chains are worth more draws"
+SHORT = "our budget: longer chains have a larger effective sample size"
 SCHEMES = {"linear": "analog", "sigmoidal": "redundant", "rectified": "sparse"}
 """The code of each nonlinearity."""
 
@@ -40,7 +40,7 @@ def long_enough(result: Any) -> Any:
     return result
 
 
-def worth(data: Any) -> dict[str, Any]:
+def sample_sizes(data: Any) -> dict[str, Any]:
     """Effective sample size and split-R̂ of kernel and readouts, over the recordings after warming up; for `measure`.
 
     Each chain is a run; the kernel's numbers are those of all runs together. Single readouts are those of the first
@@ -53,8 +53,8 @@ def worth(data: Any) -> dict[str, Any]:
         return {}
     readout = late["readout"].isel(neuron=slice(0, 20)).transpose("run", "time", ..., "neuron", "output")
     within = np.stack([fs.measures.effective_sample_size(one[None]) for one in readout.values])
-    moves = np.isfinite(within).any(axis=(-1, -2), keepdims=True)  # a chain that never moved is worth nothing
-    return worth_of(data, "class_kernel", "kernel") | {
+    moves = np.isfinite(within).any(axis=(-1, -2), keepdims=True)  # a chain that never moved counts as no draw
+    return sample_sizes_of(data, "class_kernel", "kernel") | {
         "readout_sample_size": xr.DataArray(
             np.nanmedian(np.where(moves, within, 0.0), axis=(-1, -2)), dims=("run", *readout.dims[2:-2])
         ),
@@ -70,7 +70,7 @@ def _sound(data: Any, *names: str) -> Any:
     return late if all(np.all(np.isfinite(late[name])) for name in names) else None
 
 
-def worth_of(data: Any, variable: str, name: str) -> dict[str, Any]:
+def sample_sizes_of(data: Any, variable: str, name: str) -> dict[str, Any]:
     """Effective sample size and split-R̂ of every entry of a variable, over the recordings after warming up.
 
     Each run is a chain; entries that never move have no sample size. Without enough recordings, or if a chain failed,
@@ -93,7 +93,7 @@ def sampling_checks(
     reason: str = SHORT,
     **where: Any,
 ) -> tuple[Claim, ...]:
-    """What every comparison of samples with theory rests on: chains that agree, and draws that are worth something.
+    """What every comparison of samples with theory rests on: chains that agree, and large effective sample sizes.
 
     Args:
         suffix: of the checks' names, where an experiment has several such pairs.

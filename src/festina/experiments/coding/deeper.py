@@ -46,7 +46,7 @@ class Deeper(Experiment):
     layer gets sharper with depth too: by .13, .14 and .19 from one layer to four, more than the .1 expected; theory of
     linear networks of this width has .11 of it, and says that it is an effect of finite P, since P^(1/L) is not large.
     Linear kernels of all layers agree with theory to .2, .8, 1.4 and 2.0 % at depths one to four. Linear chains agree,
-    and are worth 56 draws at least; sigmoidal ones are frozen (R̂ 3.9), rectified ones nearly agree (1.08, 34 draws).
+    with effective sample sizes of 56 or more; sigmoidal ones are frozen (R̂ 3.9), rectified ones nearly agree (1.08).
     """
 
     name = "coding/deeper"

@@ -45,12 +45,12 @@ class Redundant(Experiment):
     where neurons hardly change their code, by Hamiltonian Monte Carlo alone and by replica exchange with 24 replicas up
     to T = .3. Energies grow with N, and rungs of the ladder must be the closer: of 12 replicas of a network of 40
     neurons, between T = .05 and .4, none changed places. Our prediction, after short chains with R̂ 1.12 and 1.03 and
-    before the first run of the experiment: exchanged chains agree (R̂ < 1.05) and are worth 100 draws. Found at
-    the settings of the full budget: R̂ 1.01 and 103 independent draws, just enough; alone 1.07 and 30.
+    before the first run of the experiment: exchanged chains agree (R̂ < 1.05), with an effective sample size of 100.
+    Found at the settings of the full budget: R̂ 1.01 and 103 independent draws, just enough; alone 1.07 and 30.
 
     That codes are redundant and frozen is the source's. At what temperature they freeze, and how far a chain is then
     off, depends on how it is cooled: at the full budget cooled chains are .43 from the kernel of equilibrium and .0005
-    from that at their own shares. Chains in equilibrium agree (split-R̂ 1.03) and are worth 83 independent draws. The
+    from that at their own shares. Chains in equilibrium agree (split-R̂ 1.03), with an effective sample size of 83. The
     full budget has 500 neurons, not 1000, so that three chains in each of three phases take minutes.
     """
 

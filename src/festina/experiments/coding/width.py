@@ -53,8 +53,8 @@ class Width(Experiment):
     1 % of theory; means within 2 % at 25 neurons already, where linear ones stray by .99 times what theory has at
     finite N. Only the smallest width was wrong: a single kernel is within 5 % from 46 (linear) or 47 neurons
     (sigmoidal) on, since a kernel between classes is a mean over pairs of examples, and data hold it. Linear chains
-    agree and are worth more than 100 draws at every width; sigmoidal ones mix slowly at this temperature (R̂ 1.1, 34
-    effective draws).
+    agree, with effective sample sizes above 100 at every width; sigmoidal ones mix slowly at this temperature
+    (R̂ 1.1, 34 effective draws).
     """
 
     name = "coding/width"
