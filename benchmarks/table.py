@@ -2,7 +2,8 @@
 
 Ratios are always taken within one round of one process, whose variants run one after the other, so that a machine that
 is slower for a minute is slower for all of them. A table that is published replaces the block of its name in
-`docs/explanation/speed.md`, between `<!-- begin NAME -->` and `<!-- end NAME -->`, together with where and when it was measured.
+`docs/explanation/speed.md`, between `<!-- begin NAME -->` and `<!-- end NAME -->`, together with where and when it was
+measured.
 """
 
 import argparse

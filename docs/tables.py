@@ -58,20 +58,20 @@ def experiments_table() -> str:
     return "\n".join(rows)
 
 
-FAMILIES = {
+TITLES = {
     "linear": "Deep linear networks",
     "race": "Gated networks and the neural race",
     "rectified": "ReLU networks as gated linear ones",
     "abstraction": "Task abstraction",
     "coding": "Coding in wide Bayesian networks",
 }
-"""In the order of a course."""
+"""Of the families, in the order of a course."""
 
 
-def families_table() -> str:
+def experiments_by_family() -> str:
     """The experiments of each family, each with a link to its page."""
     parts = []
-    for family, title in FAMILIES.items():
+    for family, title in TITLES.items():
         parts += [f"## {title}\n", "| experiment | what it shows | sources |", "|---|---|---|"]
         for experiment in all_experiments():
             if experiment.name.startswith(f"{family}/"):
@@ -198,7 +198,7 @@ def _judged(experiment: Experiment, store: Path) -> dict[str, Any]:
 TABLES = {
     "families": families_table,
     "experiments": experiments_table,
-    "families": families_table,
+    "experiments by family": experiments_by_family,
     "models": models_table,
     "sliders": sliders_table,
     "facts": facts_table,
