@@ -11,6 +11,7 @@ from festina.lab.registry import all_experiments, find, names
 from festina.page import thumbnails
 from festina.page.describe import as_control, describe, gallery, paragraphs
 from festina.page.questions import configured
+from festina.page.sketch import sketched
 from festina.page.sliders import bounds_of, slider
 from festina.views import course
 
@@ -95,6 +96,7 @@ def test_the_gallery_has_families_sources_and_status():
     assert told["families"] == [
         {
             "name": "linear",
+            "step": course.FAMILIES["linear"],
             "sources": [{"key": "saxe2013", "label": "Saxe et al. 2013"}, {"key": "lecture", "label": "Saxe, lecture"}],
         }
     ]
@@ -105,20 +107,49 @@ def test_the_gallery_has_families_sources_and_status():
 
 
 def test_thumbnails_are_small_and_plain(monkeypatch):
-    monkeypatch.setattr(thumbnails, "stored", lambda: {"a/b": {"lines": [[0.0, None, 0.5, 1.0]]}})
+    drawing = {
+        "lines": [[0, [0.0, 0.3, 0.6, 1.0], [0.0, None, 0.5, 1.0]]],
+        "dots": [[1, [0.5], [1.0]]],
+        "cells": [[0.0, 1.0]],
+    }
+    monkeypatch.setattr(thumbnails, "stored", lambda: {"a/b": {"drawing": drawing}})
     drawn = thumbnails.thumbnail("a/b")
     assert drawn.count("M") == 3  # the frame, and a line in two pieces
     assert "L154.0 6.0" in drawn
+    assert 'cx="80.0" cy="6.0"' in drawn
+    assert drawn.count("<rect") == 2 and "#440154" in drawn and "#FDE725" in drawn
     assert "<path" in thumbnails.thumbnail("nobody/knows")
 
 
+def test_a_sketch_is_the_end_of_a_scene_in_shares_of_the_picture():
+    axes = {"x": {"log": True}, "y": {"log": False}}
+    line = {"group": 2, "grid": 0, "y": [0.0, 5.0, None]}
+    curves = {"kind": "curves", "grids": [[1.0, 10.0, 100.0]], "lines": [line]} | axes
+    assert sketched(curves) == {"lines": [[2, [0.0, 0.5, 1.0], [0.0, 1.0, None]]]}
+    panel = {"frames": [[[9.0], [9.0]], [[1.0], [3.0]]], "orders": [[0, 1], [1, 0]]}
+    assert sketched({"kind": "raster", "panels": [panel], "value": {"low": 1.0, "high": 3.0}}) == {
+        "cells": [[1.0], [0.0]]
+    }
+    cloud = {"group": 1, "frames": [{"x": [7.0], "y": [7.0]}, {"x": [0.0, 2.0], "y": [1.0, 3.0]}]}
+    assert sketched({"kind": "plane", "paths": [], "clouds": [cloud]})["dots"] == [[1, [0.0, 1.0], [0.0, 1.0]]]
+    bars = [{"group": 0, "frames": [1.0, 4.0]}, {"group": 0, "frames": [1.0, 2.0]}]
+    assert sketched({"kind": "bars", "bars": bars})["lines"] == [
+        [0, [0.0, 0.0], [0.0, 1.0]],
+        [0, [1.0, 1.0], [0.0, 0.5]],
+    ]
+    nodes = [{"id": "a", "x": 0.0, "y": 0.0}, {"id": "b", "x": 1.0, "y": 1.0}]
+    edge = {"from": "a", "to": "b", "group": 3}
+    assert sketched({"kind": "graph", "nodes": nodes, "edges": [edge]})["lines"] == [[3, [0.0, 1.0], [0.0, 1.0]]]
+
+
 def test_stored_thumbnails_are_normalised_and_few():
+    assert set(thumbnails.stored()) == set(names())
     for name, entry in thumbnails.stored().items():
-        assert name in names()
-        assert len(entry["lines"]) <= thumbnails.MOST_LINES
-        for line in entry["lines"]:
-            assert len(line) <= thumbnails.MOST_POINTS
-            assert all(value is None or 0 <= value <= 1 for value in line)
+        assert entry["title"] and entry["drawing"]
+        lines = [*entry["drawing"].get("lines", []), *entry["drawing"].get("dots", [])]
+        shares = [value for _, xs, ys in lines for value in (*xs, *ys)]
+        shares += [value for row in entry["drawing"].get("cells", []) for value in row]
+        assert shares and all(value is None or 0 <= value <= 1 for value in shares)
         assert sum(sum(found.values()) for found in entry["status"]["counts"].values()) == len(find(name).claims)
 
 

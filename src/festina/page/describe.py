@@ -10,7 +10,7 @@ from festina.claims import Claim
 from festina.config import notes
 from festina.experiment import Budget, Experiment
 from festina.lab.tables import as_json, value_text
-from festina.page import limits
+from festina.page import limits, thumbnails
 from festina.page.scenes import kind_of
 from festina.page.sliders import bounds_of, slider, values_of
 from festina.sources import Source
@@ -50,6 +50,7 @@ def _card(experiment: Experiment, status: Any) -> dict[str, Any]:
         "claims": [{"id": claim.id, "sentence": claim.statement} for claim in experiment.claims],
         "status": status,
         "thumbnail": f"/api/experiments/{experiment.name}/thumbnail.svg",
+        "picture": thumbnails.titles().get(experiment.name, ""),
     }
 
 

@@ -129,6 +129,7 @@ function card(experiment, labels) {
       "a",
       { href: `#/${experiment.name}` },
       element("img", { src: experiment.thumbnail, alt: "", width: "320", height: "180", loading: "lazy" }),
+      experiment.picture ? element("span", { class: "card-picture" }, experiment.picture) : null,
       element("span", { class: "card-name" }, experiment.name.split("/")[1].replaceAll("_", " ")),
     ),
     experiment.step ? element("p", { class: "card-step" }, prose(experiment.step)) : null,
