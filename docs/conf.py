@@ -55,6 +55,7 @@ nb_execution_timeout = 300
 nb_number_source_lines = False
 nb_merge_streams = True
 nb_output_stderr = "remove"
+nb_ipywidgets_js = {}  # no page needs a network
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
 # Works are cited by their keys in references.bib.
