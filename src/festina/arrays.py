@@ -34,6 +34,8 @@ Number = TypeAliasType("Number", Shaped[jax.typing.ArrayLike, ""])
 """One number, of whatever kind."""
 Real = TypeAliasType("Real", Float[jax.Array | np.ndarray | np.floating, "..."])
 """An array of real numbers of either library, or a number out of NumPy."""
+Reals = TypeAliasType("Reals", Float[jax.Array | np.ndarray, "..."])
+"""An array of real numbers of either library."""
 
 
 class _Either:

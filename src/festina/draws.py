@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, UInt32
 
 from festina._lazy import special
-from festina.arrays import Real
+from festina.arrays import Reals
 from festina.precision import double, is_traced
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴/golden ratio, odd
@@ -64,7 +64,7 @@ def split(key: Array, count: int) -> tuple[Array, ...]:
         return tuple(jax.random.wrap_key_data(jnp.asarray(child)) for child in _children(key, np.arange(count)))
 
 
-def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Real:
+def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Reals:
     """Standard normal numbers, √2 erf⁻¹(u) with u uniform on (−1, 1).
 
     In float32 u has 23 bits, so that tails end at 5.3 standard deviations, in float64 52 bits, for 8.2. NumPy and JAX
@@ -89,7 +89,7 @@ def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Real:
         return _quantile(uniform(key, shape, dtype))
 
 
-def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Real:
+def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Reals:
     """Numbers that are uniform on (0, 1), and never 0 or 1.
 
     Args:
@@ -112,7 +112,7 @@ def uniform(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Real:
         return drawn(count, np.dtype(dtype).name, words).reshape(shape)
 
 
-def normals(key: Array, counts: Sequence[int], dtype: Any = float) -> Real:
+def normals(key: Array, counts: Sequence[int], dtype: Any = float) -> Reals:
     """Standard normal numbers of several children of a key in a row: ``counts[n]`` of child n.
 
     They are those of ``normal(fold_in(key, n), (counts[n],))``, and compile in the time of one such call.
@@ -134,7 +134,7 @@ def normals(key: Array, counts: Sequence[int], dtype: Any = float) -> Real:
         return _quantile(uniforms(key, counts, dtype))
 
 
-def uniforms(key: Array, counts: Sequence[int], dtype: Any = float) -> Real:
+def uniforms(key: Array, counts: Sequence[int], dtype: Any = float) -> Reals:
     """The same for numbers that are uniform on (0, 1); see `normals`.
 
     Args:

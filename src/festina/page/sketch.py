@@ -64,17 +64,17 @@ def _scaled(lines: list[tuple[int, list[Any], list[Any]]], log_x: bool, log_y: b
         with np.errstate(all="ignore"):
             return np.where(found > 0, np.log10(found), np.nan) if log else found
 
-    both = [(group, read(xs, log_x), read(ys, log_y)) for group, xs, ys in lines]
-    ranges = []
-    for axis in (1, 2):
-        known = np.concatenate([line[axis][np.isfinite(line[axis])] for line in both]) if both else np.empty(0)
-        ranges.append((known.min(), known.max() - known.min() or 1.0) if known.size else (0.0, 1.0))
-    found = []
-    for group, *axes in both:
-        at = chosen(len(axes[0]), MOST_POINTS)
-        shares = [(values[at] - low) / size for values, (low, size) in zip(axes, ranges, strict=True)]
-        found.append([group, *([round(float(v), 3) if np.isfinite(v) else None for v in own] for own in shares)])
-    return found
+    groups = [group for group, _, _ in lines]
+    across, up = [read(xs, log_x) for _, xs, _ in lines], [read(ys, log_y) for _, _, ys in lines]
+    return [list(line) for line in zip(groups, _shares(across), _shares(up), strict=True)]
+
+
+def _shares(lines: list[np.ndarray]) -> list[list[float | None]]:
+    """Values in shares of the range that all lines take together, thinned."""
+    known = np.concatenate([line[np.isfinite(line)] for line in lines]) if lines else np.empty(0)
+    low, size = (known.min(), np.ptp(known) or 1.0) if known.size else (0.0, 1.0)
+    thin = [(line[chosen(len(line), MOST_POINTS)] - low) / size for line in lines]
+    return [[round(float(value), 3) if np.isfinite(value) else None for value in line] for line in thin]
 
 
 def _coloured(rows: list[list[Any]], low: float | None, high: float | None) -> list[list[float | None]]:
