@@ -1,5 +1,7 @@
 """Stories: those that ship can be told, and a file that is none gets a sentence that says where and why."""
 
+from pathlib import Path
+
 import pytest
 from serving import real_server
 
@@ -64,3 +66,10 @@ def test_the_server_lists_and_tells_them():
         told = client.get("/api/stories/depth").json()
         assert told["steps"][3]["fields"] == {"depth": "1,2,4,inf"}
         assert client.get("/api/stories/nothing").status_code == 404
+
+
+def test_the_story_of_the_documentation_can_be_told(tmp_path):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "own_story.md").read_text(encoding="utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    assert len(telling.read_story(path).steps) == 2
