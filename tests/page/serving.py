@@ -24,10 +24,12 @@ CHAIN = {"experiment": "linear/chain", "budget": "quick", "fields": {"records": 
 
 
 @contextmanager
-def real_server(jobs: Jobs | None = None, folder: Path | None = None) -> Iterator[httpx.Client]:
+def real_server(
+    jobs: Jobs | None = None, folder: Path | None = None, store: Path | None = None
+) -> Iterator[httpx.Client]:
     """A server on a free port, in a thread; streams and disconnections are those of a network."""
     listener = bound(HOST, 0)
-    app = make_app(HOST, jobs, folder=folder)
+    app = make_app(HOST, jobs, store, folder)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
