@@ -86,7 +86,7 @@ def test_pictures_hold_the_numbers_of_the_result(page, address, name):
     expected = scenes(views, result.data, result.config)
     page.goto(f"{address}/#/{name}")
     page.wait_for_selector(DONE)
-    page.wait_for_function(f"{DRAWN}.every(drawn => drawn === null || !drawn.stale)")
+    page.wait_for_function(f"() => {DRAWN}.every(drawn => drawn === null || !drawn.stale)")
     drawn = page.evaluate(DRAWN)
     assert len(drawn) == len(views)
     assert expected[0] is not None and drawn[0] is not None

@@ -49,7 +49,7 @@ def test_arrow_keys_go_through_a_story_and_back(page, address):
     page.goto(f"{address}/#/story/depth/1")
     for step in steps[:3]:
         page.wait_for_selector(f"h1:text-is('{step.title}')")
-        page.wait_for_function(HAS_PICTURE)
+        page.wait_for_function(f"() => {HAS_PICTURE}")
         page.keyboard.press("ArrowRight")
     page.wait_for_selector(f"h1:text-is('{steps[3].title}')")
     page.keyboard.press("ArrowLeft")
@@ -59,14 +59,14 @@ def test_arrow_keys_go_through_a_story_and_back(page, address):
 
 def test_a_step_shows_the_view_it_names_and_nothing_else(page, address):
     page.goto(f"{address}/#/story/depth/3")
-    page.wait_for_function(HAS_PICTURE)
+    page.wait_for_function(f"() => {HAS_PICTURE}")
     assert page.evaluate(f"document.querySelectorAll('{DRAWN}').length") == 1
     assert page.evaluate(f"document.querySelector('{DRAWN}').plotted().kind") == "plane"
 
 
 def test_the_field_to_drag_is_at_hand_and_moves_the_picture(page, address):
     page.goto(f"{address}/#/story/depth/2")
-    page.wait_for_function(HAS_PICTURE)
+    page.wait_for_function(f"() => {HAS_PICTURE}")
     first = page.evaluate(f"JSON.stringify(document.querySelector('{DRAWN}').plotted())")
     page.locator('[data-field="initial"] input[type="number"]').fill("0.1")
     page.keyboard.press("Tab")
@@ -90,6 +90,6 @@ def test_what_lies_in_the_folder_opens(page, address, kind, seen):
     page.click(f".own-list a:has-text('{kind}')")
     page.wait_for_selector(seen)
     if kind == "sweep":
-        page.wait_for_function("document.querySelector('.map-figure').plotted()?.values.flat().length === 6")
+        page.wait_for_function("() => document.querySelector('.map-figure').plotted()?.values.flat().length === 6")
     else:
-        page.wait_for_function(HAS_PICTURE)
+        page.wait_for_function(f"() => {HAS_PICTURE}")
