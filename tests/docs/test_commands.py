@@ -51,7 +51,8 @@ def shown() -> dict[str, str]:
 def files() -> dict[str, str]:
     """The files that a page shows for its commands to use, by name."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "howto").glob("*.md")))
-    (settings,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    page = (ROOT / "docs" / "howto" / "ask_and_keep.md").read_text(encoding="utf-8")
+    (settings,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     own = {name: code for code, name in re.findall(r"```python\n(# (\w+\.py)\n.*?)```", text, re.DOTALL)}
     return {"chain.toml": settings, **own}
 
