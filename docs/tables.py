@@ -49,15 +49,6 @@ def families_table() -> str:
     return "\n".join(rows)
 
 
-def experiments_table() -> str:
-    """One row for each experiment: its name, its first line, its sources."""
-    rows = ["| experiment | what it shows | sources |", "|---|---|---|"]
-    for experiment in all_experiments():
-        sources = "; ".join(source.short for source in experiment.sources)
-        rows.append(f"| `{experiment.name}` | {experiment.summary()} | {sources} |")
-    return "\n".join(rows)
-
-
 TITLES = {
     "linear": "Deep linear networks",
     "race": "Gated networks and the neural race",
@@ -197,7 +188,6 @@ def _judged(experiment: Experiment, store: Path) -> dict[str, Any]:
 
 TABLES = {
     "families": families_table,
-    "experiments": experiments_table,
     "experiments by family": experiments_by_family,
     "models": models_table,
     "sliders": sliders_table,

@@ -4,16 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from serving import launch, needs_browser, real_server
+from serving import needs_browser, real_server
 
 from festina.lab.registry import find, names
 from festina.page.limits import MOST_SEEDS
 from festina.page.scenes import scenes
 from festina.views import views_of
-from patience import PATIENCE
 from shared import RESULTS, quick
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
+pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
 
 pytestmark = [needs_browser, pytest.mark.full]
 
@@ -32,27 +31,6 @@ def address() -> Iterator[str]:
     """A server that answers from the results that all tests share."""
     with real_server(store=RESULTS) as client:
         yield str(client.base_url)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    with sync_api.sync_playwright() as playwright:
-        launched = launch(playwright)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def page(browser) -> Iterator:
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    complaints: list[str] = []
-    opened = context.new_page()
-    opened.set_default_timeout(1000 * PATIENCE)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    yield opened
-    context.close()
-    assert complaints == []
 
 
 def numbers(part: Any) -> list[float]:

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
-from serving import launch, needs_browser, real_server
+from serving import needs_browser, real_server
 from test_own import folder  # noqa: F401, a fixture
 
 from festina.page import telling
-from patience import PATIENCE
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
+pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
 
 pytestmark = [needs_browser, pytest.mark.full]
 
@@ -21,27 +20,6 @@ HAS_PICTURE = f"document.querySelector('{DRAWN}')?.plotted?.() && !document.quer
 def address(folder) -> Iterator[str]:  # noqa: F811
     with real_server(folder=folder) as client:
         yield str(client.base_url)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    with sync_api.sync_playwright() as playwright:
-        launched = launch(playwright)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def page(browser) -> Iterator:
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    complaints: list[str] = []
-    opened = context.new_page()
-    opened.set_default_timeout(1000 * PATIENCE)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    yield opened
-    context.close()
-    assert complaints == []
 
 
 def test_arrow_keys_go_through_a_story_and_back(page, address):

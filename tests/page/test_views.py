@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from examples import KINDS, RATES, TIMES, Answers, example
-from serving import launch, needs_browser, real_server
+from serving import needs_browser, real_server
 
 from patience import PATIENCE
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
+pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
 
 pytestmark = [needs_browser, pytest.mark.full]
 
@@ -24,14 +24,6 @@ def address() -> Iterator[str]:
     """Where the page's own files are; questions about experiments never get there."""
     with real_server() as client:
         yield str(client.base_url)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    with sync_api.sync_playwright() as playwright:
-        launched = launch(playwright)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture
