@@ -21,7 +21,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all coverage browser others lint format bench docs figures clean distclean rebuild
+.PHONY: help demo test test-all coverage browser others types lint format bench docs figures clean distclean rebuild
 
 # The caller's shell must not leak into the results.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
@@ -70,13 +70,17 @@ test: lint browser
 	$(PYTEST) -m 'not full' $(TESTS)
 	@echo 'Left out: tests that take long, and those with PyTorch and Flax; they are in make test-all.'
 
-test-all: test others
+test-all: test others types
 	$(PYTEST) -m full $(TESTS)
+
+# Types of the tests, too: as long again as those of the package.
+types: $(VENV)/.stamp-dev
+	$(BIN)/python -m pyright
 
 # Tests run as many times slower as they have lines to count; fewer of them, as in: make coverage TESTS=tests/theory
 coverage: browser
 	$(BIN)/python -m coverage erase
-	JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 0 -m 'not full' $(TESTS)
+	$(COMPILING) $(BIN)/python -m coverage run -m pytest -n 0 -m 'not full' $(TESTS)
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report
 
@@ -95,7 +99,7 @@ lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell --toml pyproject.toml .
-	$(BIN)/python -m pyright
+	$(BIN)/python -m pyright src benchmarks
 
 format: $(VENV)/.stamp-dev
 	$(BIN)/ruff check --fix .

@@ -6,6 +6,7 @@ and the same tiles; only the number of steps in a chunk is chosen here.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -15,10 +16,10 @@ import numpy as np
 
 import festina as fs
 from festina import draws
-from festina.learning import JointDescent, Process, closed_process, flow_process, joint_process
+from festina.learning import DORMAND_PRINCE, JointDescent, Process, closed_process, flow_process, joint_process
 from festina.learning.crossed import TILE_BYTES, Crossed, every_run
 from festina.learning.descent import descent_process, no_data
-from festina.learning.loop import _chunk, _start
+from festina.learning.loop import _chunk, _start, _thorough_chunk
 from festina.learning.posterior import constant, posterior_process
 from festina.worlds import Blocks, Population, Sampled, Tasks, Wishart
 
@@ -49,8 +50,14 @@ class Kernel:
 
     def chunk(self) -> Any:
         """From the start over one recording; the state at its end."""
+        program = _thorough_chunk if self.is_thorough else _chunk  # as in a long run
         with fs.double():
-            return jax.block_until_ready(_chunk(self.build, self.inputs, self.state, np.asarray(1), 1)[0])
+            return jax.block_until_ready(program(self.build, self.inputs, self.state, np.asarray(1), 1)[0])
+
+    @cached_property
+    def is_thorough(self) -> bool:
+        with fs.double():
+            return _start.shapes(self.build, self.inputs)[3].passes > 0
 
     def steps(self) -> float:
         """Steps of all runs in one chunk."""
@@ -161,8 +168,8 @@ def deep_linear(depth: int = 2, width: int = 32, *, runs: int = 8) -> Kernel:
     return Kernel(build, {"seed": np.arange(runs)}, EVALUATIONS * (3 * depth - 2) * 2 * width**3, _steps)
 
 
-EVALUATIONS = 14
-"""Gradients of one attempted step of Dopri8, as counted in a run."""
+EVALUATIONS = len(DORMAND_PRINCE.weights)
+"""Gradients of one attempted step of Dopri8."""
 
 
 def gated(*, nodes: int = 4, layers: int = 4, width: int = 4, patterns: int = 8, runs: int = 8) -> Kernel:

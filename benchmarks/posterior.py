@@ -5,7 +5,9 @@
 A sigmoidal network of N = 1000 neurons on P = 100 orthogonal examples of three classes at T = .01, planted from theory
 where the chains would not get by themselves, so that all samplers start in equilibrium. One chain on one core; every
 sampler adapts its step to its own target on a short run that does not count. Then rounds of draws are interleaved.
-Counted are the effective samples of kernel entries and of single readouts, the median over several of each.
+Libraries come as they are, in float64 and with their own adaptation of masses, and once as an expert would set one up:
+blackjax in float32, with unit masses, since parameters are whitened, and steps adapted by dual averaging. Counted are
+the effective samples of kernel entries and of single readouts, the median over several of each.
 """
 
 import os
@@ -26,7 +28,8 @@ from festina.learning.samplers import HMC
 
 TEMPERATURE, ROUNDS, WARM_UP = 0.01, 3, 60
 GOAL = 2
-DRAWS = {"festina HMC": 60, "blackjax HMC": 40, "numpyro HMC": 40, "blackjax NUTS": 15, "numpyro NUTS": 15}
+EXPERT = "blackjax HMC, float32, unit masses"
+DRAWS = {"festina HMC": 60, EXPERT: 60, "blackjax HMC": 40, "numpyro HMC": 40, "blackjax NUTS": 15, "numpyro NUTS": 15}
 Drawer = Callable[[Any, int], tuple[Any, np.ndarray]]
 
 
@@ -60,6 +63,21 @@ def density(energy: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda whitened: -energy(whitened) - 0.5 * squares(whitened)
 
 
+def drawer(once: Callable[[Any, Any], Any], seed: int) -> Drawer:
+    """Draws by ``once(key, chain)``, which gives the next chain, what is watched of it, and its acceptance."""
+
+    def draw(state: Any, count: int) -> tuple[Any, np.ndarray]:
+        number, chain = state
+        seen = []
+        for _ in range(count):
+            chain, (values, _) = once(jax.random.fold_in(jax.random.key(seed), number), chain)
+            seen.append(values)
+            number += 1
+        return (number, chain), np.asarray(seen, float)
+
+    return draw
+
+
 def festina_drawer(energy: Any, watched: Any, start: Any) -> tuple[Drawer, Any]:
     """festina's kick–rotate–kick with float32 forces, its step adapted by dual averaging."""
     from festina.learning.posterior import Adaptation
@@ -78,16 +96,7 @@ def festina_drawer(energy: Any, watched: Any, start: Any) -> tuple[Drawer, Any]:
         adaptation = adaptation.after(acceptance, sampler.target)
     step = jnp.exp(adaptation.log_averaged)
 
-    def draw(state: Any, count: int) -> tuple[Any, np.ndarray]:
-        number, position = state
-        seen = []
-        for _ in range(count):
-            position, (values, _) = once(jax.random.fold_in(jax.random.key(99), number), position, step)
-            seen.append(values)
-            number += 1
-        return (number, position), np.asarray(seen)
-
-    return draw, (0, position)
+    return drawer(lambda key, chain: once(key, chain, step), seed=99), (0, position)
 
 
 def blackjax_drawer(energy: Any, watched: Any, start: Any, *, nuts: bool) -> tuple[Drawer, Any]:
@@ -105,19 +114,36 @@ def blackjax_drawer(energy: Any, watched: Any, start: Any, *, nuts: bool) -> tup
 
     @jax.jit
     def once(key: Any, state: Any) -> tuple[Any, Any]:
-        state, _ = kernel.step(key, state)
-        return state, watched(state.position)
+        state, told = kernel.step(key, state)
+        return state, (watched(state.position), told.acceptance_rate)
 
-    def draw(state: Any, count: int) -> tuple[Any, np.ndarray]:
-        number, chain = state
-        seen = []
-        for _ in range(count):
-            chain, values = once(jax.random.fold_in(jax.random.key(98), number), chain)
-            seen.append(values)
-            number += 1
-        return (number, chain), np.asarray(seen)
+    return drawer(once, seed=98), (0, kernel.init(state.position))
 
-    return draw, (0, kernel.init(state.position))
+
+def expert_drawer(energy: Any, watched: Any, start: Any) -> tuple[Drawer, Any]:
+    """blackjax's HMC in float32 with unit masses; target of the step and length of the way are those of festina."""
+    import blackjax
+
+    from festina.learning.adaptation import Adaptation
+
+    library: Any = blackjax
+    start = jax.tree.map(lambda leaf: leaf.astype(np.float32), start)
+    masses = jnp.ones(sum(leaf.size for leaf in jax.tree.leaves(start)), np.float32)
+    kernel = library.hmc.build_kernel()
+
+    @jax.jit
+    def once(key: Any, state: Any, step: Any) -> tuple[Any, Any]:
+        count = jnp.ceil(1.5 / step).astype(int)
+        state, told = kernel(key, state, density(energy), step.astype(np.float32), masses, count)
+        return state, (watched(state.position), told.acceptance_rate.astype(float))
+
+    adaptation, chain = Adaptation.start(0.1), library.hmc.init(start, density(energy))
+    for number in range(WARM_UP):
+        chain, (_, acceptance) = once(jax.random.key(number), chain, jnp.exp(adaptation.log_step))
+        adaptation = adaptation.after(acceptance, HMC().target)
+    step = jnp.exp(adaptation.log_averaged)
+
+    return drawer(lambda key, chain: once(key, chain, step), seed=97), (0, chain)
 
 
 def numpyro_drawer(energy: Any, watched: Any, start: Any, *, nuts: bool) -> tuple[Drawer, Any]:
@@ -153,6 +179,7 @@ def main() -> None:
         start = network.whitened
         makers = {
             "festina HMC": lambda: festina_drawer(energy, watched, start),
+            EXPERT: lambda: expert_drawer(energy, watched, start),
             "blackjax HMC": lambda: blackjax_drawer(energy, watched, start, nuts=False),
             "numpyro HMC": lambda: numpyro_drawer(energy, watched, start, nuts=False),
             "blackjax NUTS": lambda: blackjax_drawer(energy, watched, start, nuts=True),

@@ -105,6 +105,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = f"festina {release}"
 html_static_path = ["_static"]
 html_css_files = ["katex/katex.min.css", "festina.css"]

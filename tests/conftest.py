@@ -35,6 +35,9 @@ for name, value in {"compilation_cache_dir": str(COMPILED), "persistent_cache_mi
 os.environ["FESTINA_DATA"] = str(CACHE / "no-images")
 images.SYSTEM.clear()
 
+# Nor must it depend on a C compiler: kernels in C are off, but for tests of their own.
+os.environ["FESTINA_FAST"] = "0"
+
 # Examples are drawn from the test's own text, so that what has passed passes again, and none is ever late.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

@@ -23,7 +23,7 @@ ONE = claims.near(1.0, 0.1)
 
 
 def judged(measure: Any, expect: Any = ONE, **terms: Any) -> Verdict:
-    result = SimpleNamespace(experiment=None, failures=[])
+    result: Any = SimpleNamespace(experiment=None, failures=[])
     return Claim("c", "theory", "ours", "s", lambda *_: measure(), expect, **terms).judge(result, "quick")
 
 
@@ -58,7 +58,8 @@ def test_what_follows(measure, outcome, note):
 def test_a_costly_claim_waits_for_its_budget():
     assert judged(lambda: 1.0, expect=claims.below(2.0)).outcome == "reproduced"
     claim = Claim("c", "theory", "ours", "s", lambda *_: fail(ValueError()), claims.below(1.0), budget="full")
-    assert claim.judge(SimpleNamespace(experiment=None, failures=[]), "quick").outcome == "needs the full budget"
+    nothing: Any = SimpleNamespace(experiment=None, failures=[])
+    assert claim.judge(nothing, "quick").outcome == "needs the full budget"
 
 
 def test_the_reason_stands_beside_what_was_not_reproduced_only():
@@ -219,4 +220,5 @@ def test_a_number_that_no_paper_prints_is_said_to_be_ours(name):
     ],
 )
 def test_a_number_of_things_reads_well(name, many):
-    assert claims._counted(xr.DataArray(np.zeros(3), dims=name), 3, None) == many
+    nobody: Any = None
+    assert claims._counted(xr.DataArray(np.zeros(3), dims=name), 3, nobody) == many

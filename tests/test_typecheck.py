@@ -11,7 +11,7 @@ def made(kind, shift):
     """A function within another, as it is defined anew in every call."""
 
     @jaxtyped(typechecker=checked)
-    def add(values: kind, more: Float[np.ndarray, " n"] = shift) -> kind:
+    def add(values: kind, more: Float[np.ndarray, " n"] = shift) -> kind:  # pyright: ignore[reportInvalidTypeForm]
         return values + more if shift is not None else "nothing"
 
     return add

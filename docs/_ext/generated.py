@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from generated_api import api_pages
+from generated_api import api_pages, rooms_table
 from generated_commands import commands_page
 from generated_experiments import experiment_pages
 from generated_models import model_pages
@@ -35,6 +35,7 @@ def write_pages(app: Any) -> None:
         "commands.md": commands_page(),
         **model_pages(),
         **experiment_pages(store(), folder / "figures"),
+        "rooms.txt": rooms_table(),
     }
     for name, text in pages.items():
         write(folder / name, text)

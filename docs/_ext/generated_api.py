@@ -16,7 +16,11 @@ ROOMS = (
     ("festina.theory", "Theory", "What mathematics predicts: plain arrays in, functions of time out."),
     ("festina.measures", "Measures", "What we look at: functions of arrays."),
     ("festina.watching", "Watching", "A network of PyTorch or JAX, watched while it is trained."),
-    ("festina.model", "Models", "What a model is made of; [which there are](models.md) is a page of its own."),
+    (
+        "festina.model",
+        "Parts of a model",
+        "What a model is made of; [which there are](models.md) has its own page.",
+    ),
     ("festina.config", "Fields", "What a field of a model is."),
     ("festina.arms", "Arms", "Models with settings, side by side."),
     ("festina.claims", "Claims", "What is expected, and whose statement it is."),
@@ -65,6 +69,12 @@ def api_pages() -> dict[str, str]:
     found = rooms()
     listed = {f"{name}.md": room_page(name, title, about, found[name]) for name, title, about in ROOMS}
     return listed | {f"objects/{name}.rst": object_page(name) for names in found.values() for name in names}
+
+
+def rooms_table() -> str:
+    """All rooms with a sentence each, for the first page of the reference."""
+    rows = [f"| [{title}](generated/{name}.md) | `{name}` | {about} |" for name, title, about in ROOMS]
+    return "\n".join(["| | in | what is there |", "|---|---|---|", *rows, ""])
 
 
 def object_page(name: str) -> str:

@@ -5,17 +5,23 @@ What the store does not hold is not computed: the page then says how to make the
 
 from __future__ import annotations
 
-import shutil
+import hashlib
+import json
 from pathlib import Path
 
 from generated_commands import escape
 from generated_models import equation_list, fields_table
 
-from festina.experiment import Experiment, Result
+from festina.experiment import Experiment
+from festina.files import write_bytes, write_json
 from festina.lab import store as stores
-from festina.lab.pictures import ensure_figure
+from festina.lab.identity import drawing_code
+from festina.lab.pictures import draw, figure_paths, is_drawn
 from festina.lab.question import Question
 from festina.lab.registry import all_experiments
+from festina.verdicts import Verdict
+
+Found = dict[str, Verdict]
 
 
 def experiment_pages(store: Path, figures: Path) -> dict[str, str]:
@@ -28,14 +34,13 @@ def file_name(experiment: Experiment) -> str:
 
 
 def experiment_page(experiment: Experiment, store: Path, figures: Path) -> str:
-    result = stores.load(quick_folder(experiment, store), experiment)
-    picture = f"{file_name(experiment)}.svg"
-    if result is not None:
-        keep_figure(result, figures / picture)
+    folder, picture = quick_folder(experiment, store), f"{file_name(experiment)}.svg"
+    found = verdicts_of(folder, experiment)
+    there = found is not None and keep_figure(folder, experiment, figures / picture)
     parts = [f"# {experiment.name}\n", f"{escape(experiment.summary())}\n"]
-    parts += [how_to_run(experiment, None if result is None else f"../figures/{picture}")]
+    parts += [how_to_run(experiment, f"../figures/{picture}" if there else None)]
     parts += [f"## Equations\n\n{equation_list(experiment.equations)}"] if experiment.equations else []
-    parts += [f"## Claims\n\n{claims_table(experiment, result)}\n", f"## Fields\n\n{fields_table(experiment)}\n"]
+    parts += [f"## Claims\n\n{claims_table(experiment, found or {})}\n", f"## Fields\n\n{fields_table(experiment)}\n"]
     sources = "\n".join(f"- {source.citation}" for source in experiment.sources)
     return "\n".join([*parts, f"## Sources\n\n{sources}\n"])
 
@@ -45,12 +50,35 @@ def quick_folder(experiment: Experiment, store: Path) -> Path:
     return stores.result_folder(store, experiment, Question.of(experiment, "quick").key)
 
 
-def keep_figure(result: Result, path: Path) -> None:
-    """Copy the figure that lies beside a result, unless it is there already."""
-    (drawn,) = [each for each in ensure_figure(result) if each.suffix == path.suffix]
-    if not path.exists() or path.read_bytes() != drawn.read_bytes():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(drawn, path)
+def verdicts_of(folder: Path, experiment: Experiment) -> Found | None:
+    """The verdicts of a stored result; None if there is none. Data are read only where a claim is yet to be judged."""
+    try:
+        known = {entry["claim"]: Verdict(**entry) for entry in stores.read_sealed(folder / stores.CARD)["verdicts"]}
+    except (OSError, ValueError):
+        known = {}
+    if known.keys() >= {claim.id for claim in experiment.claims}:
+        return known
+    result = stores.load(folder, experiment)
+    return None if result is None else {verdict.claim: verdict for verdict in result.verdicts}
+
+
+def keep_figure(folder: Path, experiment: Experiment, path: Path) -> bool:
+    """Whether a page has its figure: copied from beside the result or drawn, unless it is there as it should be."""
+    card, source = path.with_suffix(".json"), folder / stores.CARD
+    origin = {"result": hashlib.sha256(source.read_bytes()).hexdigest(), "code": drawing_code()}
+    if path.exists() and card.exists() and json.loads(card.read_text(encoding="utf-8")) == origin:
+        return True
+    if is_drawn(folder):
+        (content,) = [each.read_bytes() for each in figure_paths(folder) if each.suffix == path.suffix]
+    else:
+        result = stores.load(folder, experiment)
+        if result is None:
+            return False
+        content = draw(result, ("svg",))["svg"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, content)
+    write_json(card, origin)
+    return True
 
 
 def how_to_run(experiment: Experiment, picture: str | None) -> str:
@@ -60,9 +88,8 @@ def how_to_run(experiment: Experiment, picture: str | None) -> str:
     return f"![The figure of {experiment.name}]({picture})\n\nThe figure at the quick budget, as made by\n\n{command}"
 
 
-def claims_table(experiment: Experiment, result: Result | None) -> str:
+def claims_table(experiment: Experiment, found: Found) -> str:
     """Every claim with its kind, its place, and what the result says of it."""
-    found = {} if result is None else {it.claim: it for it in result.verdicts}
     rows = ["| claim | kind | source | expected | found |", "|---|---|---|---|---|"]
     for claim in experiment.claims:
         verdict = found.get(claim.id)

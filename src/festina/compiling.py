@@ -1,15 +1,22 @@
 """Programs that compile quickly.
 
 Most of festina's programs run for seconds, and compiling them takes as long. XLA has two ways to turn fused operations
-into machine code on a CPU; the older one compiles in two thirds of the time, and for flows and for descent of many
-small networks at once its code is as fast. LLVM's first level of optimisation saves another tenth, and its code is as
-fast too. XLA cuts a program into up to 32 modules, for as many threads, and one module is quicker for one thread; of
-optimised programs it has the same bits. A program that runs once, as the start of a run does, is not worth optimising
-at all; in one module such a program would round differently, so that it stays cut. Many steps of an optimiser through
-large layers are the exception: XLA's own choices make them faster by a third, and are worth the wait.
+into machine code on a CPU, and which of them is better depends on the program:
+
+- *Quickly* (`quick_jit`): the older way compiles in two thirds of the time, and for descent of many small networks at
+  once, for the closure, and for flows of small networks its code is as fast or faster. LLVM's first level of
+  optimisation saves another tenth. One module for LLVM, instead of up to 32 for as many threads, is quicker for one
+  thread; of optimised programs it has the same bits.
+- *Thoroughly* (`thorough_jit`), as XLA thinks best: long runs of an optimiser through large layers are faster by a
+  third, draws from posteriors by up to four fifths (sigmoidal neurons: the error function), flows whose stages are
+  written out by a tenth, and these compile sooner, too. A process says so by its `passes`, and the loop asks for it
+  where there is enough to do.
+- *Briefly* (`brief_jit`): a program that runs once, as the start of a run does, is not worth optimising at all. In one
+  module such a program would round differently, so that it stays cut.
 """
 
 import math
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
@@ -19,6 +26,7 @@ from typing import Any
 import jax
 from jax.extend.core import get_opaque_trace_state
 
+from festina.errors import FestinaError
 from festina.programs import KEEPER, Program
 
 QUICK = {
@@ -81,6 +89,24 @@ def is_tracing() -> bool:
     return get_opaque_trace_state() != _at_rest()
 
 
+class _Process:
+    """Which process first used JAX; one that is forked off it later has JAX's locks, and not its threads."""
+
+    first: int | None = None
+
+
+def check_not_forked() -> None:
+    """Refuse to compute in a process that was forked after JAX had started: it would wait for ever."""
+    if _Process.first is None:
+        _Process.first = os.getpid()
+    if _Process.first != os.getpid():
+        raise FestinaError(
+            f"Process {os.getpid()} was forked from process {_Process.first} after JAX had started there, and would "
+            "wait for ever: start processes with `multiprocessing.get_context('spawn')`, or sweep with `fs.sweep`, "
+            "which does so by itself."
+        )
+
+
 class quick_jit:
     """`jax.jit` with options that compile quickly, looked up when the function is first called, not on import.
 
@@ -111,6 +137,7 @@ class quick_jit:
     def __call__(self, *arguments: Any) -> Any:
         if is_tracing():
             return self.nested(*arguments)
+        check_not_forked()
         kept = self._kept(arguments)
         return self.compiled(*arguments) if kept is None else kept.run(*self._split(arguments)[1])
 
@@ -124,6 +151,7 @@ class quick_jit:
 
     def shapes(self, *arguments: Any) -> Any:
         """The shapes of what would come back; nothing is compiled, and a later call does not trace again."""
+        check_not_forked()
         kept = self._kept(arguments)
         return self.compiled.eval_shape(*arguments) if kept is None else kept.shapes
 

@@ -42,7 +42,7 @@ def fold_in(key: Array, number: Any) -> Array:
         (False, True)
     """
     with double():
-        return jax.random.wrap_key_data(jnp.asarray(_children(key, number)))
+        return jax.random.wrap_key_data(_children(key, number))  # to make words JAX's first would compile something
 
 
 def split(key: Array, count: int) -> tuple[Array, ...]:
@@ -61,7 +61,7 @@ def split(key: Array, count: int) -> tuple[Array, ...]:
         (3, 2)
     """
     with double():
-        return tuple(jax.random.wrap_key_data(jnp.asarray(child)) for child in _children(key, np.arange(count)))
+        return tuple(jax.random.wrap_key_data(child) for child in _children(key, np.arange(count)))
 
 
 def normal(key: Array, shape: tuple[int, ...], dtype: Any = float) -> Reals:

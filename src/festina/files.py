@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and the folder of what is compiled."""
 
 import json
 import os
@@ -45,3 +45,16 @@ def write_bytes(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
     write_atomically(path, write)
+
+
+def cache_folder() -> Path | None:
+    """Where compiled programs are kept; None if nowhere (FESTINA_CACHE is set and empty, or there is no home)."""
+    chosen = os.environ.get("FESTINA_CACHE")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    shared = os.environ.get("XDG_CACHE_HOME")
+    try:
+        base = Path(shared) if shared and Path(shared).is_absolute() else Path.home() / ".cache"
+    except RuntimeError:
+        return None
+    return base / "festina" / "compiled"

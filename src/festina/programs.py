@@ -21,6 +21,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from festina.errors import StoreError
@@ -109,10 +110,10 @@ def _determined_by(name: str, options: Any, static: tuple[Any, ...], dynamic: tu
 def _machine() -> str:
     """What machine code is made by and for."""
     kind = jax.devices()[0].device_kind
-    return f"{jax.__version__} {version('jaxlib')} {kind} {os.environ.get('XLA_FLAGS', '')} {_processor()}"
+    return f"{jax.__version__} {version('jaxlib')} {kind} {os.environ.get('XLA_FLAGS', '')} {processor()}"
 
 
-def _processor() -> str:
+def processor() -> str:
     """The processor and what it can do, as Linux tells of the first core; elsewhere as Python does."""
     try:
         cores = Path("/proc/cpuinfo").read_text().split("\n\n")
@@ -141,7 +142,12 @@ def _read(path: Path) -> Program | None:
 @lru_cache
 def _load_lapack() -> None:
     """Look up LAPACK's routines, as JAX does when it first lowers one of them; code that calls them before crashes."""
-    jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
+    try:
+        from jaxlib.lapack import prepare_lapack_call  # what JAX calls then, without the rest of the lowering
+
+        prepare_lapack_call("potrf_ffi", np.dtype("float32"))
+    except Exception:  # of a version that has it elsewhere
+        jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
 
 
 def _traced(path: Path, function: Callable[..., Any], jit: Jit, dynamic: tuple[Any, ...]) -> Program:

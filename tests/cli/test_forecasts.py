@@ -15,6 +15,7 @@ from festina.lab.damage import read_sealed, write_sealed
 from festina.lab.question import Question
 from festina.lab.remembered import seconds_remembered
 from festina.learning.outlook import Counted, Outlook, followed_by, foretold
+from narrowing import there
 from toy import Toy
 
 REMEDY = "Ctrl-C loses nothing that is done, the same command goes on"
@@ -123,7 +124,7 @@ def test_a_run_that_goes_on_is_measured_and_a_damaged_card_says_nothing(tmp_path
     (begun / "checkpoint.npz").touch()
     assert seconds_remembered(other, tmp_path) is None
     (begun / "checkpoint.npz").unlink()
-    (result.path / "result.json").write_text("{}")
+    (there(result.path) / "result.json").write_text("{}")
     assert seconds_remembered(other, tmp_path) is None
 
 

@@ -262,6 +262,7 @@ class Weather:
         self.store = folder / f"{name}-whole"
         self.cache = folder / f"{name}-whole-cache"
         before, command = cpu_time_of_children(), Command(words(name, self.store), self.cache)
+        served = 0.0
         if name == "explore":
             wait_for(lambda: command.has_said(SERVES))
             served = command.worked()
@@ -310,7 +311,9 @@ def test_a_storm_of_interrupts(name, tmp_path, record_property):
     assert tally["interrupted"] + tally["stopped"] > moments / 3
 
 
-LONG = FIELDS | {"records": 2000}  # long enough, times so many, that it is worth while to start processes
+LONG: dict[str, Any] = FIELDS | {
+    "records": 2000
+}  # long enough, times so many, that it is worth while to start processes
 MANY = "strength=lin:1:51:2000"
 
 

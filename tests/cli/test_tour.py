@@ -25,7 +25,7 @@ class Sound(Toy):
     """One whose claims hold."""
 
     name = "toy/sound"
-    slow = false = None  # claims it does not make
+    slow = false = None  # pyright: ignore[reportAssignmentType] (claims it does not make)
 
 
 class BrokenUnits(Units):

@@ -63,7 +63,8 @@ SAYS = [
         "np.sin",
         (r"4 chains of 500 draws after 500: mean energy", r"deviation 0\.[01]\d among the data, [12]\.\d"),
     ),
-    ("howto/sampling", "Bayesian", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
+    ("howto/sampling", "Collapsed", (r"\d\d% of neurons accepted, R̂ of answers at most 1\.\d\d",)),
+    ("howto/sampling", "networks.LAZY", (r"difference of mean answers 0\.0\d, with standard deviations of 0\.2",)),
     (
         "howto/sampling",
         "labels",
@@ -93,16 +94,6 @@ SAYS = [
     ("howto/watch_jax", "def apply(parameters", (r"scale 0.1: rich", r"scale 3.0: lazy")),
     ("howto/watch_activations", "sessions", (r"^rich", r"1 − CKA", r"activations alone do not tell")),
     ("howto/watch_checkpoints", "fs.diagnose(", (r"5 looks from step 0 to 400", r"^rich")),
-    (
-        "tutorials/lazy_or_rich",
-        "Conv2d",
-        (
-            r"weights × 1.0: 19 looks from step 0 to 512, 3 layers",
-            r"^rich",
-            r"trained alike",
-            r"'lazy' 'analog' 'analog'",
-        ),
-    ),
     ("howto/analyser", "odours", (r"sparse code of 3 classes in 200 neurons", r"\{musk\} \[2\]")),
 ]
 """A page, a word by which one of its examples is known, and what the example says."""
@@ -160,7 +151,6 @@ PAGES = [
     "howto/watch_checkpoints",
     "howto/watch_jax",
     "howto/watch_pytorch",
-    "tutorials/lazy_or_rich",
 ]
 
 

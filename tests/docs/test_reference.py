@@ -15,10 +15,12 @@ import pytest
 import festina as fs
 from festina.cli import main
 from festina.cli.fields import facts_of
-from festina.lab.registry import all_models
+from festina.lab.registry import all_models, find
+from shared import RESULTS, quick
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
+import generated_experiments  # noqa: E402
 from generated_api import ROOMS, rooms  # noqa: E402
 from generated_commands import commands, commands_page, parser_of  # noqa: E402
 from generated_models import file_name, model_pages  # noqa: E402
@@ -91,3 +93,21 @@ def test_all_that_is_offered_is_there():
     assert reduce(getattr, ("models", "TwoLayer", "run"), fs)
     assert {"flow", "descent", "sample", "models", "theory"} <= set(dir(fs))
     assert all(hasattr(fs, name) for name in dir(fs))
+
+
+def test_a_page_of_an_experiment_has_its_claims_and_figure_and_needs_no_data_for_them(tmp_path, monkeypatch):
+    experiment = find("linear/chain")
+    verdicts = quick("linear/chain").verdicts
+    page = generated_experiments.experiment_page(experiment, RESULTS, tmp_path)
+    assert "![The figure of linear/chain](../figures/linear_chain.svg)" in page
+    assert (tmp_path / "linear_chain.svg").read_text(encoding="utf-8").startswith("<?xml")
+    for claim, verdict in zip(experiment.claims, verdicts, strict=True):
+        assert claim.statement in page and verdict.measurement in page
+    monkeypatch.setattr(generated_experiments.stores, "load", None)
+    assert generated_experiments.experiment_page(experiment, RESULTS, tmp_path) == page
+
+
+def test_a_page_without_a_result_says_how_to_make_one(tmp_path):
+    page = generated_experiments.experiment_page(find("linear/chain"), tmp_path, tmp_path)
+    assert "No result of it was at hand" in page and "festina run linear/chain --budget quick" in page
+    assert not [*tmp_path.rglob("*.svg")]

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,12 +22,12 @@ def result():
 
 
 def test_there_are_arms_for_widths_tasks_and_common_starts():
-    arms = Outliers().arms_at(Outliers().configure("full"))
-    assert [arm.model.width for arm in arms] == [75, 150, 150, 150, 150, 300, 150, 150, 200, 200, 200]
-    assert [arm.model.origin for arm in arms] == ["prior"] * 6 + ["common"] * 2 + ["prior"] * 3
-    assert [arm.model.hottest for arm in arms[6:8]] == [1.0, 0.1]
-    assert [arm.model.slowness for arm in arms] == [1.0] * 9 + [4.0, 16.0]
-    assert {arm.model.counts for arm in arms if arm.model.width != 150} == {(20, 10, 10)}
+    arms: list[Any] = [arm.model for arm in Outliers().arms_at(Outliers().configure("full"))]
+    assert [arm.width for arm in arms] == [75, 150, 150, 150, 150, 300, 150, 150, 200, 200, 200]
+    assert [arm.origin for arm in arms] == ["prior"] * 6 + ["common"] * 2 + ["prior"] * 3
+    assert [arm.hottest for arm in arms[6:8]] == [1.0, 0.1]
+    assert [arm.slowness for arm in arms] == [1.0] * 9 + [4.0, 16.0]
+    assert {arm.counts for arm in arms if arm.width != 150} == {(20, 10, 10)}
 
 
 def test_tasks_are_given_as_text_with_semicolons():

@@ -9,6 +9,7 @@ import xarray as xr
 
 from festina.experiments.coding import width
 from festina.experiments.coding.width import KINDS, Width
+from narrowing import there
 from shared import outcomes, quick
 
 pytestmark = pytest.mark.full
@@ -32,7 +33,7 @@ def test_a_power_law_is_found_and_where_it_is_five_percent():
 
 
 def test_deviations_are_relative_to_the_theory(result):
-    """Samples that are theory times 1.1 stray by a tenth, singly and on average."""
+    """Samples that are theory times 1.1 deviate by a tenth, singly and on average."""
     data = result.data.copy(deep=True)
     data["class_kernel"] = (0 * data["class_kernel"] + 1.1) * result.theory["class_kernel"].isel(run=0, time=-1)
     other = replace(result, data=data)
@@ -44,7 +45,7 @@ def test_deviations_are_relative_to_the_theory(result):
 def test_claims_of_the_full_budget_are_measured_without_an_exception(result):
     found = {claim.id: claim.judge(result, "full") for claim in Width.claims}
     assert not [verdict for verdict in found.values() if verdict.outcome == "broken"]
-    assert 20 < found["smallest-linear"].measured < 200
+    assert 20 < there(found["smallest-linear"].measured) < 200
 
 
 def test_the_figure_has_six_labelled_panels(result):

@@ -1,12 +1,14 @@
 """abstraction/mixtures: its claims, and what they cannot check."""
 
 from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import xarray as xr
 from scipy.spatial.transform import Rotation
 
+from festina.experiment import Result
 from festina.experiments.abstraction._latent import PAIRS, gates_of_pairs
 from festina.experiments.abstraction.mixtures import Mixtures, turn, turning
 from shared import quick
@@ -51,10 +53,10 @@ class Turned(dict):
 
 def test_turns_are_measured_in_degrees_and_per_block():
     degrees = np.linspace(-100, 250, 36)
-    found = turn(Turned(degrees))[0]
+    found = turn(cast(Result, Turned(degrees)))[0]
     np.testing.assert_allclose(np.diff(found), 10.0)
     np.testing.assert_allclose(np.cos(np.radians(found - degrees)), 1.0)
-    np.testing.assert_allclose(turning(Turned(degrees)), 20.0)
+    np.testing.assert_allclose(turning(cast(Result, Turned(degrees))), 20.0)
 
 
 def test_gates_of_pairs():
@@ -72,7 +74,8 @@ def test_students_follow_their_limit_of_many_inputs(result):
 def test_blocks_show_the_pairs_in_turn():
     """Teachers are 0, 1 and 2, and what they make 3, 4 and 5."""
     experiment = Mixtures()
-    assert {arm.model.shown() for arm in experiment.arms_at(experiment.configure())} == {(3, 4, 5)}
+    arms: list[Any] = [arm.model for arm in experiment.arms_at(experiment.configure())]
+    assert {arm.shown() for arm in arms} == {(3, 4, 5)}
 
 
 @pytest.mark.full

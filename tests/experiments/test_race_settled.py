@@ -2,6 +2,7 @@
 
 import re
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,12 +27,12 @@ class Run(SimpleNamespace):
         return self.data[name]
 
 
-def decay(until):
+def decay(until) -> Any:
     """Two networks whose losses decay exponentially."""
     time = np.linspace(0.0, until, 101)
     loss = xr.DataArray(losses(time)[None], dims=("run", "time", "rate"), coords={"time": time, "rate": RATES})
     return Run(
-        data={"loss": loss, "time": loss["time"]}, theory=None, config=Margin.Config(until=until), experiment=None
+        data={"loss": loss, "time": loss["time"]}, theory=None, config=Margin().configure(until=until), experiment=None
     )
 
 

@@ -1,6 +1,7 @@
 """abstraction/redundancy: its claims, and what they cannot check."""
 
 import warnings
+from typing import Any
 
 import jax
 import numpy as np
@@ -70,7 +71,9 @@ def test_a_path_is_silent_if_neither_its_gate_nor_its_contribution_is_heard():
 
 
 def test_only_columns_and_squares_have_a_cost():
-    arms = {arm.labels["arm"]: arm.model for arm in Redundancy().arms_at(Redundancy().configure(column_cost=3.0))}
+    arms: dict[str, Any] = {
+        arm.labels["arm"]: arm.model for arm in Redundancy().arms_at(Redundancy().configure(column_cost=3.0))
+    }
     assert tuple(arms) == ("no cost", "cost of columns", "cost of squares", "no cost, weak bounds")
     assert [arms[arm].column_cost for arm in ARMS] == [0.0, 3.0, 0.0, 0.0]
     assert [arms[arm].square_cost for arm in ARMS] == [0.0, 0.0, 0.77, 0.0]

@@ -1,6 +1,7 @@
 """linear/regimes: its claims, and what they cannot check."""
 
 from dataclasses import replace
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -144,7 +145,8 @@ def test_the_anti_funnel_is_the_mirror_of_the_funnel(result):
     sizes = {arm.labels["architecture"]: (arm.model.inputs, arm.model.outputs) for arm in result.arms}
     assert sizes == {"funnel": (8, 4), "square": (5, 5), "anti-funnel": (4, 8)}
     wider = Regimes().configure("quick", inputs=6, outputs=2)
-    sizes = {arm.labels["architecture"]: (arm.model.inputs, arm.model.outputs) for arm in Regimes().arms_at(wider)}
+    models: dict[str, Any] = {arm.labels["architecture"]: arm.model for arm in Regimes().arms_at(wider)}
+    sizes = {name: (model.inputs, model.outputs) for name, model in models.items()}
     assert sizes == {"funnel": (6, 2), "square": (5, 5), "anti-funnel": (2, 6)}
 
 

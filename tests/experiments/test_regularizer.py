@@ -1,6 +1,7 @@
 """abstraction/regularizer: its claims, and what they cannot check."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from festina.experiments.abstraction.regularizer import RegularizerFlow
 from shared import quick
 
 FAILS = {"nonnegative-l1"}
-FEW = {"first": (-0.5, 0.3), "second": (-0.2, 0.4), "until": 0.5, "steps": 50, "records": 5}
+FEW: dict[str, Any] = {"first": (-0.5, 0.3), "second": (-0.2, 0.4), "until": 0.5, "steps": 50, "records": 5}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,8 @@ def test_no_start_may_be_zero(fields):
 
 
 def test_one_gate_may_begin_at_zero():
-    found = fs.run("abstraction/regularizer", **FEW | {"first": (0.0, 0.5), "second": (-0.2, 0.4)})
+    fields: dict[str, Any] = FEW | {"first": (0.0, 0.5), "second": (-0.2, 0.4)}
+    found = fs.run("abstraction/regularizer", **fields)
     assert np.isfinite(found["gates"]).all()
 
 

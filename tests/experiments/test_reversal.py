@@ -1,6 +1,7 @@
 """linear/reversal: its claims, and what they cannot check."""
 
 from dataclasses import replace
+from typing import Any
 
 import jax
 import matplotlib.pyplot as plt
@@ -81,7 +82,8 @@ def test_both_layers_are_bitwise_alike_along_the_axes(result):
 def test_networks_without_imbalance_are_there_whatever_is_asked():
     """λ of the ladder may be anything; claims that need small ones, or none too small, say so."""
     short = Reversal().configure("quick", imbalance=(0.0, 1.0), until=1.0, records=100)
-    assert [arm.model.imbalance for arm in Reversal().arms_at(short)] == [0.0, 1.0] + 6 * [0.0]
+    models: list[Any] = [arm.model for arm in Reversal().arms_at(short)]
+    assert [model.imbalance for model in models] == [0.0, 1.0] + 6 * [0.0]
     result = fs.run("linear/reversal", budget="quick", seeds=1, imbalance=(0.0, 1.0), until=1.0, records=100)
     notes = {verdict.claim: verdict.note for verdict in result.verdicts}
     assert notes["exact"].startswith("needs a smallest λ of 1e-09") and notes["crossing"].startswith("needs two values")

@@ -6,6 +6,7 @@ import pytest
 
 from festina.experiments.abstraction.regimes import alignments, off_print
 from festina.experiments.abstraction.starts import Starts, by_scale
+from narrowing import there
 from shared import outcomes, quick
 
 pytestmark = pytest.mark.full
@@ -39,7 +40,7 @@ def test_initial_gates_are_what_networks_begin_with():
     begun = models[0].settings() | {"until": 0.01, "records": 1, "recorded": "courses", "initial_gate": 0.3}
     run = type(models[0])(**begun).run()
     np.testing.assert_allclose(run["gates"].isel(time=0), 0.3)
-    np.testing.assert_allclose(run["gates"], run.theory["gates"], atol=1e-12)
+    np.testing.assert_allclose(run["gates"], there(run.theory)["gates"], atol=1e-12)
 
 
 def test_the_figure_draws_without_a_warning(result, recwarn):

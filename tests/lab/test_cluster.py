@@ -40,7 +40,7 @@ if __name__ == "__main__":
 @pytest.fixture(autouse=True, scope="module")
 def patient(tmp_path_factory, alone):
     """No limits of dask's own: a busy machine may take its time to answer. Some of the processes are killed."""
-    import dask
+    import dask.config
 
     limits = {f"distributed.comm.timeouts.{each}": f"{PATIENCE:g}s" for each in ("connect", "tcp")}
     with pytest.MonkeyPatch.context() as patch, dask.config.set(limits):

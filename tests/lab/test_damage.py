@@ -185,7 +185,7 @@ def test_a_worker_writes_nothing_into_a_damaged_group(folder):
 
 
 def test_a_folder_is_not_taken_for_the_sweep_of_another_name(folder):
-    other = QUESTION | {"records": 5}
+    other: dict[str, Any] = QUESTION | {"records": 5}
     plan = planned(Toy(), **other)
     elsewhere = folder.with_name("sweep-of-another-name")
     folder.rename(elsewhere)

@@ -10,6 +10,7 @@ import festina as fs
 from festina.errors import ArgumentError, StoreError
 from festina.lab.damage import read_sealed, write_sealed
 from festina.lab.report import result_section
+from narrowing import there
 from shared import quick
 from toy import Toy
 
@@ -40,14 +41,14 @@ def test_what_is_saved_is_loaded_to_the_last_bit(saved):
 
 def test_a_folder_of_the_store_is_opened(saved):
     stored = quick(NAME)
-    assert_same(fs.load(stored.path), stored)
+    assert_same(fs.load(there(stored.path)), stored)
 
 
 def test_what_is_loaded_can_be_saved_and_keeps_where_it_comes_from(saved, tmp_path):
     again = fs.load(fs.load(saved).save(tmp_path / "again"))
     assert_same(again, quick(NAME))
     assert again.data.attrs["created"] == quick(NAME).data.attrs["created"]
-    cards = [read_sealed(folder / "result.json") for folder in (quick(NAME).path, tmp_path / "again")]
+    cards = [read_sealed(folder / "result.json") for folder in (there(quick(NAME).path), tmp_path / "again")]
     assert cards[0] == cards[1]
     again.save(tmp_path / "again")  # a result may be replaced
     assert [path.name for path in tmp_path.iterdir()] == ["again"]

@@ -130,5 +130,6 @@ def test_memory_is_bounded_for_a_sweep_that_would_not_fit(tmp_path):
 def test_a_tile_is_one_chunk(swept):
     for path in Path(swept.attrs["store"]).glob("data.zarr/group-*"):
         for name, array in zarr.open_group(path, mode="r").arrays():
-            if array.metadata.dimension_names[:1] == ("run",):
+            names = getattr(array.metadata, "dimension_names", None) or ()
+            if names[:1] == ("run",):
                 assert array.chunks[0] == 3 and array.chunks[1:] == array.shape[1:], name

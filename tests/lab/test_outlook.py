@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,10 +52,13 @@ def test_a_sweep_tells_of_itself(clock, tmp_path):
     assert "runs 1–1" in sentences
 
 
+NOBODY: Any = None  # a worker whose process does not matter
+
+
 def test_what_workers_warn_of_is_passed_on_once():
     with tempfile.TemporaryFile() as words, tempfile.TemporaryFile() as others:
-        workers = [_Worker(None, each) for each in (words, others)]
-        crew = Crew("somewhere", 2, workers)
+        workers = [_Worker(NOBODY, each) for each in (words, others)]
+        crew = Crew(Path("somewhere"), 2, workers)
         for each in (words, others):
             os.write(each.fileno(), b"some noise\nfestina: warning: runs 1 to 9 will take days\nfestina: warning: and")
         with pytest.warns(FestinaWarning) as said:

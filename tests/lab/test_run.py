@@ -1,15 +1,22 @@
 """Running and storing experiments."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
 import numpy as np
 import pytest
 
 import festina as fs
 from festina.claims import Claim, below
-from festina.errors import ArgumentError, FestinaWarning, StoreError, UnknownName
+from festina.errors import ArgumentError, FestinaError, FestinaWarning, StoreError, UnknownName
 from festina.lab import store as stores
 from festina.lab.batch import Run
 from festina.lab.labelled import so_far
 from festina.lab.registry import find
+from narrowing import there
 from toy import Toy
 
 
@@ -32,7 +39,7 @@ def test_theory_stands_beside_the_simulation():
 
 def test_what_is_recorded_once_has_no_time(tmp_path):
     result = fs.run(Toy(), seeds=2, spread=0.1, store=tmp_path)
-    for part in (result.data, result.theory, fs.run(Toy(), seeds=2, spread=0.1, store=tmp_path).data):
+    for part in (result.data, there(result.theory), fs.run(Toy(), seeds=2, spread=0.1, store=tmp_path).data):
         assert part["rest"].dims == ("run", "unit")
         np.testing.assert_allclose(part["rest"], part["level"].isel(time=-1), rtol=1e-9)
     swept = fs.sweep(Toy(), {"speed": [1.0, 2.0]}, seeds=2, store=tmp_path)
@@ -49,7 +56,7 @@ def test_asked_twice_answered_from_the_store(tmp_path):
     first = fs.run(Toy(), store=tmp_path, seeds=2)
     second = fs.run(Toy(), store=tmp_path, seeds=2)
     assert not first.from_store and second.from_store
-    assert second.data.identical(first.data) and second.theory.identical(first.theory)
+    assert second.data.identical(first.data) and there(second.theory).identical(there(first.theory))
     assert second.verdicts == first.verdicts
     assert not fs.run(Toy(), store=tmp_path, seeds=2, speed=2.0).from_store
     assert not fs.run(Toy(), store=tmp_path, seeds=2, fresh=True).from_store
@@ -62,7 +69,7 @@ def test_another_version_of_the_code_computes_anew(tmp_path, monkeypatch):
 
 
 def test_a_damaged_result_is_named_set_aside_and_computed_again(tmp_path):
-    folder = fs.run(Toy(), store=tmp_path).path
+    folder = there(fs.run(Toy(), store=tmp_path).path)
     chunk = next(path for path in (folder / "data.zarr" / "simulation" / "level").rglob("*") if path.is_file())
     chunk.write_bytes(b"damage")
     with pytest.warns(FestinaWarning, match=r"is damaged \(data.zarr/.*missing or changed\)"):
@@ -73,17 +80,35 @@ def test_a_damaged_result_is_named_set_aside_and_computed_again(tmp_path):
 
 
 def test_an_unreadable_card_is_damage(tmp_path):
-    folder = fs.run(Toy(), store=tmp_path).path
+    folder = there(fs.run(Toy(), store=tmp_path).path)
     (folder / stores.CARD).write_text("{")
     with pytest.warns(FestinaWarning, match="result.json is not readable"):
         assert not fs.run(Toy(), store=tmp_path).from_store
 
 
 def test_a_half_written_result_is_not_trusted(tmp_path):
-    folder = fs.run(Toy(), store=tmp_path).path
+    folder = there(fs.run(Toy(), store=tmp_path).path)
     (folder / stores.CARD).unlink()
+    left = folder / stores.DATA / "of-another-time"
+    left.write_text("")
     assert not fs.run(Toy(), store=tmp_path).from_store
+    assert not left.exists()
     assert fs.run(Toy(), store=tmp_path).from_store
+
+
+def test_killed_while_it_is_written_anew_a_result_is_not_trusted(tmp_path, monkeypatch):
+    """Its card goes before its data does."""
+    result = fs.run(Toy(), store=tmp_path)
+    folder = there(result.path)
+
+    def killed(*given):
+        assert not (folder / stores.CARD).exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stores, "write_zarr", killed)
+    with pytest.raises(KeyboardInterrupt):
+        stores.save(folder, result, {})
+    assert stores.find_trouble(folder) == "unfinished"
 
 
 def test_an_unwritable_store_is_refused_before_the_work(tmp_path):
@@ -189,14 +214,14 @@ def test_a_fresh_run_cut_short_while_it_is_written_leaves_no_damage(tmp_path, mo
 
 @pytest.mark.parametrize("card", ["[]", "null", '{"files": {}}'])
 def test_a_card_that_is_no_card_is_damage(tmp_path, card):
-    folder = fs.run(Toy(), store=tmp_path).path
+    folder = there(fs.run(Toy(), store=tmp_path).path)
     (folder / stores.CARD).write_text(card)
     with pytest.warns(FestinaWarning, match="result.json is not readable"):
         assert not fs.run(Toy(), store=tmp_path).from_store
 
 
 def test_a_changed_verdict_is_noticed(tmp_path):
-    path = fs.run(Toy(), store=tmp_path).path / stores.CARD
+    path = there(fs.run(Toy(), store=tmp_path).path) / stores.CARD
     path.write_text(path.read_text().replace('"not reproduced"', '"reproduced"'))
     with pytest.warns(FestinaWarning, match="result.json was changed"):
         assert fs.run(Toy(), store=tmp_path).verdicts[2].outcome == "not reproduced"
@@ -212,7 +237,7 @@ def test_no_claim_is_reproduced_on_the_runs_that_are_left():
 def test_an_experiment_is_known_by_its_name_itself_or_its_class():
     assert fs.run(Toy, budget="quick").experiment.name == "toy/decay"
     with pytest.raises(ArgumentError, match="`experiment` must be a name or an Experiment, but is None"):
-        fs.run(None)
+        fs.run(None)  # pyright: ignore[reportArgumentType]
 
 
 def test_infinite_values_are_refused():
@@ -243,3 +268,35 @@ def test_what_is_recorded_so_far_has_room_for_arms_that_are_larger():
     data = so_far(experiment, [Run(config, 0)], observed, np.array([0.0, 1.0, 2.0]))
     assert data["learned"].sizes["mode"] == modes
     assert data["learned"].isel(mode=-1).isnull().all() and data["learned"].isel(mode=0).notnull().any()
+
+
+def test_inside_a_callers_jit_a_run_is_refused_in_a_sentence():
+    with pytest.raises(FestinaError, match="toy/decay cannot run inside `jit`, `vmap` or `grad`"):
+        jax.jit(lambda factor: factor * fs.run(Toy())["level"].values.sum())(2.0)
+
+
+FORKED = """
+import os, sys
+sys.path[:0] = [{tests!r}]
+import conftest, warnings
+import festina as fs
+from festina.errors import FestinaError
+from toy import Toy
+warnings.simplefilter("ignore")
+first = os.getpid()
+fs.run(Toy())
+if os.fork() == 0:
+    try:
+        fs.run(Toy(), speed=2.0)
+    except FestinaError as error:
+        told = f"forked from process {{first}} after JAX had started" in str(error) and "spawn" in str(error)
+        os._exit(7 if told else 1)
+    os._exit(2)
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no forking here")
+def test_forked_after_jax_has_started_a_process_says_so_and_does_not_hang():
+    script = FORKED.format(tests=str(Path(__file__).parent.parent))
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 7

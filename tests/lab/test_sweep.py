@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from festina.errors import ArgumentError, FestinaWarning, StoreError, UnknownNam
 from festina.experiment import Arms, Variable, continuous, structural
 from festina.lab import open_sweep, resume
 from festina.lab.locks import shared, taken
+from festina.lab.sweeps import grid, tiles
 from festina.lab.sweeps.axes import parse_axis
 from festina.lab.sweeps.folder import status
 from festina.lab.sweeps.plan import make_plan
@@ -243,6 +244,48 @@ def test_tiles_keep_memory_bounded():
     assert huge == 64 * 2**20 // ((64 + 1) * 8 * 50_001) < large
 
 
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("survived", range(5))
+def test_killed_while_a_tile_is_cleared_it_is_not_marked_as_done(tmp_path, monkeypatch, survived):
+    """The mark goes first: at no moment does a tile look done of which a file is missing."""
+    fs.sweep(Toy(), "speed=1,2", store=tmp_path, tile=1)
+    (folder,) = (path.parent for path in tmp_path.rglob("sweep.json"))
+    remove, removed = Path.unlink, []
+
+    def killed(path, *rest, **more):
+        if len(removed) == survived:
+            raise Killed
+        removed.append(path)
+        remove(path, *rest, **more)
+
+    monkeypatch.setattr(Path, "unlink", killed)
+    with suppress(Killed):
+        tiles.clear_tile(folder, 0, 0, 1, ["level", "total"])
+    assert len(removed) == min(survived, 3)  # the mark and two arrays
+    assert tiles.is_marked(folder, 0, 0, 1) == (survived == 0)
+
+
+def test_a_tile_is_marked_as_done_when_all_else_is_written(tmp_path, monkeypatch):
+    """Killed before any of its writes, a tile is computed again, and never believed."""
+    written, write, card = [], grid._write, tiles.write_tile_card
+
+    def noted(root, name, start, values):
+        written.append(name)
+        write(root, name, start, values)
+
+    def carded(*given):
+        written.append("card")
+        card(*given)
+
+    monkeypatch.setattr(grid, "_write", noted)
+    monkeypatch.setattr(tiles, "write_tile_card", carded)
+    fs.sweep(Toy(), "speed=1,2", store=tmp_path, tile=2)
+    assert written[-2:] == ["card", "done"] and "level" in written[:-2] and written.count("done") == 1
+
+
 @pytest.mark.full
 def test_runs_that_end_at_different_times_keep_their_clocks(tmp_path):
     """Tiles of equal and of unequal ends make no difference."""
@@ -255,7 +298,6 @@ def test_runs_that_end_at_different_times_keep_their_clocks(tmp_path):
         np.testing.assert_allclose(data["level"].isel(unit=0, seed=0, units=1), np.exp(-data["clock"][1, 0]), atol=1e-7)
 
 
-@pytest.mark.full
 def test_runs_that_share_their_times_have_one_clock(tmp_path):
     data = fs.sweep(Timed(), "speed=1,2,3", store=tmp_path, tile=2, until=3.0)
     alone = fs.run(Timed(), until=3.0)

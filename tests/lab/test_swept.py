@@ -13,6 +13,7 @@ from festina.lab.sweeps.executors import InProcess
 from festina.lab.sweeps.folder import prepare, sweep_folder
 from festina.lab.sweeps.sweep import planned
 from festina.lab.sweeps.worker import Shard, work
+from narrowing import there
 from toy import Toy
 
 OVER = {"units": [1, 3], "speed": [0.5, 1.0, 15.0], "records": [10, 20]}
@@ -57,7 +58,7 @@ def test_every_point_is_judged_as_the_run_that_it_is(swept):
         for own, verdict in zip(alone.verdicts, verdicts, strict=True):
             here = {"units": units, "speed": speed, "records": records}
             assert str(verdict.outcome.sel(here).item()) == own.outcome
-            np.testing.assert_allclose(verdict.measured.sel(here), own.measured, rtol=1e-3, atol=1e-10)
+            np.testing.assert_allclose(verdict.measured.sel(here), there(own.measured), rtol=1e-3, atol=1e-10)
             assert (verdict.statement, verdict.expectation) == (own.statement, own.expectation)
     assert verdicts["exact"].holds.all()
     assert verdicts["false"].holds.sel(speed=15.0).all() and not verdicts["false"].holds.sel(speed=0.5).any()
@@ -99,7 +100,7 @@ def test_claims_need_all_variables_and_models_make_none(tmp_path):
 
 
 def lines(axis):
-    return [line.get_ydata() for line in axis.lines]
+    return [np.asarray(line.get_ydata()) for line in axis.lines]
 
 
 def test_one_axis_is_drawn_as_curves_of_last_values(tmp_path):
@@ -110,7 +111,7 @@ def test_one_axis_is_drawn_as_curves_of_last_values(tmp_path):
     ends = data["total"].isel(time=-1)
     np.testing.assert_allclose(lines(panels["sum of the levels"])[0], ends.mean("seed"))
     assert panels["last total"].get_xscale() == "log" and panels["last total"].get_xlabel() == "speed / 1/τ"
-    assert [text.get_text() for text in panels["level / V"].get_legend().get_texts()] == ["unit 0", "unit 1"]
+    assert [text.get_text() for text in there(panels["level / V"].get_legend()).get_texts()] == ["unit 0", "unit 1"]
     (axis,) = data.plot("total").axes
     assert axis.get_ylabel() == "sum of the levels"
 
@@ -119,7 +120,9 @@ def test_two_axes_are_drawn_as_a_map(tmp_path):
     data = fs.sweep(Toy(), {"speed": [1.0, 2.0, 3.0], "units": [1, 2]}, store=tmp_path, executor=InProcess())
     figure = data.plot("total")
     image = figure.axes[0].images[0]
-    np.testing.assert_allclose(image.get_array(), data["total"].isel(time=-1, seed=0).transpose("units", "speed"))
+    np.testing.assert_allclose(
+        there(image.get_array()), data["total"].isel(time=-1, seed=0).transpose("units", "speed")
+    )
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["1", "2", "3"]
     assert figure.axes[0].get_xlabel() == "speed / 1/τ" and figure.axes[0].get_ylabel() == "units"
     assert len(data.plot("level", units=2).axes) == 1  # of two axes one is left

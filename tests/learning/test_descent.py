@@ -113,7 +113,7 @@ def test_a_network_that_is_not_linear_learns_too():
             return self.weight @ x
 
     start = rng.normal(size=(3, 4))
-    opaque = fs.descent(Opaque(start), world, until=1.0, step_size=0.05)
+    opaque = fs.descent(Opaque(jnp.asarray(start)), world, until=1.0, step_size=0.05)
     linear = fs.descent(DeepLinear((start,)), world, until=1.0, step_size=0.05)
     np.testing.assert_allclose(opaque["loss"], linear["loss"], atol=1e-12)
 

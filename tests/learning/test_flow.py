@@ -29,7 +29,7 @@ def reference(network, moments, times):
         for weight in weights:
             below.append(weight @ below[-1])
         error = cross - below[-1] @ inputs
-        above, change = np.eye(shapes[-1][0]), [None] * len(weights)
+        above, change = np.eye(shapes[-1][0]), [np.zeros(shape) for shape in shapes]
         for layer in reversed(range(len(weights))):
             change[layer] = above.T @ error @ below[layer].T
             above = above @ weights[layer]

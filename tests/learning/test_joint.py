@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -36,7 +37,7 @@ def side_by_side(*rules):
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, float) for leaf in leaves]), *rules)
 
 
-def start(seed, kind=PathGated, rule=MEAN):
+def start(seed, kind: Any = PathGated, rule=MEAN):
     tasks = Tasks.orthogonal(draws.fold_in(jax.random.key(seed), 0), 2, 3, 8, rule)
     return kind.init(draws.fold_in(jax.random.key(seed), 1), 2, 3, 8, 0.3), tasks
 
@@ -51,9 +52,9 @@ def simulated(make, seeds=1, rules=None):
     return {name: np.swapaxes(values, 1, 2) for name, values in by_arm.items()}
 
 
-def process(seed, rule, statistics=None, closed=None, kind=PathGated, observe=see):
+def process(seed, rule, statistics=None, closed=None, kind: Any = PathGated, observe: Any = see):
     network, tasks = start(seed, kind)
-    settings = {"step_size": STEP, "records": 12, "steps_per_record": 25, "observe": observe}
+    settings: dict[str, Any] = {"step_size": STEP, "records": 12, "steps_per_record": 25, "observe": observe}
     blocks = Blocks.of((0, 1), 0.5, STEP)
     if closed == "whole":
         return closed_process(network, rule, blocks, tasks, KEY, **settings)
@@ -207,14 +208,15 @@ def test_large_batches_approach_the_population():
 @pytest.mark.full
 def test_single_precision_stays_close():
     network, tasks = start(0)
-    settings = {"step_size": STEP, "records": 12, "steps_per_record": 25, "observe": see}
+    settings: dict[str, Any] = {"step_size": STEP, "records": 12, "steps_per_record": 25, "observe": see}
     blocks = Blocks.of((0, 1), 0.5, STEP)
     ends = [
         simulated(lambda seed, rule, t=dtype: joint_process(network, rule, blocks, tasks, KEY, dtype=t, **settings))
         for dtype in (jnp.float32, jnp.float64)
     ]
     assert ends[0]["gates"].dtype == np.float32
-    np.testing.assert_allclose(*(end["gates"].astype(float) for end in ends), atol=1e-4)
+    single, double = (end["gates"].astype(float) for end in ends)
+    np.testing.assert_allclose(single, double, atol=1e-4)
 
 
 @pytest.mark.full
@@ -300,7 +302,7 @@ def test_the_control_has_no_bounds():
 
 def test_what_cannot_be_is_said():
     network, tasks = start(0)
-    settings = {"step_size": STEP, "records": 2, "steps_per_record": 2, "observe": see}
+    settings: dict[str, Any] = {"step_size": STEP, "records": 2, "steps_per_record": 2, "observe": see}
     costly = eqx.tree_at(lambda r: r.regularizer, RULE, Regularizer(0.2, 0.6, column_cost=0.1))
     blocks, elsewhere = Blocks.of((0, 1), 0.5, STEP), Blocks.of((0, 5), 0.5, STEP)
     with pytest.raises(ArgumentError, match="cost on weights"):

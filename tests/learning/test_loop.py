@@ -178,14 +178,39 @@ def test_one_run_fails_and_the_others_go_on():
     np.testing.assert_allclose(outcome.observed["weights"][0], alone.observed["weights"][0], atol=1e-10)
 
 
+def test_a_failure_from_before_a_checkpoint_is_remembered_after_it(tmp_path):
+    """What a run observes after it has failed may be finite: only the note of the failure keeps it from being shown."""
+
+    def watched(inputs):
+        return replace(noisy(inputs), observe=lambda state: {"step": state.step.astype(float)})
+
+    inputs = {"stiffness": jnp.asarray([1.0, 2e5, 2.0]), "seed": jnp.arange(3)}
+    undisturbed = drive(watched, inputs)
+    place = Checkpoint(tmp_path / "state.npz", every=0.0, mark="a")
+
+    def stop(records, observed):
+        if records > 110:
+            raise Stop
+
+    with pytest.raises(Stop):
+        drive(watched, inputs, checkpoint=place, listen=stop)
+    resumed = drive(watched, inputs, checkpoint=place)
+    assert resumed.resumed_from > 100
+    assert [str(failure) for failure in resumed.failures] == [str(failure) for failure in undisturbed.failures] != []
+    np.testing.assert_array_equal(resumed.observed["step"], undisturbed.observed["step"])
+    assert np.isnan(resumed.observed["step"][1, -1])
+
+
 def test_the_end_is_recorded_once_and_only_of_runs_that_got_there():
     def concluding(inputs):
-        return replace(noisy(inputs), conclude=lambda state: {"last": state.parameters, "steps": state.step})
+        ends = lambda state: {"last": state.parameters, "steps": state.step, "kind": jnp.ones(())}  # noqa: E731
+        return replace(noisy(inputs), conclude=ends)
 
     inputs = {"stiffness": jnp.asarray([1.0, 2e5, 2.0]), "seed": jnp.arange(3)}
     outcome = drive(concluding, inputs)
     np.testing.assert_array_equal(outcome.concluded["last"], outcome.observed["weights"][:, -1])
     assert np.isnan(outcome.concluded["last"][1]).all() and outcome.concluded["steps"][0] == 840
+    np.testing.assert_array_equal(outcome.concluded["kind"], [1.0, np.nan, 1.0])  # finite by itself, and no result
     assert drive(noisy, inputs).concluded == {}
 
 

@@ -26,7 +26,8 @@ def network() -> Bayesian:
 
 
 def energy(whitened: Any, data: Any, temperature: Any) -> Any:
-    return network().having(whitened).energy(*data, temperature)
+    inputs, targets = data
+    return network().having(whitened).energy(inputs, targets, temperature)
 
 
 def log_density(whitened: Any) -> Any:

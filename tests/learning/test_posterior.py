@@ -109,6 +109,21 @@ def test_wrong_forces_cost_acceptance_and_nothing_else():
     np.testing.assert_allclose(draws.reshape(-1, 5).var(axis=0), np.diag(covariance), rtol=0.15)
 
 
+def test_a_trajectory_conserves_energy_to_second_order_in_its_step():
+    """Half kicks at both ends make the integrator of second order: without one of them the error is that of a step."""
+    stiff = jnp.asarray([1.0, 4.0, 9.0])
+    energy = lambda theta: 0.5 * jnp.sum(stiff.astype(theta.dtype) * theta**2)  # noqa: E731
+    method = HMC(force_precision="float64", most_steps=10_000)
+
+    @jax.jit
+    def accepted(keys, step):
+        return jax.vmap(lambda key: method.transition(key, jax.random.normal(key, (3,)), step, energy).acceptance)(keys)
+
+    keys = jax.random.split(jax.random.key(0), 64)
+    lost = [float(jnp.max(1.0 - accepted(keys, step))) for step in (0.02, 0.01)]
+    assert 0.0 < lost[0] < 0.1 and lost[1] == pytest.approx(lost[0] / 4, rel=0.3)
+
+
 def test_without_data_a_draw_is_a_rotation_of_the_prior():
     position, momentum = jnp.arange(3.0), jnp.ones(3)
     moved, turned = _rotated(position, momentum, 0.3)
@@ -133,7 +148,8 @@ class Calibration:
         data = (shown, teacher(shown) + noise)
 
         def energy(whitened, data, temperature):
-            return network.having(whitened).energy(*data, temperature)
+            inputs, targets = data
+            return network.having(whitened).energy(inputs, targets, temperature)
 
         def quantities(whitened):
             own = network.having(whitened)
@@ -189,7 +205,7 @@ def test_dwelling_is_geometric_on_three_stretches_and_takes_as_long_as_annealing
     [((1.0, 0.1), (0.85, 0.45, 1.0)), ((1.0, 0.1), (0.4, 0.8, 9.0)), ((0.1, 0.1), (0.85, 0.45, 9.0))],
     ids=["not slow", "nothing in between", "nowhere to go"],
 )
-def test_dwelling_on_nothing_is_annealing_to_the_last_bit(ends, slow):
+def test_dwelling_on_nothing_is_annealing_to_the_last_bit(ends: tuple[float, float], slow: tuple[float, float, float]):
     one, other = dwelling(*ends, 37, *slow), annealed(*ends, 37)
     for draw in map(jnp.asarray, range(50)):
         assert one(draw) == other(draw)

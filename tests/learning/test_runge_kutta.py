@@ -8,6 +8,7 @@ import pytest
 
 import festina as fs
 from festina.learning import DORMAND_PRINCE, TSITOURAS, RungeKutta
+from festina.learning.runge_kutta import is_written_out
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,26 @@ def test_a_step_has_the_error_of_its_order(method):
     assert wrong / half_wrong > 2**method.order
     assert estimate / half_estimate == pytest.approx(2**method.order, rel=0.5)
     assert wrong < estimate < 1e4 * wrong
+
+
+@pytest.mark.parametrize("method", [DORMAND_PRINCE, TSITOURAS], ids=["8", "5"])
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_stages_written_out_are_those_of_the_loop(method, precision):
+    """On a batch of large networks, which take the one way, and part by part, which take the other."""
+    random = np.random.default_rng(0)
+    start = [random.normal(size=(3, 20, 20)).astype(precision) for _ in range(2)]
+    target = random.normal(size=(20, 20)).astype(precision)
+
+    def rate(layers):
+        error = target - layers[1] @ layers[0]
+        return [layers[1].T @ error, error @ layers[0].T]
+
+    assert is_written_out([layer[0] for layer in start]) and not is_written_out([layer[0, :5] for layer in start])
+    step = jax.vmap(lambda layers: method.step(rate, layers, 0.01))
+    looped = jax.vmap(lambda layers: method._in_a_loop(rate, layers, 0.01))
+    for one, other in zip(jax.tree.leaves(step(start)), jax.tree.leaves(looped(start)), strict=True):
+        assert one.dtype == precision
+        np.testing.assert_allclose(one, other, rtol=0, atol=30 * np.finfo(precision).eps)
 
 
 def test_a_step_can_be_differentiated_both_ways():

@@ -21,15 +21,16 @@ from festina.learning import HMC, MALA, NUTS
 from festina.networks import Bayesian, DeepLinear, Ensemble
 from festina.worlds import Dataset, Taught, Teacher
 from festina.worlds.losses import CrossEntropy, SquaredError
+from narrowing import there
 
 RANDOM = np.random.default_rng(4)
 INPUTS, TARGETS = RANDOM.normal(size=(9, 2)), RANDOM.normal(size=(9, 2))
 FEATURES = np.concatenate([INPUTS, np.ones((9, 1))], axis=1)
 DEVIATIONS = np.array([0.5, 0.5, 2.0])  # of two weights and a bias
-FEW = {"chains": 2, "draws": 12, "warm_up": 8}
+FEW: dict[str, Any] = {"chains": 2, "draws": 12, "warm_up": 8}
 
 
-def linear(weight=0.5, bias=2.0):
+def linear(weight: Any = 0.5, bias: Any = 2.0):
     """A linear network, or a tree with its structure."""
     made = eqx.nn.Linear(2, 2, key=jax.random.key(0))
     return made, eqx.tree_at(lambda own: (own.weight, own.bias), made, (weight, bias))
@@ -49,7 +50,8 @@ def few():
 def few_labelled(chains=2, seed=0):
     """With forces in float64, so that rounding is not amplified to anything that can be seen."""
     world, exactly = (INPUTS, np.arange(9) % 2), HMC(force_precision="float64")
-    return fs.sample(tanh(), world, test=world, method=exactly, **(FEW | {"chains": chains, "seed": seed}))
+    settings: dict[str, Any] = FEW | {"chains": chains, "seed": seed}
+    return fs.sample(tanh(), world, test=world, method=exactly, **settings)
 
 
 @cache
@@ -74,7 +76,7 @@ def closed_form(temperature):
 def sampled_regression(method, temperature, **settings):
     network, prior = linear()
     posterior = fs.sample(network, (INPUTS, TARGETS), temperature=temperature, prior=prior, method=method, **settings)
-    weights = posterior.weights
+    weights = there(posterior.weights)
     return posterior, np.concatenate([weights["weight"].values, weights["bias"].values[..., None]], axis=-1)
 
 
@@ -105,9 +107,9 @@ def test_a_flat_likelihood_gives_the_prior():
     network, prior = linear(weight=np.array([[0.1, 1.0], [2.0, 3.0]]), bias=0.5)
     flat = lambda answers, targets: 0.0 * jnp.sum(answers)  # noqa: E731
     posterior = fs.sample(network, (INPUTS, TARGETS), prior=prior, loss=flat, draws=400, warm_up=50)
-    agrees(posterior.weights["weight"].values ** 2, np.array([[0.01, 1.0], [4.0, 9.0]]))
-    agrees(posterior.weights["weight"].values, np.zeros((2, 2)))
-    agrees(posterior.weights["bias"].values ** 2, np.full(2, 0.25))
+    agrees(there(posterior.weights)["weight"].values ** 2, np.array([[0.01, 1.0], [4.0, 9.0]]))
+    agrees(there(posterior.weights)["weight"].values, np.zeros((2, 2)))
+    agrees(there(posterior.weights)["bias"].values ** 2, np.full(2, 0.25))
     assert np.all(posterior["energy"] == 0.0) and np.all(posterior.statistics["acceptance_rate"] > 1 - 1e-9)
 
 
@@ -129,7 +131,7 @@ def test_a_bayesian_network_keeps_its_own_energy_and_prior():
     network = Bayesian.init(jax.random.key(0), (2, 5, 2), readout_variance=np.asarray(0.25))
     world = Dataset.labelled(INPUTS, np.arange(9) % 2)  # its energy is squared error nevertheless
     posterior = fs.sample(network, world, temperature=0.3, **FEW)
-    assert list(posterior.weights) == ["weights.0", "readout"]  # and not the variance of the readout
+    assert list(there(posterior.weights)) == ["weights.0", "readout"]  # and not the variance of the readout
     several = posterior.networks
     energies = [several[number].energy(INPUTS, world.targets, 0.3) for number in range(24)]
     np.testing.assert_allclose(posterior["energy"].values.ravel(), energies, rtol=1e-12)
@@ -144,7 +146,7 @@ def test_a_linear_network_is_sampled_by_its_moments():
     covariance = np.linalg.inv(INPUTS.T @ INPUTS / 0.5 + 4 * np.eye(2))
     agrees(posterior["map"].values, (covariance @ INPUTS.T @ TARGETS / 0.5).T)
     np.testing.assert_allclose(posterior["energy"], 18 * posterior["loss"], rtol=1e-12)
-    np.testing.assert_array_equal(posterior["map"], posterior.weights["weights.0"])
+    np.testing.assert_array_equal(posterior["map"], there(posterior.weights)["weights.0"])
 
 
 @pytest.mark.full
@@ -298,7 +300,7 @@ def test_groups_have_the_usual_names(tmp_path):
     posterior = few()
     tree = posterior.to_datatree()
     assert set(tree) == {"posterior", "sample_stats", "posterior_predictive", "observed_data", "constant_data"}
-    assert tree["posterior"]["layers.0.weight"].dims[:2] == ("chain", "draw")
+    assert tuple(tree["posterior"]["layers.0.weight"].dims)[:2] == ("chain", "draw")
     np.testing.assert_array_equal(tree["observed_data"]["targets"], TARGETS)
     assert set(tree["sample_stats"].data_vars) == {"lp", "acceptance_rate", "n_steps", "step_size"}
     tree.to_zarr(tmp_path / "kept.zarr", consolidated=False)

@@ -12,6 +12,7 @@ from festina.errors import ArgumentError, FestinaError
 from festina.learning import JointDescent, stream_rule
 from festina.networks import PathGated, Regularizer
 from festina.worlds.losses import CrossEntropy, SquaredError
+from narrowing import there
 
 RULE = JointDescent(9.0, 5.0, Regularizer(0.5, 0.25))
 
@@ -145,12 +146,12 @@ def test_pictures_show_gates_tasks_and_losses(stream):
     gates, tasks, loss = arms["flexible"].plot().axes
     for path, line in enumerate(gates.lines):
         np.testing.assert_array_equal(line.get_ydata(), arms["flexible"].gates[:, path])
-    np.testing.assert_array_equal(tasks.images[0].get_array()[0], arms["flexible"].tasks)
+    np.testing.assert_array_equal(there(tasks.images[0].get_array())[0], arms["flexible"].tasks)
     np.testing.assert_array_equal(loss.lines[0].get_ydata(), arms["flexible"].loss)
     axes = arms.plot().axes
     assert len(axes) == 5 and [axes[k].get_title(loc="left") for k in (0, 2)] == ["flexible", "forgetful"]
-    np.testing.assert_array_equal(axes[3].images[0].get_array()[0], arms["forgetful"].tasks)
-    assert [text.get_text() for text in axes[4].get_legend().get_texts()] == ["flexible", "forgetful"]
+    np.testing.assert_array_equal(there(axes[3].images[0].get_array())[0], arms["forgetful"].tasks)
+    assert [text.get_text() for text in there(axes[4].get_legend()).get_texts()] == ["flexible", "forgetful"]
     assert len(fs.abstract(inputs, targets, batch=10, seeds=2).plot().axes) == 3
 
 

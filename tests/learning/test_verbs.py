@@ -18,6 +18,7 @@ from festina.learning import Diverged
 from festina.networks import DeepLinear, Ensemble
 from festina.worlds import Dataset, Moments, Sampled, Stream, Taught, Teacher, Wishart
 from festina.worlds.losses import CrossEntropy, Hinge, Logistic, SquaredError
+from narrowing import there
 
 RANDOM = np.random.default_rng(0)
 INPUTS, LABELS = RANDOM.normal(size=(30, 4)), RANDOM.integers(0, 3, size=30)
@@ -399,7 +400,7 @@ REFUSED = {
         "`batch` must be left out if `statistics` is given",
     ),
     "a loss of a matrix": (
-        lambda: fs.descent(make, WORLD, steps=1, loss=lambda f, y: (f - y) ** 2),
+        lambda: fs.descent(make, WORLD, steps=1, loss=lambda f, y: (f - y) ** 2),  # pyright: ignore[reportArgumentType]
         r"`loss` must give one number, or one for each example, .* but gives an array of shape \(30, 2\)",
     ),
     "a test of so many where there are no more": (
@@ -407,7 +408,7 @@ REFUSED = {
         "`test` must be a data set of its own",
     ),
     "a stream of something else": (
-        lambda: fs.descent(make, Stream(lambda key, batch: jnp.zeros((batch, 4))), steps=1, batch=3),
+        lambda: fs.descent(make, Stream(lambda key, batch: jnp.zeros((batch, 4))), steps=1, batch=3),  # pyright: ignore[reportArgumentType]
         "`function` must give inputs and targets",
     ),
     "labels below zero": (lambda: fs.descent(make, (INPUTS, LABELS - 1), steps=1), "whole numbers from 0 on"),
@@ -459,9 +460,9 @@ def test_the_picture_shows_modes_and_tests():
     several = DeepLinear.init(jax.random.key(0), (4, 3, 2), 0.3, seeds=2)
     figure = fs.flow(several, WORLD, until=2.0, test=(INPUTS[:5], WORLD.targets[:5])).plot()
     assert [axis.get_ylabel() for axis in figure.axes] == ["loss", "mode strength $u_k^\\top W v_k$"]
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["training", "test"]
+    assert [text.get_text() for text in there(figure.axes[0].get_legend()).get_texts()] == ["training", "test"]
 
 
 def test_strengths_are_those_along_the_modes_of_the_world():
     run = fs.flow(DeepLinear.init(jax.random.key(0), (4, 3, 2), 0.3), Teacher(np.diag([3.0, 2.0, 1.0, 0.0])[:2]), 20.0)
-    np.testing.assert_allclose(run.strengths[-1], [3.0, 2.0], atol=1e-9)
+    np.testing.assert_allclose(there(run.strengths)[-1], [3.0, 2.0], atol=1e-9)

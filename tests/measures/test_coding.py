@@ -51,7 +51,8 @@ def test_codes_are_those_of_the_theory(layers):
     counts = {code.classes: code.count / NEURONS for code in found.codes}
     for subset, weight in zip(theory.codes.subsets, theory.codes.weights, strict=True):
         assert abs(counts[tuple(np.flatnonzero(subset).tolist())] - weight) < 0.1
-    sparse = fs.measures.coding(*layers["sparse"][:1], WORLD.labels, layers["sparse"][1], resamples=1, shuffles=1)
+    activity, readout, _ = layers["sparse"]
+    sparse = fs.measures.coding(activity, WORLD.labels, readout, resamples=1, shuffles=1)
     assert sorted(code.classes for code in sparse.codes) == [(0,), (1,), (2,)]
     assert sum(code.count for code in sparse.codes) == 3
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection
 
 import festina as fs
 from festina.errors import ArgumentError
@@ -45,6 +46,22 @@ def test_shuffling_breaks_what_is_structured_and_leaves_what_is_random():
     low, high = np.percentile(noise.null, [0.5, 99.5], axis=0)
     assert np.all((low <= noise.by_size) & (noise.by_size <= high))
     np.testing.assert_allclose(noise.null.mean(axis=0).sum(), 1.0)
+
+
+def test_the_null_has_the_law_of_shuffled_samples():
+    """A unit on in two of four samples: both fall into one context in a third of all shuffles, and else into none."""
+    found = fs.measures.gates(np.array([[1.0], [1.0], [0.0], [0.0]]), list("aabb"), shuffles=4000)
+    assert found.by_size.tolist() == [0.0, 1.0, 0.0]
+    np.testing.assert_allclose(found.null.mean(axis=0), [2 / 3, 1 / 3, 0.0], atol=4 * (2 / 9 / 4000) ** 0.5)
+    np.testing.assert_allclose(found.contextual_null.mean(), 1 / 3, atol=4 * (2 / 9 / 4000) ** 0.5)
+    assert found.chances[1] == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_items_count_in_the_contexts_of_a_unit_only():
+    """On for three of four items in one context, and for the other item in the other, of which it is no part."""
+    layer = np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])[:, :, None]
+    (group,) = fs.measures.gates(layer, items=range(4)).groups
+    assert group.contexts == (0,) and group.items == (0, 1, 2)
 
 
 def test_labels_by_name_in_any_order_give_the_same():
@@ -116,7 +133,8 @@ def test_an_ordinary_rectified_layer_can_be_drawn():
     layer = np.maximum(random.normal(size=(100, 12)) - 0.8 + 0.9 * random.normal(size=(4, 12))[contexts], 0)
     found = fs.measures.gates(layer, contexts)
     assert np.any(found.null.mean(axis=0) > np.percentile(found.null, 97.5, axis=0))
-    (bars,) = [bar for bar in found.figure().axes[1].collections if bar.get_segments()]
+    drawn = found.figure().axes[1].collections
+    (bars,) = [bar for bar in drawn if isinstance(bar, LineCollection) and bar.get_segments()]
     ends = np.array([segment[:, 1] for segment in bars.get_segments()])
     np.testing.assert_allclose(ends.T, np.percentile(found.null, [2.5, 97.5], axis=0), atol=1e-12)
 

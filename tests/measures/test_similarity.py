@@ -16,6 +16,7 @@ from festina.measures import (
     participation_ratio,
     unbiased_cka,
 )
+from narrowing import there
 
 RANDOM = np.random.default_rng(0)
 WIDTHS = [(3, 4), (4, 30), (40, 50), (12, 12), (1, 1)]  # of 12 samples: by units, mixed, and by samples
@@ -186,7 +187,7 @@ def test_ranks_of_kernels():
     assert effective_rank(kernel) == pytest.approx(2**1.75)  # an entropy of 1.75 bits
     assert kernel_participation_ratio(kernel) == pytest.approx(1 / np.sum(shares**2))
     assert effective_rank([[3.0]]) == kernel_participation_ratio([[3.0]]) == 1.0
-    single = np.float32(RANDOM.normal(size=(300, 5)))
+    single = RANDOM.normal(size=(300, 5)).astype(np.float32)
     assert effective_rank(single @ single.T) <= 5.001  # rounding below zero is no reason to refuse
 
 
@@ -248,8 +249,8 @@ def test_random_features_have_not():
     labels = np.repeat(LABELS, 10)
     found = neural_collapse(layer, labels, readout, answers=RANDOM.permutation(labels))
     assert found.within_class_variability > 3 and found.norm_variation > 0.03 and found.simplex_deviation > 0.03
-    assert 1 < found.readout_mismatch < 3  # 2 for directions at right angles
-    assert found.nearest_mean_agreement < 0.6
+    assert 1 < there(found.readout_mismatch) < 3  # 2 for directions at right angles
+    assert there(found.nearest_mean_agreement) < 0.6
 
 
 def test_within_class_variability_goes_with_the_variance():

@@ -35,6 +35,16 @@ def test_matching_is_one_to_one_where_sorting_is_not():
     np.testing.assert_allclose(sum(alignment[0, m, p] for m, p in enumerate(order[0])), best)
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (2, 3), (3, 4), (4, 4), (1, 9)])
+def test_few_assignments_are_tried_and_many_searched_with_the_same_end(monkeypatch, shape):
+    """Also where nothing tells them apart, and where a run that failed left no numbers."""
+    alignment = np.random.default_rng(0).normal(size=(50, *shape))
+    alignment[0], alignment[1] = 0.0, np.nan
+    tried = matched_paths(alignment)
+    monkeypatch.setattr("festina.measures.specialization.FEW", 0)
+    np.testing.assert_array_equal(tried, matched_paths(alignment))
+
+
 def test_more_paths_than_teachers_but_not_fewer():
     assert matched_paths(np.array([[0.1, 0.2, 0.9]])).tolist() == [2]
     with pytest.raises(ArgumentError, match="at least as many paths"):

@@ -11,6 +11,7 @@ from festina.errors import ArgumentError
 from festina.lab.batch import Builder, make_batch, starts_of
 from festina.models.composition import Composition, sort_rows
 from festina.testing.model import model_findings
+from narrowing import there
 
 SMALL: dict[str, Any] = {
     "inputs": 7,
@@ -24,7 +25,7 @@ SMALL: dict[str, Any] = {
     "scale": 0.5,
     "strength": 0.2,
 }
-ROWS = {"gated": "rows", "composed": "subtasks"}
+ROWS: dict[str, Any] = {"gated": "rows", "composed": "subtasks"}
 
 
 @pytest.mark.full
@@ -61,7 +62,7 @@ def test_new_tasks_are_made_of_two_teachers(composed):
 def test_without_noise_gates_of_paths_follow_their_limit(fields):
     """Through old tasks, new ones, and old ones again."""
     result = Composition(**SMALL | {"data": "closure"} | fields).run(seeds=2)
-    assert {"loss", "gates", "components", "norms"} <= set(result.theory)
+    assert {"loss", "gates", "components", "norms"} <= set(there(result.theory))
     assert result.errors().max() < 1e-10
     assert result["alignment"].sizes["teacher"] == 3
     assert np.ptp(result["loss"].isel(time=slice(1, None)).values) > 1e-2

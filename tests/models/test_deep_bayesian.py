@@ -1,5 +1,7 @@
 """model/deep-bayesian: its layers, its theories, and where there is none."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.models.deep_bayesian import DeepBayesian
 from festina.testing import check_model
+from narrowing import solution_of, unsolved
 
 SMALL = {"width": 12, "counts": (3, 2), "warm_up": 4, "draws": 8, "records": 4}
 
@@ -21,7 +24,7 @@ def test_linear_kernels_solve_the_equations_of_both_layers():
     network = DeepBayesian(nonlinearity="linear", width=60, counts=(20, 10, 10))
     targets = np.asarray(network.world().targets)
     variance, room = 1 / np.sqrt(40), 1 - 40 / 60
-    first, second = network.solution(None)(np.zeros(1))["kernels"][0]
+    first, second = solution_of(network)(np.zeros(1))["kernels"][0]
     inverse = np.linalg.pinv(targets) @ (second - first) @ np.linalg.pinv(targets).T  # of U, where targets reach
     covariance = np.linalg.pinv(inverse, rcond=1e-8)
     reach = np.linalg.pinv(targets) @ targets
@@ -45,12 +48,13 @@ def test_theory_from_scratch_is_asked_for_down_to_the_lowest_temperature(monkeyp
 
     monkeypatch.setattr(fs.theory.coding, "two_layers", solve)
     network = DeepBayesian(counts=(4, 3), temperature=0.8, lowest=0.6)
-    assert network.solution(None)(np.zeros(2))["kernels"][1, 1, 0, 0] == 0.8
+    assert solution_of(network)(np.zeros(2))["kernels"][1, 1, 0, 0] == 0.8
     assert asked == [(1.0, 0.8, 0.7, 0.6)] and sorted(network.solved()) == [0.7, 0.8, 1.0]
-    assert DeepBayesian(counts=(4, 3), temperature=0.62, lowest=0.6).solution(None) is None
-    assert DeepBayesian(counts=(4, 3), temperature=0.5, lowest=0.6).solution(None) is None
-    for other in ({"nonlinearity": "rectified"}, {"layers": 3}):
-        assert DeepBayesian(counts=(4, 3), **other).solution(None) is None
+    assert unsolved(DeepBayesian(counts=(4, 3), temperature=0.62, lowest=0.6))
+    assert unsolved(DeepBayesian(counts=(4, 3), temperature=0.5, lowest=0.6))
+    others: tuple[dict[str, Any], ...] = ({"nonlinearity": "rectified"}, {"layers": 3})
+    for other in others:
+        assert unsolved(DeepBayesian(counts=(4, 3), **other))
 
 
 @pytest.mark.full

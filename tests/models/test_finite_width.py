@@ -8,6 +8,7 @@ import pytest
 import festina as fs
 from festina.models.finite_width import FiniteWidth
 from festina.testing import check_model
+from narrowing import solution_of
 
 SMALL = {"width": 12, "counts": (3, 2), "warm_up": 4, "draws": 8, "records": 4}
 
@@ -34,9 +35,9 @@ def test_sums_are_those_over_all_neurons():
 def test_theory_is_that_of_infinitely_many_neurons():
     narrow, wide = (FiniteWidth(nonlinearity="linear", width=width, counts=(5, 4), tests=1) for width in (20, 2000))
     for name in ("kernel", "moments", "mean"):
-        one, other = (each.solution(None)(np.zeros(1))[name] for each in (narrow, wide))
+        one, other = (solution_of(each)(np.zeros(1))[name] for each in (narrow, wide))
         np.testing.assert_array_equal(one, other)
-    variances = [each.solution(None)(np.zeros(1)) for each in (narrow, wide)]
+    variances = [solution_of(each)(np.zeros(1)) for each in (narrow, wide)]
     small, large = (each["square"] - each["mean"] ** 2 for each in variances)
     np.testing.assert_allclose(small, 100 * large, rtol=1e-6)
     known = fs.theory.coding.analog(np.eye(9), np.asarray(narrow.world().targets), 0.1, 1 / 9)

@@ -1,5 +1,7 @@
 """model/learning-regime: a lazy network in the coordinates of one that learns features, and its answers in parts."""
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import pytest
 import festina as fs
 from festina.models.learning_regime import LearningRegime
 from festina.testing import check_model
+from narrowing import there, unsolved
 
 SMALL = {"width": 12, "counts": (3, 2), "warm_up": 4, "draws": 8, "records": 4, "tests": 1}
 
@@ -42,14 +45,14 @@ def test_without_laziness_it_is_the_network_that_learns_features():
 
 
 def test_theory_is_known_in_both_regimes_and_not_between():
-    linear = {"nonlinearity": "linear", "counts": (4, 3), "layers": 3}
-    lazy = LearningRegime(laziness=1.0, **linear).predicted()
+    linear: dict[str, Any] = {"nonlinearity": "linear", "counts": (4, 3), "layers": 3}
+    lazy = there(LearningRegime(laziness=1.0, **linear).predicted())
     process = fs.theory.coding.lazy(np.eye(7), np.asarray(LearningRegime(**linear).world().targets), 0.1,
                                     fs.theory.coding.LINEAR, 3)  # fmt: skip
     model = LearningRegime(laziness=1.0, **linear)
     tests = model.test_inputs()
     known = process.predict(tests @ np.asarray(model.world().inputs).T, np.sum(tests**2, axis=1))
     np.testing.assert_allclose(lazy.variance, known.variance)
-    assert LearningRegime(laziness=0.5, **linear).solution(None) is None
-    assert LearningRegime(counts=(4, 3), layers=2).solution(None) is None
-    assert LearningRegime(**linear).predicted().variance.mean() < lazy.variance.mean()
+    assert unsolved(LearningRegime(laziness=0.5, **linear))
+    assert unsolved(LearningRegime(counts=(4, 3), layers=2))
+    assert there(LearningRegime(**linear).predicted()).variance.mean() < lazy.variance.mean()

@@ -98,7 +98,7 @@ def test_pretraining_is_descent_of_the_reconstruction_error_on_actual_activity()
             return error(flat.reshape(shape)) / np.sum(activity**2) - model.level
 
         slope = jax.jit(jax.grad(error))
-        reached.terminal = True
+        reached.terminal = True  # pyright: ignore[reportFunctionMemberAccess] (as scipy wants it)
         ends = solve_ivp(
             lambda _, flat, shape=shape, slope=slope: -np.asarray(slope(flat.reshape(shape))).ravel() / 4,
             (0, 100),

@@ -6,6 +6,7 @@ import pytest
 import festina as fs
 from festina.models.prior_scaling import PriorScaling
 from festina.testing import check_model
+from narrowing import solution_of, unsolved
 
 SMALL = {"width": 12, "counts": (3, 2), "warm_up": 4, "draws": 8, "records": 4}
 
@@ -27,11 +28,11 @@ def test_theory_has_the_power_as_an_amplitude():
     power = PriorScaling(counts=(20, 10, 10), exponent=0.5, temperature=0.3)
     amplitude = fs.models.WideBayesian(counts=(20, 10, 10), amplitude=40**0.25, temperature=0.3)
     np.testing.assert_allclose(power.prediction(0.3).kernels[0], amplitude.prediction(0.3).kernels[0], atol=1e-9)
-    found = power.solution(None)(np.zeros(1))
+    found = solution_of(power)(np.zeros(1))
     known = fs.theory.coding.blocks(amplitude.prediction(0.3).kernels[0], amplitude.world().labels)
     np.testing.assert_allclose(found["between"][0, 0], known.between, atol=1e-9)
     np.testing.assert_allclose(found["excess"][0, 0], known.excess, atol=1e-9)
-    assert PriorScaling(layers=2, counts=(3, 2)).solution(None) is None
+    assert unsolved(PriorScaling(layers=2, counts=(3, 2)))
 
 
 @pytest.mark.full

@@ -13,6 +13,7 @@ from festina.errors import ArgumentError
 from festina.models.redundant_paths import RedundantPaths
 from festina.precision import to_numpy
 from festina.testing.model import model_findings
+from narrowing import solution_of, there
 
 SMALL: dict[str, Any] = {
     "inputs": 5,
@@ -38,7 +39,7 @@ def test_the_model_is_what_it_should_be():
 
 @pytest.mark.full
 def test_steps_go_down_the_gradient_of_the_loss_with_its_costs():
-    costs = {"column_cost": 2.0, "square_cost": 3.0}
+    costs: dict[str, Any] = {"column_cost": 2.0, "square_cost": 3.0}
     model = RedundantPaths(**SMALL | {"until": 0.01, "records": 1}, **costs)
     with fs.double():
         start = model.start(jax.random.key(0))
@@ -62,7 +63,7 @@ def test_steps_go_down_the_gradient_of_the_loss_with_its_costs():
 @pytest.mark.parametrize(("paths", "tasks"), [(3, 2), (3, 3), (1, 3)])
 def test_without_a_cost_paths_follow_their_limit(paths, tasks):
     result = RedundantPaths(**SMALL | {"paths": paths, "tasks": tasks, "inputs": 6}).run(seeds=2)
-    assert {"loss", "gates", "components", "norms", "overlaps"} <= set(result.theory)
+    assert {"loss", "gates", "components", "norms", "overlaps"} <= set(there(result.theory))
     assert result.errors().max() < 1e-10
     assert np.isnan(result["total_alignment"]).all() == (paths < tasks)
 
@@ -85,15 +86,17 @@ def test_totals_are_of_the_teachers_and_paths_that_are_there():
 
 
 def test_theory_is_of_those_networks_that_have_no_cost():
-    chosen = ({}, {"column_cost": 0.1}, {"gate_timescale": 0.06}, {"square_cost": 1.0})
+    chosen: tuple[dict[str, Any], ...] = ({}, {"column_cost": 0.1}, {"gate_timescale": 0.06}, {"square_cost": 1.0})
     models = [RedundantPaths(**SMALL | fields) for fields in chosen]
     with fs.double():
         starts = [to_numpy(model.start(jax.random.key(5))) for model in models]
     times = np.tile(np.arange(4) * 0.05, (4, 1))
     first, none, third, last = RedundantPaths.solutions(models, starts, times)
+    first, third = there(first), there(third)
     assert none is None and last is None and models[1].solution(starts[1]) is None
     for found, place in ((first, 0), (third, 2)):
-        np.testing.assert_allclose(found["gates"], models[place].solution(starts[place])(times[0])["gates"], atol=1e-14)
+        expected = solution_of(models[place], starts[place])(times[0])
+        np.testing.assert_allclose(found["gates"], expected["gates"], atol=1e-14)
     assert np.abs(first["gates"] - third["gates"]).max() > 1e-3
 
 

@@ -1,5 +1,7 @@
 """A reversed task: simulation against theory, and what the ways of writing it have in common."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -69,4 +71,5 @@ def test_derivatives_are_those_of_the_theory(by):
 def test_settings_out_of_bounds_are_refused():
     for field, value in (("imbalance", -0.1), ("nudge", 1.0), ("basis", "diagonal"), ("records", 3)):
         with pytest.raises(ArgumentError, match=f"`{field}` must"):
-            fs.run("model/reversal", **{field: value})
+            wrong: dict[str, Any] = {field: value}
+            fs.run("model/reversal", **wrong)

@@ -11,6 +11,7 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.models.temperature_ladder import RECORDS, TemperatureLadder, by_rung
 from festina.testing import check_model
+from narrowing import solution_of
 
 SMALL = {"width": 12, "counts": (3, 2), "ladder": (1.0, 0.5, 0.3), "stay": 8}
 
@@ -36,7 +37,7 @@ def test_a_chain_stays_on_each_rung_for_as_many_draws(heated, order):
 
 def test_theory_is_that_of_the_rung_of_each_recording():
     model = small(heated=True)
-    course = model.solution(None)(np.array([0.0, 1.0, 8.0, 9.0, 24.0]))["class_kernel"]
+    course = solution_of(model)(np.array([0.0, 1.0, 8.0, 9.0, 24.0]))["class_kernel"]
     expected = [
         fs.measures.between_classes(model.prediction(heat).kernels[0], model.world().membership)
         for heat in (0.3, 0.3, 0.3, 0.5, 1.0)

@@ -1,5 +1,7 @@
 """Two linear layers: simulation against theory, and both against arithmetic of their own."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -112,6 +114,7 @@ def test_a_batch_is_its_single_runs():
 def test_settings_out_of_bounds_are_refused():
     for field, value in (("imbalance", 1e4), ("scale", 0.0), ("inputs", 0), ("first", 0.1), ("initial", "large")):
         with pytest.raises(ArgumentError, match=f"`{field}` must"):
-            fs.run("model/two-layer", **{field: value})
+            wrong: dict[str, Any] = {field: value}
+            fs.run("model/two-layer", **wrong)
     with pytest.raises(UnknownName, match="weight"):
         fs.models.TwoLayer().derivative("weight", "scale")

@@ -64,8 +64,9 @@ def test_paths_of_the_rival_share_one_edge_and_those_of_the_first_none():
 
 
 def test_bounds():
-    for fields in ({"rival_depth": 1}, {"rival_correlation": 1.1}, {"rival_correlation": 0.0}, {"path_count": 0}):
-        with pytest.raises(ArgumentError, match=f"`{next(iter(fields))}` must be"):
-            fs.run("model/two-pathways", **fields)
+    for field, value in (("rival_depth", 1), ("rival_correlation", 1.1), ("rival_correlation", 0.0), ("path_count", 0)):
+        wrong: dict[str, Any] = {field: value}
+        with pytest.raises(ArgumentError, match=f"`{field}` must be"):
+            fs.run("model/two-pathways", **wrong)
     with pytest.raises(ArgumentError, match="`rival_start` must be below 1/`initial`, 10"):
         fs.run("model/two-pathways", initial=0.1, rival_start=20.0)

@@ -80,9 +80,12 @@ def test_temperature_falls_while_the_chain_warms_up_and_stays_then():
 
 
 def test_replicas_reach_from_the_temperature_to_the_hottest():
-    assert small().sampler() is None
-    ladder = small(temperature=0.1, hottest=0.9, replicas=3).sampler().ladder
-    np.testing.assert_allclose(ladder, [1.0, 3.0, 9.0])
+    with jax.enable_x64(True):
+        start = small().start(jax.random.key(0))
+    assert small().sampler(start) is None
+    sampler = small(temperature=0.1, hottest=0.9, replicas=3).sampler(start)
+    assert isinstance(sampler, fs.learning.ReplicaExchange)
+    np.testing.assert_allclose(sampler.ladder, [1.0, 3.0, 9.0])
 
 
 def test_inputs_to_test_have_unit_norm_and_the_evidence_they_should():
@@ -134,3 +137,18 @@ def test_where_theory_refuses_there_is_none():
 def test_what_cannot_be_is_refused_in_a_sentence(fields, says):
     with pytest.raises(ArgumentError, match=says):
         fs.models.WideBayesian.checked("model/wide-bayesian", SMALL | fields)
+
+
+def test_the_collapsed_method_stays_at_its_temperature_and_finds_equilibrium_in_the_cold():
+    network = small(method="collapsed", width=60, counts=(6, 5), temperature=0.05, warm_up=20, draws=60, records=40)
+    run = network.run(seeds=2)
+    np.testing.assert_array_equal(run["heat"], 0.05)
+    assert np.all(run["gradients"] == 0) and np.all(run["acceptance"][:, 1:] > 0.2)
+    ours, theirs = run.data["kernel"].values, network.prediction(0.05).kernels[-1]
+    assert np.all(np.linalg.norm(ours - theirs[None], axis=(1, 2)) < 0.05 * np.linalg.norm(theirs))
+
+
+@pytest.mark.parametrize("other", [{"nonlinearity": "linear"}, {"layers": 2}, {"replicas": 3}])
+def test_what_the_collapsed_method_is_not_for_is_refused(other):
+    with pytest.raises(ArgumentError, match=r"hmc, unless neurons are sigmoidal|must be 1 for the collapsed method"):
+        fs.models.WideBayesian.checked("model/wide-bayesian", {"method": "collapsed"} | other)

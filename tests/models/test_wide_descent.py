@@ -7,6 +7,7 @@ import pytest
 
 import festina as fs
 from festina.testing.model import model_findings
+from narrowing import solution_of, there, unsolved
 
 SMALL = {"width": 12, "counts": (3, 2), "warm_up": 4, "draws": 8, "records": 4, "steps": 3, "temperature": 0.4}
 
@@ -105,8 +106,7 @@ def test_the_least_loss_is_that_of_a_numerical_minimum():
 def test_theory_is_that_of_the_posterior_with_noise_and_of_the_least_energy_without():
     def known(**fields):
         model = small(**fields)
-        solution = model.solution(None)
-        return solution and set(solution(np.zeros(2)))
+        return None if unsolved(model) else set(solution_of(model)(np.zeros(2)))
 
     posterior = {"class_kernel", "mean_class_kernel", "mean_answer"}
     assert known(nonlinearity="linear") == posterior
@@ -122,7 +122,7 @@ def test_the_virial_of_noisy_descent_is_the_number_of_weights():
     assert float(noisy["virial"][0]) == pytest.approx(1.0, abs=0.1)
     still = small(**settings | {"noise": 0.0, "hottest": 0.4, "step": 0.05}).run()
     assert abs(float(still["virial"][0])) < 1e-3
-    assert float(still["loss"][0, -1]) == pytest.approx(float(still.theory["loss"][0, -1]), rel=1e-3)
+    assert float(still["loss"][0, -1]) == pytest.approx(float(there(still.theory)["loss"][0, -1]), rel=1e-3)
 
 
 @pytest.mark.full

@@ -9,6 +9,7 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.models.wide_images import _chosen
 from festina.testing.model import model_findings
+from narrowing import solution_of, there
 
 SMALL = {"width": 12, "counts": (3, 3), "digits": (3, 5), "tests": 1, "warm_up": 4, "draws": 8, "records": 4}
 
@@ -59,7 +60,7 @@ def test_theory_is_that_of_linear_networks():
     with jax.enable_x64(True):
         start = small().start(jax.random.key(0))
         assert small(nonlinearity="sigmoidal").solution(start) is None
-        known = small(nonlinearity="linear").solution(start)(np.zeros(2))
+        known = solution_of(small(nonlinearity="linear"), start)(np.zeros(2))
     assert set(known) == {"kernel", "class_kernel", "answer", "mean", "square"}
     assert known["mean"].shape == (2, 2, 2) and np.all(known["square"] > known["mean"] ** 2)
 
@@ -90,8 +91,8 @@ def test_chains_have_the_kernel_and_the_predictor_of_the_theory():
     kernel, mean = run["kernel"][0].values, run["mean"][0].values
     gaps = [np.linalg.norm(kernel - small(**settings).prediction(heat).kernels[-1]) for heat in (0.2, 0.4)]
     assert gaps[0] < 0.05 * np.linalg.norm(kernel) and gaps[0] < 0.5 * gaps[1]
-    np.testing.assert_allclose(mean, run.theory["mean"][0], atol=0.05)
-    variance, theirs = ((each["square"] - each["mean"] ** 2)[0].mean() for each in (run, run.theory))
+    np.testing.assert_allclose(mean, there(run.theory)["mean"][0], atol=0.05)
+    variance, theirs = ((each["square"] - each["mean"] ** 2)[0].mean() for each in (run, there(run.theory)))
     assert float(variance / theirs) == pytest.approx(1.0, abs=0.4)
 
 

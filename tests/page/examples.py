@@ -175,6 +175,7 @@ def description(name: str, kinds: list[str]) -> dict[str, Any]:
         "claims": [],
         "views": [{"kind": kind, "title": f"An example of {kind}"} for kind in kinds],
         "headline": ["imbalance"],
+        "try": {"sentence": "Set strength to 3: it decays.", "field": "strength", "value": 3.0},
         "fields": FIELDS,
     }
 
@@ -186,6 +187,7 @@ class Answers:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.shift = {"simulation": 0.01, "theory": 0.0}
         self.figure: tuple[int, str] = (200, FIGURE)
+        self.change: Any = lambda scene: scene  # made to every scene before it is sent
         self.runs = 0
         page.route("**/api/**", self.answer)
 
@@ -217,7 +219,7 @@ class Answers:
 
     def part(self, source: str) -> dict[str, Any]:
         series = [{"variable": "loss", "label": "loss", "unit": "", "line": "", "run": 0, "values": [1.0, 0.5]}]
-        scenes = [example(kind, self.shift[source]) for kind in self.kinds if kind in KINDS]
+        scenes = [self.change(example(kind, self.shift[source])) for kind in self.kinds if kind in KINDS]
         return {"times": [0.0, 1.0], "series": series, "scenes": scenes}
 
     def events(self) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import accessible
 import httpx
 import numpy as np
 import pytest
@@ -18,11 +19,9 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright t
 
 pytestmark = [needs_browser, pytest.mark.full]
 
-AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 CHAIN = "#/linear/chain"
 CELLS = ".map-figure[data-level]"
 DONE = '.status[data-state="done"]'
-NEXT_FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
@@ -295,15 +294,4 @@ def test_accessible_at_every_width(page, address, view):
     """No serious finding of axe in either theme, and nothing wider than the window, at 360 pixels and up."""
     hash, until = VIEWS[view]
     visit(page, address, hash, until=until)
-    for details in page.locator("details").all():
-        details.evaluate("node => (node.open = true)")
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        for width in (360, 720, 1440):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.evaluate(NEXT_FRAME)
-            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, f"overflows at {width}"
-        found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
-        grave = [rule for rule in found if rule["impact"] in ("serious", "critical")]
-        assert [(rule["id"], [node["html"][:160] for node in rule["nodes"]]) for rule in grave] == []
+    accessible.check(page)

@@ -17,14 +17,14 @@ TABLES = [import_module(f"festina.views.{family}") for family in FAMILIES]
 # Views of variables that theory has, but not of what the view makes of them.
 WITHOUT_THEORY = {
     "coding/depth": {"The second layer has the classes sharper than the first"},
-    "coding/width": {"Single networks stray less, the wider they are"},
+    "coding/width": {"Single networks deviate less, the wider they are"},
     "model/deep-bayesian": {"Kernels of all layers"},
 }
 # Views of what has to happen before it can be shown.
 LATE = {
     "abstraction/few_shot": {"Samples that a switch takes"},
     "abstraction/practice": {"Every switch is easier than the one before, or harder"},
-    "coding/width": {"Single networks stray less, the wider they are"},
+    "coding/width": {"Single networks deviate less, the wider they are"},
     "linear/depth": {"Training time over depth"},
 }
 

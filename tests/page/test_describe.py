@@ -9,11 +9,12 @@ from festina.config import continuous, notes, structural
 from festina.experiment import ExperimentConfig
 from festina.lab.registry import all_experiments, find, names
 from festina.page import thumbnails
-from festina.page.describe import as_control, describe, gallery, paragraphs
+from festina.page.describe import describe, gallery, paragraphs
 from festina.page.questions import configured
 from festina.page.sketch import sketched
-from festina.page.sliders import bounds_of, slider
+from festina.page.sliders import as_control, bounds_of, slider
 from festina.views import course
+from narrowing import there
 
 
 class Sample(ExperimentConfig):
@@ -35,7 +36,7 @@ def slider_of(name):
 
 def test_sliders():
     assert slider_of("free") == {"from": -2.0, "to": 6.0, "scale": "lin"}
-    share = slider_of("share")
+    share = there(slider_of("share"))
     assert 0 < share["from"] < 1e-3
     assert 0.99 < share["to"] < 1
     assert slider_of("small") == {"from": pytest.approx(1e-5), "to": pytest.approx(0.1), "scale": "log"}

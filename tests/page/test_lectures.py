@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+import accessible
 import pytest
 from serving import needs_browser, real_server
 from test_own import folder  # noqa: F401, a fixture
 
 from festina.page import telling
+from shared import RESULTS
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
 
@@ -18,7 +20,7 @@ HAS_PICTURE = f"document.querySelector('{DRAWN}')?.plotted?.() && !document.quer
 
 @pytest.fixture(scope="module")
 def address(folder) -> Iterator[str]:  # noqa: F811
-    with real_server(folder=folder) as client:
+    with real_server(folder=folder, store=RESULTS) as client:
         yield str(client.base_url)
 
 
@@ -33,6 +35,15 @@ def test_arrow_keys_go_through_a_story_and_back(page, address):
     page.keyboard.press("ArrowLeft")
     page.wait_for_selector(f"h1:text-is('{steps[2].title}')")
     assert page.url.endswith("#/story/depth/3")
+
+
+@pytest.mark.parametrize("name", telling.COURSE)
+def test_a_story_is_played_to_its_end(page, address, name):
+    page.goto(f"{address}/#/story/{name}/1")
+    for step in telling.shipped()[name].steps:
+        page.wait_for_selector(f"h1:text-is('{step.title}')")
+        page.wait_for_function(f"() => {HAS_PICTURE}")
+        page.keyboard.press("ArrowRight")
 
 
 def test_a_step_shows_the_view_it_names_and_nothing_else(page, address):
@@ -59,7 +70,7 @@ def test_the_gallery_leads_to_lectures_and_to_the_folder(page, address):
     assert page.locator(".story-card").count() == len(telling.COURSE) + 1  # and the one in the folder
     page.click("a:has-text('Your folder')")
     page.wait_for_selector(".own-list")
-    assert page.locator(".own-list a").count() == 3
+    assert page.locator(".own-list a").count() == 4  # a result, a sweep, a training, a story
 
 
 @pytest.mark.parametrize(("kind", "seen"), [("chain", ".claims"), ("training", ".reasons"), ("sweep", ".heatmap")])
@@ -71,3 +82,19 @@ def test_what_lies_in_the_folder_opens(page, address, kind, seen):
         page.wait_for_function("() => document.querySelector('.map-figure').plotted()?.values.flat().length === 6")
     else:
         page.wait_for_function(f"() => {HAS_PICTURE}")
+
+
+def test_lectures_can_be_read_by_everybody(page, address):
+    page.goto(f"{address}/#/story/depth/2")
+    page.wait_for_function(f"() => {HAS_PICTURE}")
+    accessible.check(page)
+
+
+@pytest.mark.parametrize("kind", ["", "chain", "training", "sweep"])
+def test_the_folder_can_be_read_by_everybody(page, address, kind):
+    page.goto(f"{address}/#/own")
+    page.wait_for_selector(".own-list")
+    if kind:
+        page.click(f".own-list a:has-text('{kind}')")
+        page.wait_for_selector(".view canvas, .heatmap canvas, .map-figure")
+    accessible.check(page)

@@ -50,6 +50,7 @@ def test_a_slice_of_a_sweep_is_where_its_runs_end(folder):
         "initial": [1e-3, 1e-2, 1e-1],
         "strength": [1.0, 2.0],
     }
+    assert told["variables"][-1]["name"] == "failed"
     cells = own.slice_of(sweep, {"variable": "product", "x": "initial", "y": "strength"})
     expected = fs.lab.open_sweep(sweep.path)["product"].isel(time=-1).transpose("strength", "initial", ...)
     np.testing.assert_array_equal(np.array(cells["values"]), expected.values.reshape(2, 3))

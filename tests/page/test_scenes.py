@@ -1,6 +1,7 @@
 """Scenes from small data made by hand: every kind of view, groups and frames, what is thinned and what is not known."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from festina.views import Bars, Curves, Edge, Graph, Heat, Mark, Node, Plane, Qu
 CONFIG = SimpleNamespace(goal=2.0)
 
 
-def made(view, data, config=CONFIG):
+def made(view, data, config=CONFIG) -> Any:
     return scenes([view], data, config)[0]
 
 

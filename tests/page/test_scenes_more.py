@@ -1,6 +1,7 @@
 """What scenes make of views that need more than a recorded variable: codes, branches of theory, maps, switches."""
 
 import json
+from typing import Any
 
 import jax
 import numpy as np
@@ -8,15 +9,19 @@ import pytest
 import xarray as xr
 
 import festina as fs
+from festina.page.questions import configured
 from festina.page.scenes import scenes
+from festina.page.scenes.heat import ONLY_RECORDED, opened
 from festina.views import Heat, Plane, Quantity, Raster, matters_of, views_of
-from festina.views._entries import panel_of, some
+from festina.views._entries import some
 from festina.views._gated import early_and_late, total_alignment
 from festina.views._neurons import branches, groups
-from festina.views.coding import sharpness
+from festina.views._parts import panel_of
+from festina.views.coding_layers import sharpness
+from narrowing import there
 
 
-def scene(view, data, config=None):
+def scene(view, data, config=None) -> Any:
     (found,) = scenes((view,), data, config)
     if found is not None:
         json.dumps(found, allow_nan=False)
@@ -96,8 +101,8 @@ def test_some_takes_what_is_there_and_else_the_first():
 @pytest.mark.parametrize("kind", ["linear", "sigmoidal", "rectified"])
 def test_branches_are_those_of_the_theory(kind):
     network = fs.models.WideBayesian(nonlinearity=kind, counts=(20, 10, 10), temperature=0.1)
-    places, group, names = branches(network)
-    theory = network.prediction(0.1)
+    places, group, names = there(branches(network))
+    theory: Any = network.prediction(0.1)
     if kind == "linear":
         inside = np.linalg.inv(theory.readout_covariance[:2, :2])
         length = np.sqrt(np.einsum("ni,ij,nj->n", places, inside, places))
@@ -146,10 +151,11 @@ def test_what_follows_a_switch_is_early_and_late():
     config = fs.models.TaskAbstraction(block_length=1.0, until=4.0, step_size=0.25, records=16)
     time = 0.25 * np.arange(17)
     data = xr.Dataset({"loss": (("run", "time"), time[None] ** 2)}, {"time": time})
-    stages = early_and_late("loss", 2, 2).of(data, config)
+    staged = there(early_and_late("loss", 2, 2).of)
+    stages = there(staged(data, config))
     assert stages.sel(stage="first switch").values.ravel().tolist() == [1.0, 1.25**2]
     np.testing.assert_allclose(stages.sel(stage="late switches").values.ravel(), [(4 + 9) / 2, (2.25**2 + 3.25**2) / 2])
-    assert early_and_late("loss", 2, 2).of(data.isel(time=slice(5)), config) is None  # no switch yet
+    assert staged(data.isel(time=slice(5)), config) is None  # no switch yet
 
 
 def test_single_units_are_recorded_with_their_strength_in_each_context():
@@ -170,3 +176,22 @@ def test_the_strongest_unit_of_a_moment_is_one():
     view = views_of(fs.lab.find("model/rectified-contexts"))[0]
     found = scene(view, model.run().data, model)
     assert [np.max(frame) for frame in found["panels"][0]["frames"]] == [1.0] * 5
+
+
+@pytest.mark.parametrize("name", ["abstraction/regimes", "abstraction/starts", "abstraction/connected_map"])
+def test_cells_of_maps_open_the_arms_that_they_show(name):
+    experiment = fs.lab.find(name)
+    config = experiment.configure("quick", block_length=(0.1, 0.8, 0.4))
+    models = [arm.model.model_dump() for arm in experiment.arms_at(config)]
+    for view in views_of(experiment):
+        assert isinstance(view, Heat)
+        opens = opened(view, config)["opens"]
+        rows, columns = (getattr(config, field) for field in (opens["rows"], opens["columns"]))
+        for row, column in ((rows[0], columns[-1]), (rows[-1], columns[0])):
+            fields = opens["fields"] | {opens["rows"]: row, opens["columns"]: column}
+            alone = configured(fs.lab.find(opens["experiment"]), "quick", fields).model_dump()
+            assert {key: alone[key] for key in models[0] if key not in ONLY_RECORDED} in [
+                {key: model[key] for key in model if key not in ONLY_RECORDED} for model in models
+            ]
+            if "block_length" not in (opens["rows"], opens["columns"]):
+                assert alone["block_length"] == 0.8  # the largest, as the map has it

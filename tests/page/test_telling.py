@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from serving import real_server
 
+from festina.lab.batch import Run
 from festina.lab.registry import find
 from festina.page import telling
+from festina.page.theory import theory_of
 from festina.views import views_of
 
 STEP = '[[steps]]\ntitle = "a"\ntext = "b"\nexperiment = "model/chain"\n'
@@ -21,6 +23,16 @@ def test_a_story_that_ships_can_be_told(name):
         experiment = find(step.experiment)
         assert experiment.configure(step.budget, **step.fields)
         assert len(views_of(experiment)) >= step.view
+
+
+@pytest.mark.parametrize("name", telling.COURSE)
+def test_theory_is_seen_in_the_view_of_every_step(name):
+    """A step whose view has nothing to show would be a blank page in a lecture."""
+    for step in telling.shipped()[name].steps:
+        experiment = find(step.experiment)
+        found = theory_of(experiment, Run(experiment.configure(step.budget, **step.fields), 0))
+        if found is not None and any(found["scenes"]):
+            assert found["scenes"][step.view - 1] is not None, step.title
 
 
 def test_no_other_story_lies_beside_them():

@@ -10,6 +10,7 @@ import festina as fs
 from festina.models import GatedMargin, Semantic
 from festina.views import _parts, linear_layers, linear_saddles, linear_semantic, race_logic, race_routing
 from festina.worlds.logic import ANSWERS, CORNERS
+from narrowing import there
 from shared import quick
 
 
@@ -116,7 +117,7 @@ def test_maps_are_seen_in_the_plane_of_both_tasks():
     for name, (x, y) in linear_saddles._tasks(config).items():
         task = np.concatenate([x * strengths, y * strengths], axis=1)[None, None]
         data = xr.Dataset({"map": (("run", "time", "output", "input"), task)}, coords={"input": range(4)})
-        found = [float(linear_saddles._towards(axis).of(data, config).squeeze()) for axis in (0, 1)]
+        found = [float(there(there(linear_saddles._towards(axis).of)(data, config)).squeeze()) for axis in (0, 1)]
         assert found == pytest.approx([x, y]), name
     surface = linear_saddles._task_surface(config)
     lowest = np.unravel_index(surface.values.argmin(), surface.values.shape)

@@ -1,8 +1,8 @@
 """Pictures in a real browser: each kind draws what its scene says, and legend, time, pins and controls act on them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
+import accessible
 import numpy as np
 import pytest
 from examples import KINDS, RATES, TIMES, Answers, example
@@ -14,7 +14,6 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a b
 
 pytestmark = [needs_browser, pytest.mark.full]
 
-AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 DONE = '.status[data-state="done"]'
 LIVE = ".view-column:first-child"
 
@@ -355,15 +354,7 @@ def test_all_kinds_beside_a_pinned_run_are_accessible(page, address):
     page.get_by_role("button", name="Pin this run and compare").click()
     for details in page.locator("details").all():
         details.evaluate("node => (node.open = true)")
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    for theme, width in (("light", 1440), ("dark", 390)):
-        page.emulate_media(color_scheme=theme)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, f"overflows at {width}"
-        found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
-        grave = [rule for rule in found if rule["impact"] in ("serious", "critical")]
-        assert [(rule["id"], [node["html"][:160] for node in rule["nodes"]]) for rule in grave] == []
+    accessible.check(page)
 
 
 SAID = """

@@ -1,6 +1,7 @@
 """What attacks on exact solutions share: draws of parameters, and an integration that owes festina nothing."""
 
 from collections.abc import Callable
+from typing import Any, overload
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -8,8 +9,12 @@ from scipy.integrate import solve_ivp
 SOMETIMES = 0.15  # how often a parameter takes a degenerate value
 
 
-def between(random: np.random.Generator, low: float, high: float, size: int | None = None):
-    """Log-uniform numbers."""
+@overload
+def between(random: np.random.Generator, low: float, high: float, size: None = None) -> float: ...
+@overload
+def between(random: np.random.Generator, low: float, high: float, size: int | tuple[int, ...]) -> np.ndarray: ...
+def between(random: np.random.Generator, low: float, high: float, size: int | tuple[int, ...] | None = None) -> Any:
+    """Log-uniform numbers; a single one unless told how many."""
     return np.exp(random.uniform(np.log(low), np.log(high), size))
 
 
@@ -40,7 +45,7 @@ def integrate(
             explicit method fails at the edge of its stability.
         small: absolute tolerance.
     """
-    settings = {"method": "DOP853", "rtol": 1e-13, "atol": small, "max_step": 1.0 / fastest}
+    settings: dict[str, Any] = {"method": "DOP853", "rtol": 1e-13, "atol": small, "max_step": 1.0 / fastest}
     solved = solve_ivp(lambda _, state: rate(state), (0.0, times[-1]), start, t_eval=times, **settings)
     assert solved.success, solved.message
     return solved.y.T
@@ -56,6 +61,6 @@ def until_rest(rate: Callable[[np.ndarray], np.ndarray], start: np.ndarray, fast
     raise AssertionError("It does not come to rest.")
 
 
-def largest(difference: np.ndarray, scale=1.0) -> float:
+def largest(difference: Any, scale: Any = 1.0) -> float:
     """The largest error in units of a scale; what is no number stays none."""
     return float(np.max(np.abs(np.asarray(difference) / scale)))

@@ -67,7 +67,7 @@ def kernel_and_speeds(random: np.random.Generator) -> float:
     def answer(flat: np.ndarray) -> np.ndarray:
         return flat[paths * size :] @ flat[: paths * size].reshape(paths, size)
 
-    slopes = np.stack([answer(state + 1j * STEP * unit).imag / STEP for unit in np.eye(len(state))], axis=1)
+    slopes = np.stack([np.imag(answer(state + 1j * STEP * unit)) / STEP for unit in np.eye(len(state))], axis=1)
     kernel, parts = slopes @ slopes.T, (slopes.T @ error) ** 2
     speeds = parts[: paths * size].sum() / scales[0], parts[paths * size :].sum() / scales[1]
     found = fs.theory.abstraction.adaptation_speeds(weights, gates, error, scales)
@@ -82,7 +82,7 @@ def rates_of_rows(random: np.random.Generator) -> float:
     """All matrices of a full network whose rows lie in the span of their teachers' rows: its slopes, projected."""
     outputs, paths, norm, share = int(random.integers(1, 6)), int(random.integers(1, 4)), *between(random, 0.1, 3, 2)
     rows = np.stack([norm * orthonormal(random, 5, 2).T for _ in range(outputs)], axis=1)  # teacher, output, input
-    timescales = between(random, 1e-2, 10, 2)
+    timescales = between(random, 1e-2, 10), between(random, 1e-2, 10)
     weights, gates = random.normal(size=(paths, 2)), random.normal(size=paths)
     task = int(random.integers(2))
     students = np.einsum("pm,moi->poi", weights, rows)
@@ -102,7 +102,7 @@ def rates_of_rows(random: np.random.Generator) -> float:
 
 def two_blocks(random: np.random.Generator) -> float:
     """Matrix exponentials of two short blocks with gates reset between them, extrapolated to no length."""
-    timescales, error = between(random, 0.1, 10, 2), random.normal(size=2)
+    timescales, error = (between(random, 0.1, 10), between(random, 0.1, 10)), random.normal(size=2)
     scales, size = Scales(*timescales, 1.0), float(np.linalg.norm(error))
     speed = size / np.sqrt(np.prod(timescales))
     flow = np.zeros((3, 3))  # of two weights and the separation of the gates

@@ -57,7 +57,7 @@ def _solved(found, name: str, counts: np.ndarray, targets: np.ndarray, temperatu
     def dual(t: np.ndarray) -> tuple[float, np.ndarray]:
         total, answers, _ = _over_readouts(name, counts, t, variance, reach)
         fit = counts @ (0.5 * temperature * t**2 - t * targets)
-        return fit + total, counts * (temperature * t - targets + answers)
+        return float(fit + total), counts * (temperature * t - targets + answers)
 
     near = minimize(dual, np.zeros_like(targets), jac=True, method="BFGS").x
     residual = root(missing, near, tol=1e-13).x

@@ -136,7 +136,7 @@ def _two_layers(first: np.ndarray, second: np.ndarray, correlation: np.ndarray, 
         error = correlation - variance * two @ one
         return np.concatenate([(two.T @ error).ravel(), (error @ one.T).ravel()])
 
-    return integrate(rate, np.concatenate([first.ravel(), second.ravel()]), times, 4 * variance * sum(sizes))
+    return integrate(rate, np.concatenate([first.ravel(), second.ravel()]), times, float(4 * variance * sum(sizes)))
 
 
 def _products(flat: np.ndarray, first: np.ndarray, second: np.ndarray) -> dict[str, np.ndarray]:

@@ -15,6 +15,7 @@ from festina.networks.balanced import balanced_weights, feasible
 from festina.theory import _riccati_known
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import ACCURATE_UNTIL, literal
+from narrowing import there
 
 TIMES = np.array([0.0, 0.1, 0.7, 2.0, 6.0])
 PRODUCTS = ("map", "input_gram", "output_gram")
@@ -165,7 +166,30 @@ def test_large_results_are_the_same(monkeypatch):
     monkeypatch.setattr(_riccati_known, "RECYCLED", 0)
     for name, values in solution(TIMES).items():
         np.testing.assert_array_equal(values, usual[name])
-        assert values.flags.writeable
+        assert isinstance(values, np.ndarray) and values.flags.writeable
+
+
+@pytest.mark.parametrize("sizes", [(4, 4, 4), (3, 3, 5), (5, 3, 3)])
+def test_squares_are_the_same_in_both_ways(monkeypatch, sizes):
+    """Small matrices are multiplied with a copy of themselves, large ones with themselves."""
+    solution = balanced(*problem(sizes, 1.0))
+    small = solution(TIMES)
+    monkeypatch.setattr(_riccati_known, "SMALL", 0)
+    for name, values in solution(TIMES).items():
+        np.testing.assert_allclose(values, small[name], rtol=0, atol=1e-14 * np.max(np.abs(values)))
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 70])
+def test_condition_is_never_called_better_than_it_is(size):
+    """What is computed from the inverse bounds the condition number that singular values give."""
+    rows = np.random.default_rng(size).normal(size=(size, size)) * np.logspace(0, 6, size)[:, None]
+    lengths = np.linalg.norm(rows, axis=1)
+    condition, inverse = _riccati_known._condition(rows, 1e-18)
+    assert condition >= np.linalg.cond(rows / lengths[:, None]) * (1 - 1e-12)
+    np.testing.assert_allclose(rows @ there(inverse), np.eye(size), atol=1e-6)
+    assert _riccati_known._condition(np.ones((2, 2)), 1e-18)[0] > _riccati_known.SOUND
+    floor = 2 * np.min(lengths) / _riccati_known.SOUND
+    assert _riccati_known._condition(rows, floor)[0] == np.inf  # the shortest row may be mere rounding
 
 
 # --------------------------------------------------------------------------------------- the printed formula
@@ -340,7 +364,6 @@ def test_batched_over_correlations():
         assert worst({name: value[index] for name, value in batched.items()}, alone) < 1e-13
 
 
-@pytest.mark.full
 def test_derivatives_are_never_silently_wrong_at_long_times():
     weights = tuple(map(jnp.asarray, problem((3, 3, 3), 1.0)))
 
@@ -384,7 +407,7 @@ def test_refusals():
         balanced(first, second.T, correlation)
     with pytest.raises(ArgumentError, match=r"`correlation` must have shape \(outputs, inputs\) = \(5, 3\)"):
         balanced(first, second, correlation.T)
-    single = (weights.astype(np.float32) for weights in (first, second))
+    single = first.astype(np.float32), second.astype(np.float32)
     with pytest.raises(ArgumentError, match=r"allowed by `tolerance` = 1e-12 \(weights in single precision need"):
         balanced(*single, correlation, tolerance=1e-12)
     with pytest.raises(ArgumentError, match="`timescale` must be one number"):
@@ -399,6 +422,34 @@ def test_refusals():
         balanced(first, second, correlation, input_variance=-1.0)
     with pytest.raises(ArgumentError, match="`time` must be finite and not negative"):
         balanced(first, second, correlation)(np.array([0.0, -1.0]))
+
+
+@pytest.mark.parametrize("tolerance", [1e-8, 1e-3])
+def test_weights_may_be_off_balance_by_the_tolerance_and_no_more(tolerance):
+    """By `tolerance` times the larger of |W₂ᵀW₂| and |W₁W₁ᵀ|, in the spectral norm."""
+    first, second, correlation = problem((3, 3, 5), 1.0)
+    largest = np.linalg.norm(second.T @ second, ord=2)
+    first, second = first / largest**0.5, second / largest**0.5
+    for off, allowed in ((0.9, True), (1.1, False)):
+        root = np.linalg.cholesky(second.T @ second + tolerance * off * (np.eye(3)[:, ::-1] - np.diag([0, 1, 0])))
+        unequal = second @ np.linalg.inv(np.linalg.cholesky(second.T @ second)).T @ root.T
+        if allowed:
+            balanced(first, unequal, correlation, tolerance=tolerance)
+        else:
+            with pytest.raises(ArgumentError, match="`second` must be balanced"):
+                balanced(first, unequal, correlation, tolerance=tolerance)
+
+
+def test_modes_that_neither_grow_nor_decay_are_solved_in_either_way():
+    """Rates of exactly zero, where (e^{2ΛT} − 1)/2Λ is T: known numbers and traced ones agree with integration."""
+    first, second = 0.5 * np.eye(2), 0.5 * np.eye(2)
+    correlation, times = np.diag([1.5, 0.0]), np.array([0.0, 0.5, 2.0, 30.0])
+    known = balanced(first, second, correlation)(times)
+    traced = jax.jit(lambda first: balanced(first, second, correlation)(times))(jnp.asarray(first))
+    decay = 0.25 / (1.0 + 2 * 0.25 * times)  # of the product p of both weights without a target: dp/dt = −2p²
+    for found in (known, traced):
+        np.testing.assert_allclose(found["map"][:, 1, 1], decay, rtol=1e-12)
+        assert np.isfinite(found["loss"]).all()
 
 
 def test_determinant_obstruction():

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -42,12 +43,12 @@ def cases(depth):
     return grid.T
 
 
-def course(depth, times, strength, initial, input_variance=1.0, timescale=1.0):
+def course(depth, times, strength, initial, input_variance: Any = 1.0, timescale: Any = 1.0):
     """The solution in one padded shape, so that each depth is compiled once for most of this file."""
     modes = np.broadcast_arrays(np.ravel(strength), np.ravel(initial), np.ravel(input_variance), np.ravel(timescale))
     s, a, variance, tau = (np.resize(mode, 90) for mode in modes)
     solution = chain(depth, s, a, input_variance=variance, timescale=tau)(np.resize(times, len(TIMES)))
-    return {name: value[: np.size(times), : modes[0].size] for name, value in solution.items()}
+    return {name: np.asarray(value)[: np.size(times), : modes[0].size] for name, value in solution.items()}
 
 
 def velocity(depth, product, strength, input_variance):
@@ -189,7 +190,7 @@ class TestExtremes:
             strength = np.abs(strength)
         solution = course(depth, [0.0, 1e-9, 1.0, 1e6, 1e300, np.inf], strength, initial)
         assert all(np.all(np.isfinite(value)) for value in solution.values())
-        np.testing.assert_allclose(solution["product"][0], initial.ravel(), rtol=1e-12)
+        np.testing.assert_allclose(np.asarray(solution["product"])[0], initial.ravel(), rtol=1e-12)
 
     @pytest.mark.parametrize("depth", [2, 3, math.inf])
     def test_zero_is_a_saddle(self, depth):
@@ -431,11 +432,11 @@ class TestImbalanced:
         strength, initial, imbalance = map(np.ravel, grid)
         solution = imbalanced(strength, initial, imbalance)(np.array([0.0, 1e-9, 1.0, 1e6, 1e300, np.inf]))
         assert all(np.all(np.isfinite(value)) for value in solution.values())
-        np.testing.assert_allclose(solution["product"][0], initial, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(np.asarray(solution["product"])[0], initial, rtol=1e-9, atol=1e-9)
 
     def test_imbalance_turns_the_sigmoid_into_an_exponential(self):
         times = np.linspace(0.0, 6.0, 60001)
-        rich, lazy = imbalanced(1.0, 1e-3, np.array([0.0, 100.0]))(times / 1.0)["product"].T
+        rich, lazy = np.asarray(imbalanced(1.0, 1e-3, np.array([0.0, 100.0]))(times / 1.0)["product"]).T
         assert times[np.argmax(rich > 0.1)] / times[np.argmax(rich > 0.9)] == pytest.approx(0.517, abs=1e-3)
         assert times[np.argmax(lazy > 0.1)] / times[np.argmax(lazy > 0.9)] == pytest.approx(0.0458, abs=5e-3)
 
@@ -495,7 +496,7 @@ def test_times_of_imbalanced_weights_invert_the_closed_form():
 
 def test_times_without_imbalance_are_those_of_two_balanced_weights():
     strength, initial = np.array([1.7, 1.7, -0.4, 1.0, 1.0, 0.0]), np.array([0.02, 3.0, -0.01, 0.0, -0.1, 0.1])
-    found = imbalanced(strength, initial, 0.0).time_to_reach(0.6)
+    found = np.asarray(imbalanced(strength, initial, 0.0).time_to_reach(0.6))
     np.testing.assert_allclose(found, time_to_reach(2, strength, initial, 0.6), rtol=1e-12)
     assert np.isinf(found[3:]).all() and found[1] == 0
     with pytest.raises(ArgumentError, match="`level` must"):

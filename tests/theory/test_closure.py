@@ -1,12 +1,14 @@
 """The closure of joint descent: against literal weights, one network or many."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import festina as fs
 from festina.errors import ArgumentError
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "weight_timescale": 0.8,
     "gate_timescale": 0.1,
     "nonnegativity": 0.2,
@@ -53,7 +55,8 @@ def test_it_is_the_literal_dynamics(maps):
 
 def test_many_networks_at_once(maps):
     students, teachers = maps
-    settings = SETTINGS | {"gate_timescale": np.array([0.05, 0.2]), "block_length": np.array([0.3, 0.5])}
+    many = {"gate_timescale": np.array([0.05, 0.2]), "block_length": np.array([0.3, 0.5])}
+    settings: dict[str, Any] = SETTINGS | many
     found = fs.theory.closure(np.stack([students, 2 * students]), teachers, **settings)([1.5])["gates"][0]
     for number, (weights, tau, block) in enumerate(((students, 0.05, 30), (2 * students, 0.2, 50))):
         alone = literal(weights, teachers, 150, tau_c=tau, block=block)[-1][1]
@@ -74,10 +77,11 @@ def test_blocks_may_end_before_their_time(maps):
 
 
 def test_only_whole_steps_and_matching_numbers(maps):
+    wrong: dict[str, Any] = SETTINGS | {"gate_timescale": np.ones(2)}
     with pytest.raises(ArgumentError, match="`time` must be whole numbers of steps"):
         fs.theory.closure(*maps, **SETTINGS)([0.005])
     with pytest.raises(ArgumentError, match="one set for all networks"):
-        fs.theory.closure(np.stack([maps[0]] * 3), maps[1], **(SETTINGS | {"gate_timescale": np.ones(2)}))
+        fs.theory.closure(np.stack([maps[0]] * 3), maps[1], **wrong)
 
 
 @pytest.mark.parametrize(
@@ -115,5 +119,6 @@ def test_times_that_are_none_are_refused(maps, time):
 
 def test_one_block_may_last_for_ever(maps):
     students, teachers = maps
-    found = fs.theory.closure(students, teachers, **(SETTINGS | {"block_length": np.inf}))([2.0])
+    endless: dict[str, Any] = SETTINGS | {"block_length": np.inf}
+    found = fs.theory.closure(students, teachers, **endless)([2.0])
     np.testing.assert_allclose(found["gates"][0, 0], literal(students, teachers, 200, block=1000)[-1][1], atol=1e-12)

@@ -1,5 +1,7 @@
 """Linear networks of any depth at any temperature: limits that are known, and a whole posterior."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -72,8 +74,10 @@ def test_extremes_stay_finite_and_bad_input_is_refused():
         found = deep_analog(TARGETS, temperature, variance, 3, neurons)
         assert all(np.all(np.isfinite(kernel)) for kernel in found.kernels), (temperature, variance, neurons)
         assert found.diagnostics["gap"] < 1e-8, (temperature, variance, neurons, found.diagnostics)
+    good: dict[str, Any] = {"targets": TARGETS, "temperature": 1.0, "readout_variance": 1.0}
     for bad, name in (({"depth": 0}, "depth"), ({"temperature": 0.0}, "temperature"), ({"neurons": 0}, "neurons")):
+        asked: dict[str, Any] = good | bad
         with pytest.raises(ArgumentError, match=name):
-            deep_analog(**{"targets": TARGETS, "temperature": 1.0, "readout_variance": 1.0} | bad)
+            deep_analog(**asked)
     with pytest.raises(ArgumentError, match="targets"):
         deep_analog(np.array([[np.nan]]), 1.0, 1.0)

@@ -52,3 +52,15 @@ def test_orthogonal_inputs_are_exact():
     np.testing.assert_allclose(found.answers, site.mean.T @ readouts / 30, atol=1e-8)
     kernel = site.mean.T @ site.mean / 30 + np.diag(site.variance.mean(axis=0))
     np.testing.assert_allclose(found.kernel, kernel, atol=1e-8)
+
+
+@pytest.mark.parametrize(("name", "seed"), [("sigmoidal", 0), ("rectified", 1)])
+def test_neurons_for_which_propagation_goes_astray_are_known_by_their_gap(name, seed):
+    """Strong fields of both signs on inputs that are nearly alike: a factor takes more precision than there is."""
+    random = np.random.default_rng(seed)
+    inputs = random.normal(size=(20, 2))
+    inputs /= np.linalg.norm(inputs, axis=1)[:, None]
+    fields = 10.0 * random.normal(size=(1, 20))
+    with np.errstate(all="ignore"):
+        found = expectation_propagation(inputs @ inputs.T, fields, UNITS[name])
+    assert found.gap == np.inf and np.all(np.isfinite(found.site.mean))

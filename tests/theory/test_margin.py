@@ -48,7 +48,7 @@ def test_the_race_is_the_flow_of_all_six_pathways(number):
 
 
 @pytest.mark.parametrize("starts", [(1.0, 1.0), (0.0, 3.0), (40.0, 1e-3), (1e-6, 1e-2)])
-def test_starts_beyond_the_target_come_back(starts):
+def test_starts_beyond_the_target_come_back(starts: tuple[float, float]):
     time = np.array([0.0, 0.3, 1.0, 4.0, 30.0])
     race = theory.race(*starts, 1.0)
     course = race(time)
@@ -141,7 +141,7 @@ def test_free_growth_against_random_units_in_the_whole_loss():
 def in_small_steps(separation, step, until, start):
     """The free growth of `captured` by Euler's method; the growing part of units in a set they keep."""
     world, steps = logic.margin(separation), round(until / step)
-    incoming, outgoing = start[:, :3], start[:, 3]
+    incoming, outgoing, push = start[:, :3], start[:, 3], np.zeros((len(start), 3))
     for _ in range(steps):
         push = ((incoming @ world.inputs.T > 0) * world.targets[:, 0]) @ world.inputs / 4
         incoming, outgoing = incoming + step * outgoing[:, None] * push, outgoing + step * (incoming * push).sum(axis=1)

@@ -2,6 +2,7 @@
 
 import functools
 import warnings
+from collections.abc import Sequence
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -49,10 +50,10 @@ def integrated(network, teacher, times):
     moments = teacher.moments
     variance, cross = float(moments.inputs[0, 0]), np.asarray(moments.cross)
 
-    def split(flat):
+    def split(flat) -> list[np.ndarray]:
         return [part.reshape(weight.shape) for part, weight in zip(np.split(flat, edges), weights, strict=True)]
 
-    def product(parts, size):
+    def product(parts: Sequence[np.ndarray], size: int) -> np.ndarray:
         return functools.reduce(lambda done, part: part @ done, parts, np.eye(size))
 
     def rate(_, flat):

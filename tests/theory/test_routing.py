@@ -52,7 +52,7 @@ def test_the_quadrature_tells_when(start):
 
 def test_the_start_is_found_that_reaches_a_level_in_time():
     for start in (1e-3, 0.05, 0.9):
-        time = theory.time_to_reach(0.5, 6.4, (start,) * 3, 4, 2)
+        time = theory.time_to_reach(0.5, 6.4, (start, start, start), 4, 2)
         np.testing.assert_allclose(theory.equal_start(time, 0.5, 6.4, 4, 2), start, rtol=1e-9)
     assert theory.equal_start(1e9, 0.5, 6.4, 4, 2) == 0.0
     assert theory.equal_start(1e-9, 0.5, 6.4, 4, 2) == np.inf

@@ -1,6 +1,7 @@
 """Sequences of tasks against integration, against one task at a time, and at a saddle."""
 
 import sys
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -155,7 +156,8 @@ def test_refusals():
         sequence(first, second, correlations.swapaxes(1, 2), SWITCHES)
     for name in ("timescale", "input_variance"):
         with pytest.raises(ArgumentError, match=f"`{name}` must be one number"):
-            sequence(first, second, correlations, SWITCHES, **{name: np.ones(2)})
+            wrong: dict[str, Any] = {name: np.ones(2)}
+            sequence(first, second, correlations, SWITCHES, **wrong)
     with pytest.raises(ArgumentError, match="`second` must be balanced"):
         sequence(first, second + 0.1, correlations, SWITCHES)
     with pytest.raises(ArgumentError, match="`time` must be finite and not negative"):

@@ -8,6 +8,7 @@ import pytest
 import festina as fs
 from festina.errors import ArgumentError
 from festina.watching.look import Diverged
+from narrowing import there
 from watching.small import curved, task, weights
 
 LABELS = np.tile([0, 1, 2], 4)
@@ -119,7 +120,7 @@ def test_folders_and_checkpoints_that_tell_no_course(random, tmp_path):
     with pytest.raises(ArgumentError, match="`checkpoints` must be two or more"):
         fs.diagnose(tmp_path, single, inputs, targets)
     with pytest.raises(ArgumentError, match="`checkpoints` must have whole numbers as steps"):
-        fs.diagnose({"0": {"only": np.ones((4, 3))}, "1": {"only": np.ones((4, 3))}}, single, inputs, targets)
+        fs.diagnose({"0": {"only": np.ones((4, 3))}, "1": {"only": np.ones((4, 3))}}, single, inputs, targets)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.full
@@ -177,7 +178,7 @@ def test_tied_weights_are_one_parameter(random):
     answers = lambda weight: (torch.tanh(inputs @ weight.T) @ weight.T).reshape(-1)  # noqa: E731
     derivatives = torch.autograd.functional.jacobian(answers, module.first.weight.detach()).reshape(15, -1)
     seen = fs.watch(module, inputs, np.ones((5, 3)))
-    found = seen.start.seen.kernels["all"].matrix
+    found = there(seen.start.seen.kernels["all"].matrix)
     np.testing.assert_allclose(found, (derivatives @ derivatives.T).numpy(), atol=1e-12)
 
 

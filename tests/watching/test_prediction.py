@@ -47,7 +47,7 @@ def test_modes_of_a_linear_network_are_learned_as_theory_predicts(random, rate):
     start = weights(random, (4, 400, 3), scale=1e-3)  # so wide that modes share next to no hidden units
     seen = fs.watch((linear, start), inputs, targets, rate=rate)
     report = trained(seen, np.sqrt(8.0), 4096, 0.002)  # of the mean over eight probes
-    gap = np.abs(report.data["learned"] - report.data["predicted"]).max("step").values
+    gap = abs(report.data["learned"] - report.data["predicted"]).max("step").values
     assert np.all(gap < 0.02), gap
     assert float(report.data["learned"][-1].min()) > 0.98
 
@@ -61,7 +61,7 @@ def test_decoupled_layers_of_any_number_learn_as_chains(random, given):
     start = layers(turns[0] @ size @ modes.right.T, turns[1] @ size @ turns[0].T, modes.left @ size @ turns[1].T)
     data = watched(start, inputs, targets, 0.002, given, 2048)
     assert data["learned"].attrs["prediction"] == "3 linear layers from the same start, mode by mode"
-    gap = np.abs(data["learned"] - data["predicted"]).max("step").values
+    gap = abs(data["learned"] - data["predicted"]).max("step").values
     assert np.all(gap < 0.01), gap
     assert float(data["learned"][-1].min()) > 0.95
 
@@ -74,7 +74,7 @@ def test_random_layers_learn_as_their_flow(random, given):
     start = layers(*(0.6 * random.normal(size=shape) / np.sqrt(shape[1]) for shape in shapes))
     data = watched(start, inputs, targets, 0.002, given, 2048)
     assert data["learned"].attrs["prediction"] == "4 linear layers from the same start, by their gradient flow"
-    gap = np.abs(data["learned"] - data["predicted"]).max("step").values
+    gap = abs(data["learned"] - data["predicted"]).max("step").values
     assert np.all(gap < 0.01), gap
     assert float(data["learned"][-1, 0]) > 0.5
 
@@ -96,7 +96,7 @@ def test_where_there_is_no_prediction_a_sentence_says_why(random, monkeypatch):
     inputs, targets = task(random)
     labels = random.integers(0, 3, 12)
 
-    def said(model, targets, rate=0.1):
+    def said(model, targets, rate: float | None = 0.1):
         data = fs.watch(model, inputs, targets, rate=rate).report().data
         assert "predicted" not in data
         return data["learned"].attrs["prediction"]

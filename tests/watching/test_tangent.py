@@ -9,6 +9,7 @@ from festina.measures.kernels import empirical_kernel
 from festina.watching import tangent
 from festina.watching.outside import take_in
 from festina.watching.tangent import DIRECTIONS, WHOLE, Kernel, Tangents
+from narrowing import there
 from watching.small import curved, linear, task, weights
 
 
@@ -35,20 +36,21 @@ def test_the_kernel_of_a_linear_network_is_its_closed_form(random):
     first, second = parameters["first"]["weight"], parameters["second"]["weight"]
     wanted = empirical_kernel(first, second, inputs.T)  # outputs before probes
     rows = np.arange(36).reshape(3, 12).T.ravel()  # ours are probes before outputs
-    np.testing.assert_allclose(found[WHOLE].matrix, np.asarray(wanted)[np.ix_(rows, rows)], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(found["first"].matrix + found["second"].matrix, found[WHOLE].matrix, rtol=1e-13)
+    whole, one, two = (there(found[name].matrix) for name in (WHOLE, "first", "second"))
+    np.testing.assert_allclose(whole, np.asarray(wanted)[np.ix_(rows, rows)], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(one + two, whole, rtol=1e-13)
 
 
 def test_measures_are_those_of_linear_networks_from_grams(random):
     (inputs, targets), start, end = task(random), weights(random), weights(random)
     before, after = (kernels(linear, each, inputs)[WHOLE] for each in (start, end))
-    grams = [
+    grams = (
         np.stack([each["first"]["weight"].T @ each["first"]["weight"] for each in (start, end)]),
         np.stack([each["second"]["weight"] @ each["second"]["weight"].T for each in (start, end)]),
-    ]
-    moved = fs.measures.kernel_movement(*grams, inputs=inputs.T)[1]
-    turned = fs.measures.kernel_distance(*grams, inputs=inputs.T)[1]
-    aligned = fs.measures.target_alignment(*grams, targets.T, inputs=inputs.T)
+    )
+    moved = np.asarray(fs.measures.kernel_movement(*grams, inputs=inputs.T))[1]
+    turned = np.asarray(fs.measures.kernel_distance(*grams, inputs=inputs.T))[1]
+    aligned = np.asarray(fs.measures.target_alignment(*grams, targets.T, inputs=inputs.T))
     assert tangent.movement(after, before) == pytest.approx(moved, rel=1e-12)
     assert tangent.distance(after, before) == pytest.approx(turned, rel=1e-10)
     assert tangent.alignment(before, targets) == pytest.approx(aligned[0], rel=1e-12)
@@ -62,7 +64,8 @@ def test_numbers_of_a_flow_are_those_of_the_exact_solution(random):
     run, times = fs.flow(network, world, until=3.0, dense=True), np.array([0.0, 0.5, 1.0, 3.0])
     moments = world.moments
     variance = float(np.asarray(moments.inputs)[0, 0])
-    exact = fs.theory.balanced(*run.initial.weights, moments.cross, input_variance=variance)(times)
+    first, second = run.initial.weights
+    exact = fs.theory.balanced(first, second, moments.cross, input_variance=variance)(times)
     moved = fs.measures.kernel_movement(exact["input_gram"], exact["output_gram"], inputs=2 * np.eye(4))
     turned = fs.measures.kernel_distance(exact["input_gram"], exact["output_gram"], inputs=2 * np.eye(4))
     found = []
@@ -74,10 +77,11 @@ def test_numbers_of_a_flow_are_those_of_the_exact_solution(random):
 
 
 def test_a_kernel_that_only_grows_does_not_turn(random):
-    matrix = random.normal(size=(6, 6))
-    kernel = Kernel(matrix=matrix @ matrix.T)
-    assert tangent.distance(Kernel(matrix=3 * kernel.matrix), kernel) == pytest.approx(0, abs=1e-15)
-    assert tangent.movement(Kernel(matrix=3 * kernel.matrix), kernel) == pytest.approx(2)
+    factor = random.normal(size=(6, 6))
+    matrix = factor @ factor.T
+    kernel = Kernel(matrix=matrix)
+    assert tangent.distance(Kernel(matrix=3 * matrix), kernel) == pytest.approx(0, abs=1e-15)
+    assert tangent.movement(Kernel(matrix=3 * matrix), kernel) == pytest.approx(2)
 
 
 def test_projections_have_no_bias(random):
@@ -119,17 +123,20 @@ def test_errors_leave_out_parts_of_probes_and_of_directions(random):
     def jackknife(distances):
         return np.var(distances) * 7
 
-    before, after = (kernels(curved, each, inputs)[WHOLE].matrix for each in (start, end))
+    before, after = (there(kernels(curved, each, inputs)[WHOLE].matrix) for each in (start, end))
     kept = [np.ix_(part != own, part != own) for own in range(8)]
     left = [tangent.distance(Kernel(matrix=after[rows]), Kernel(matrix=before[rows])) for rows in kept]
     found = tangent.distance_error(Kernel(matrix=after), Kernel(matrix=before), 3)
     assert found == pytest.approx(np.sqrt(jackknife(left)), rel=1e-9)
 
-    before, after = (projected(network, point, 24, 0)[WHOLE].features for point in points)
+    before, after = (there(projected(network, point, 24, 0)[WHOLE].features) for point in points)
     columns = np.arange(24) % 8
     pairs = [(after[part != own], before[part != own]) for own in range(8)]
     others = [(after[:, columns != own], before[:, columns != own]) for own in range(8)]
-    left = [[tangent.distance(*(Kernel(features=each) for each in both)) for both in way] for way in (pairs, others)]
+    left = [
+        [tangent.distance(Kernel(features=late), Kernel(features=early)) for late, early in way]
+        for way in (pairs, others)
+    ]
     found = tangent.distance_error(Kernel(features=after), Kernel(features=before), 3)
     assert found == pytest.approx(np.sqrt(jackknife(left[0]) + jackknife(left[1])), rel=1e-9)
 
@@ -139,11 +146,11 @@ def test_large_problems_are_projected_within_the_bound_of_memory(random, monkeyp
     parameters = weights(random, sizes=(30, 20, 10))
     network = take_in((linear, parameters), inputs)
     drawn = Tangents.of(network, network.parameters(), 10, 60)
-    assert not drawn.exact and drawn.directions["first.weight"].shape == (DIRECTIONS, 20, 30)
+    assert not drawn.exact and there(drawn.directions)["first.weight"].shape == (DIRECTIONS, 20, 30)
     around = network.linearised(network.parameters())
-    whole = drawn.kernels(around)[WHOLE].features
+    whole = there(drawn.kernels(around)[WHOLE].features)
     monkeypatch.setattr(tangent, "MOST_BYTES", 1)  # one direction at a time
-    np.testing.assert_allclose(drawn.kernels(around)[WHOLE].features, whole, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(there(drawn.kernels(around)[WHOLE].features), whole, rtol=1e-12, atol=1e-12)
 
 
 def test_a_kernel_of_nothing_has_no_direction():

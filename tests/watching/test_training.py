@@ -12,6 +12,7 @@ from festina.watching.labelled_twin import LabelledTwin
 from festina.watching.outside import take_in
 from festina.watching.tangent import Tangents
 from festina.watching.twin import Twin, gap
+from narrowing import there
 from watching.small import curved, task, weights
 
 
@@ -36,7 +37,8 @@ def cross_kernels(apply, parameters, examples, probes):
     network = take_in((apply, parameters), np.concatenate([examples, probes]))
     point = network.linearised(network.parameters())
     outputs = point.answers.shape[1]
-    whole = Tangents.of(network, network.parameters(), outputs, len(point.answers)).kernels(point)["all"].matrix
+    tangents = Tangents.of(network, network.parameters(), outputs, len(point.answers))
+    whole = there(tangents.kernels(point)["all"].matrix)
     rows = len(examples) * outputs
     return whole[:rows, :rows], whole[rows:, :rows]
 
@@ -71,7 +73,7 @@ def test_a_network_that_is_linear_in_its_parameters_has_no_gap(random):
     start = {"only": {"weight": random.normal(size=(3, 4))}}
     seen = fs.watch((single, start), probes, wanted, training=(examples, targets))
     features = np.cos(1.0) * examples**3
-    best = np.linalg.lstsq(features, targets, rcond=None)[0].T
+    best = now = np.linalg.lstsq(features, targets, rcond=None)[0].T
     for step, time in enumerate((1e-4, 1e-3, 1e-2), start=1):
         now = best + (start["only"]["weight"] - best) @ expm(-time * features.T @ features)
         assert seen(step, {"only": {"weight": now}}).scalars["gap"] < 1e-6

@@ -9,6 +9,7 @@ from festina.watching.labelled_twin import LabelledTwin, cross_entropy
 from festina.watching.outside import take_in
 from festina.watching.tangent import WHOLE, Tangents
 from festina.watching.twin import Twin, curvature, gap
+from narrowing import there
 from watching.small import curved, linear, task, trained, weights
 
 
@@ -29,7 +30,7 @@ def parted(twin, point, answers):
 
 def kernel_of(network, point):
     tangents = Tangents.of(network, network.parameters(), point.answers.shape[1], len(point.answers))
-    return tangents.kernels(point)[WHOLE].matrix
+    return there(tangents.kernels(point)[WHOLE].matrix)
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.01, 0.3, 5.0, 1e6])
@@ -38,7 +39,7 @@ def test_the_twin_is_the_exponential_of_its_kernel(random, moment):
     network, point = around(curved, weights(random, bias=True), inputs)
     wanted = expm(-moment * kernel_of(network, point)) @ (point.answers - targets).ravel()
     found = Twin.of(point, targets).error(moment).ravel()
-    np.testing.assert_allclose(found, wanted, atol=1e-8 * np.linalg.norm(point.answers - targets))
+    np.testing.assert_allclose(found, wanted, atol=1e-8 * float(np.linalg.norm(point.answers - targets)))
 
 
 def test_the_gap_of_the_twin_itself_is_nothing(random):

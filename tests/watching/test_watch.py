@@ -8,6 +8,7 @@ import pytest
 import festina as fs
 from festina.errors import ArgumentError, UnknownName
 from festina.watching.look import Diverged
+from narrowing import there
 from watching.small import curved, task, weights
 
 
@@ -93,7 +94,7 @@ def test_pytorchs_own_recipe_finds_the_same_kernel(random):
     flat = torch.cat([value.flatten(2) for value in each.values()], dim=2).reshape(15, -1)
     network = take_in(module, inputs)
     around = network.linearised(network.parameters())
-    found = Tangents.of(network, network.parameters(), 3, 5).kernels(around)[WHOLE].matrix
+    found = there(Tangents.of(network, network.parameters(), 3, 5).kernels(around)[WHOLE].matrix)
     np.testing.assert_allclose(found, (flat @ flat.T).numpy(), rtol=1e-12, atol=1e-12)
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -14,14 +14,16 @@ from festina.config import STRUCTURE_ONLY, ExperimentConfig
 from festina.experiment import Experiment
 from festina.journal import journal
 from festina.lab.identity import model_code
+from festina.lab.unknown import UNKNOWN, NotKnown, known_key, taken
 from festina.learning.crossed import Crossed, alone, every_run
 from festina.learning.failure import Failure
 from festina.learning.loop import Checkpoint, Recording, drive
+from festina.learning.native import Together
 from festina.learning.outlook import followed_by
 from festina.learning.process import Process
 from festina.model import Model
 from festina.platforms import check_platforms
-from festina.precision import bytes_of, double
+from festina.precision import bytes_of, double, to_numpy
 from festina.wording import duration
 
 JOURNAL = journal(__name__)
@@ -66,6 +68,24 @@ class Builder:
         model = self.kind.model_validate(json.loads(self.structure), context=STRUCTURE_ONLY)
         return model.model_copy(update={name: value for name, value in inputs.items() if name != "seed"})
 
+    def together(self, inputs: Crossed) -> Together | None:
+        """All runs as one, without JAX, if the model knows how and if its starts depend on nothing but seeds."""
+        make = getattr(self.kind, "together", None)
+        if make is None:
+            return None
+        given = to_numpy(inputs)
+        seeds, arms = given.counts
+        varied = {name: np.repeat(values, arms) for name, values in given.seeds.items() if name != "seed"}
+        varied |= {name: np.tile(values, seeds) for name, values in given.arms.items()}
+        numbers, start_of = np.unique(np.repeat(given.seeds["seed"], arms), return_inverse=True)
+        by_seed = self.model(given.shared | dict.fromkeys(varied, UNKNOWN))
+        try:
+            starts = [by_seed.start(known_key(int(number))) for number in numbers]
+        except NotKnown:
+            return None
+        begun = make(self.model(given.shared | varied), starts, start_of)
+        return begun and (replace(begun, drawn=taken(starts, start_of)) if self.hands_back else begun)
+
     def __call__(self, inputs: dict[str, Any]) -> Process:
         model = self.model(inputs)
         start = model.start(jax.random.key(inputs["seed"]))
@@ -101,15 +121,35 @@ def batches(experiment: Experiment, runs: Sequence[Run]) -> list[Batch]:
     """All arms of all runs, batch by batch (inside `double`)."""
     configs = {id(run.config): [arm.model for arm in experiment.arms_at(run.config)] for run in runs}
     models = [configs[id(run.config)] for run in runs]
-    by_builder: dict[Builder, list[int]] = {}
+    by_structure: dict[Any, list[int]] = {}
     for number, model in enumerate(models[0]):
+        by_structure.setdefault(_shape_of(model), []).append(number)
+    by_builder: dict[Builder, list[int]] = {}
+    for arms in by_structure.values():
+        model = models[0][arms[0]]
         builder = replace(Builder.of(model), code=model_code(experiment, type(model)))
-        by_builder.setdefault(builder, []).append(number)
+        by_builder[builder] = sorted(by_builder.get(builder, []) + arms)
     found = []
     for builder, arms in by_builder.items():
-        own = [[row[arm] for arm in arms] for row in models]
+        own = _of_each(models, lambda row, arms=arms: [row[arm] for arm in arms])
         found.append(make_batch(builder, arms, own, [run.seed for run in runs]))
     return found
+
+
+def _shape_of(model: Model) -> Any:
+    """What models of one structure have in common, found without writing it out: there may be ten thousand of them."""
+    return type(model), tuple(getattr(model, name) for name in _structural(type(model)))
+
+
+@cache
+def _structural(kind: type[Model]) -> tuple[str, ...]:
+    return kind.fields_of_kind("structural")
+
+
+def _of_each(rows: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
+    """``work(row)`` of every row; rows that are one and the same, as for all seeds of a map, are worked on once."""
+    done = {id(row): work(row) for row in {id(row): row for row in rows}.values()}
+    return [done[id(row)] for row in rows]
 
 
 def make_batch(builder: Builder, arms: list[int], models: list[list[Model]], seeds: list[int]) -> Batch:
@@ -117,8 +157,8 @@ def make_batch(builder: Builder, arms: list[int], models: list[list[Model]], see
     names = models[0][0].fields_of_kind("continuous")
     distinct = list(dict.fromkeys(seeds))
     points = len(seeds) // len(distinct)
-    rows = [[[getattr(model, name) for name in names] for model in row] for row in models]
-    values = np.asarray(rows, float).reshape(len(models), len(arms), len(names))
+    rows = _of_each(models, lambda row: np.asarray([[getattr(model, name) for name in names] for model in row], float))
+    values = np.stack(rows).reshape(len(models), len(arms), len(names))
     by_seed = (
         values.reshape(len(distinct), points * len(arms), len(names)) if points * len(distinct) == len(seeds) else None
     )

@@ -94,7 +94,10 @@ def _own_file(kind: type) -> Path | None:
 @cache
 def _of_modules(modules: tuple[str, ...]) -> str:
     """A hash of the code of all modules that are reached."""
-    return _hash([part for module in sorted(reached(*modules)) for part in (module, _code(module))])
+    found = sorted(reached(*modules))
+    kernels = [path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "fast").glob("*.[ch]"))]
+    used = kernels if f"{ROOT}.fast.building" in found else []
+    return _hash([*(part for module in found for part in (module, _code(module))), *used])
 
 
 @cache

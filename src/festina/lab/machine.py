@@ -6,10 +6,10 @@ import os
 import sys
 import warnings
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from festina.errors import FestinaWarning
+from festina.files import cache_folder
 
 # Programs of which size, and which took how many seconds to compile, are kept.
 WORTH_KEEPING = {"persistent_cache_min_compile_time_secs": 0.2, "persistent_cache_min_entry_size_bytes": -1}
@@ -60,19 +60,6 @@ def passing(words: str) -> None:
     """A line on standard error that stays until the next one, or until what comes after it; only on a terminal."""
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         print(f"\r\x1b[K{words}", end="", file=sys.stderr, flush=True)
-
-
-def cache_folder() -> Path | None:
-    """Where compiled programs are kept; None if nowhere (FESTINA_CACHE is set and empty, or there is no home)."""
-    chosen = os.environ.get("FESTINA_CACHE")
-    if chosen is not None:
-        return Path(chosen) if chosen else None
-    shared = os.environ.get("XDG_CACHE_HOME")
-    try:
-        base = Path(shared) if shared and Path(shared).is_absolute() else Path.home() / ".cache"
-    except RuntimeError:
-        return None
-    return base / "festina" / "compiled"
 
 
 def _use_compilation_cache() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ FORMATS = ("png", "svg")
 FIGURE_CARD = "figure.json"  # the hashes of the figure's files, and of the code that draws
 
 
-def draw(result: Result) -> dict[str, bytes]:
+def draw(result: Result, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:
     """The figure of a result, drawn once, as the bytes of each format."""
     with style():
         try:
@@ -32,7 +33,7 @@ def draw(result: Result) -> dict[str, bytes]:
         except Interrupted:  # of a flow that the figure shows: Ctrl-C, and no fault of the figure's
             raise KeyboardInterrupt from None
         try:
-            return {name: encoded(figure, name) for name in FORMATS}
+            return {name: encoded(figure, name) for name in formats}
         finally:
             plt.close(figure)
 

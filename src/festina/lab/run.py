@@ -11,7 +11,7 @@ from festina.lab.registry import find
 
 
 def run(
-    experiment: str | Experiment,
+    experiment: str | Experiment | type[Experiment],
     *,
     budget: Budget = "full",
     seeds: int | None = None,
@@ -23,7 +23,8 @@ def run(
     """Simulate an experiment, put theory beside it, and judge its claims.
 
     Args:
-        experiment: its name (`festina list` shows them), an `Experiment`, or `model/` with the name of a model.
+        experiment: its name (`festina list` shows them), an `Experiment` or its class, or `model/` with the name of a
+            model.
         budget: `full` for the sources' settings, `quick` for a look.
         seeds: how many independent runs.
         first_seed: the seed of the first; the others follow.

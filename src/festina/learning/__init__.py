@@ -9,19 +9,25 @@ from festina.learning.closure import (
     spanned_by_row,
     teacher_bases,
 )
+from festina.learning.collapsed import Collapsed, Redraw
 from festina.learning.descent import descent_process, scaled_by, stages_by_time
+from festina.learning.evidence import Evidence, drawn_readouts, log_evidence
 from festina.learning.failure import Failure
 from festina.learning.flow import Tolerance, flow_process
 from festina.learning.joint import JointDescent, View, joint_process
 from festina.learning.learn import descent, flow
 from festina.learning.loop import Checkpoint, Recording, drive
+from festina.learning.neuron_law import NeuronLaw
+from festina.learning.pilot import piloted_law
 from festina.learning.posterior import Chain, annealed, constant, dwelling, posterior_process
 from festina.learning.process import Process, State
 from festina.learning.replicas import Company, ReplicaExchange
 from festina.learning.runge_kutta import DORMAND_PRINCE, TSITOURAS, RungeKutta
 from festina.learning.sampled import Posterior
-from festina.learning.samplers import HMC, MALA, NUTS, Sampler
+from festina.learning.samplers import HMC, MALA, NUTS, Kinked, Sampler
 from festina.learning.sampling import sample
+from festina.learning.site_law import SiteLaw
+from festina.learning.slices import Shuffle, Slice
 from festina.learning.stream import abstract, stream_rule
 from festina.learning.trajectory import Diverged, Trajectory
 
@@ -35,16 +41,24 @@ __all__ = [
     "AbstractedArms",
     "Chain",
     "Checkpoint",
+    "Collapsed",
     "Company",
     "Diverged",
+    "Evidence",
     "Failure",
     "JointDescent",
+    "Kinked",
+    "NeuronLaw",
     "Posterior",
     "Process",
     "Recording",
+    "Redraw",
     "ReplicaExchange",
     "RungeKutta",
     "Sampler",
+    "Shuffle",
+    "SiteLaw",
+    "Slice",
     "State",
     "Tolerance",
     "Trajectory",
@@ -57,11 +71,14 @@ __all__ = [
     "constant",
     "descent",
     "descent_process",
+    "drawn_readouts",
     "drive",
     "dwelling",
     "flow",
     "flow_process",
     "joint_process",
+    "log_evidence",
+    "piloted_law",
     "posterior_process",
     "sample",
     "scaled_by",

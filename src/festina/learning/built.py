@@ -108,7 +108,7 @@ class DescentOf:
             process = optimised_process(slope, self.optimiser, inputs["network"], key, *counts)
         else:
             process = optimised_process(uphill, self.optimiser, inputs["network"], key, *counts, see)
-        return replace(process, thorough=True)
+        return replace(process, passes=1)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from festina.errors import require
 from festina.learning.joint import JointDescent, Watch, joint_process
 from festina.learning.process import Process
 from festina.networks.abstraction import NeuronGated, PathGated
-from festina.precision import precise
+from festina.precision import namespace, precise
 from festina.worlds.blocks import Blocks
 from festina.worlds.orthogonal import orthogonal_factor
 from festina.worlds.tasks import Tasks
@@ -45,7 +45,7 @@ def compressed(network: PathGated, tasks: Tasks) -> tuple[PathGated, Tasks]:
         True
     """
     paths = len(network.students)
-    flat = jnp.stack([*network.students, *tasks.maps]).reshape(paths + tasks.count, -1)
+    flat = namespace(network, tasks).stack([*network.students, *tasks.maps]).reshape(paths + tasks.count, -1)
     coordinates = _coordinates(flat)[:, None, :]
     return PathGated(tuple(coordinates[:paths]), network.gates), Tasks(coordinates[paths:], tasks.loss_share)
 
@@ -69,8 +69,8 @@ def compressed_by_row(network: PathGated | NeuronGated, tasks: Tasks) -> tuple[A
         ((3, 4), (2, 3, 4))
     """
     paths = len(network.students)
-    rows = jnp.swapaxes(jnp.stack([*network.students, *tasks.maps]), 0, 1)
-    coordinates = jnp.swapaxes(jax.vmap(_coordinates)(rows), 0, 1)
+    rows = namespace(network, tasks).stack([*network.students, *tasks.maps], axis=1)
+    coordinates = _coordinates(rows).swapaxes(0, 1)
     return network.rebuilt(tuple(coordinates[:paths]), network.gates), Tasks(coordinates[paths:], tasks.loss_share)
 
 
@@ -209,8 +209,8 @@ def closed_process(
     )
 
 
-def _coordinates(vectors: Float[Array, "n d"]) -> Float[Array, "n n"]:
+def _coordinates(vectors: Float[Any, "*o n d"]) -> Float[Any, "*o n n"]:
     """The vectors in an orthonormal basis of their span: Rᵀ of QR; short vectors are filled up with zeros."""
-    count, size = vectors.shape
-    padded = jnp.pad(vectors, ((0, 0), (0, max(0, count - size))))
-    return jnp.linalg.qr(padded.T, mode="r").T
+    library, (count, size) = namespace(vectors), vectors.shape[-2:]
+    padded = library.pad(vectors, [(0, 0)] * (vectors.ndim - 1) + [(0, max(0, count - size))])
+    return library.linalg.qr(padded.swapaxes(-1, -2), mode="r").swapaxes(-1, -2)

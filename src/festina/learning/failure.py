@@ -1,4 +1,4 @@
-"""Runs that went astray: where, when and in which parameter."""
+"""Runs that diverged: where, when and in which parameter."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ Build = Callable[[Any], Process]
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run was given up: where it was, and which parameter went astray.
+    """Why a run was given up: where it was, and which parameter diverged.
 
     Args:
         run: its number in the batch.
         time: when.
         step: after how many steps.
-        parameter: which went astray.
+        parameter: which diverged.
         cause: what happened to it.
         arm: of the run, if it has a name.
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from festina.learning.process import Observed, Process, State
-from festina.learning.runge_kutta import DORMAND_PRINCE, RungeKutta
+from festina.learning.runge_kutta import DORMAND_PRINCE, RungeKutta, is_written_out
 
 Rate = Callable[[Any, Int[Array, ""]], Any]
 
@@ -88,7 +88,8 @@ def flow_process(
 
         return jax.lax.while_loop(unfinished, attempt, state)
 
-    return Process(State.start(parameters, times[0], memory=first_step), advance, observe, times)
+    passes = len(solver.weights) if is_written_out(parameters) else 0
+    return Process(State.start(parameters, times[0], memory=first_step), advance, observe, times, passes=passes)
 
 
 def _attempt(

@@ -11,9 +11,11 @@ from jaxtyping import Array, Float, Int
 
 from festina.errors import require
 from festina.learning.descent import descend, no_data, stepping_process
+from festina.learning.native import Plan
 from festina.learning.process import Observed, Process, State
 from festina.learning.wide import wide_steps
 from festina.networks.abstraction import Abstraction, PathGated, Regularizer
+from festina.precision import namespace
 from festina.worlds.blocks import Blocks
 from festina.worlds.statistics import Population, Statistics
 from festina.worlds.tasks import Tasks
@@ -81,6 +83,9 @@ class JointDescent(eqx.Module):
 class View(eqx.Module):
     """A network at one moment, and what can be seen of it. For an abstraction of paths; P paths, M teachers.
 
+    Of many networks at once, with leading axes in all arrays and these of NumPy, there are loss, gates, components,
+    norms, overlaps and alignment.
+
     Args:
         network: students and gates.
         rule: how it learns.
@@ -99,47 +104,51 @@ class View(eqx.Module):
     network: Any
     rule: JointDescent
     tasks: Tasks
-    target: Float[Any, "o i"]  # the map of the task that the next step will show
+    target: Float[Any, "*n o i"]  # the map of the task that the next step will show
 
     @property
-    def loss(self) -> Float[Any, ""]:
+    def loss(self) -> Float[Any, "*n"]:
         """The expected loss on the task, ½κ|W* − map|²: that of infinitely many inputs, whatever was learned from."""
-        return 0.5 * self.tasks.loss_share * jnp.sum((self.target - self.network.map) ** 2)
+        return 0.5 * self.tasks.loss_share * ((self.target - self.network.map) ** 2).sum(axis=(-2, -1))
 
     @property
-    def gates(self) -> Float[Array, "p ..."]:
-        return jnp.stack(self.network.gates)
+    def gates(self) -> Float[Any, "..."]:
+        gates, axis = self.network.gates, -1 if isinstance(self.network, PathGated) else 0
+        return namespace(gates).stack(gates, axis=axis)
 
     @property
-    def components(self) -> Float[Array, "m p"]:
+    def components(self) -> Float[Any, "*n m p"]:
         """⟨W*m, W^p⟩/|W*m| of all pairs, over all entries: how long each student is along each teacher."""
-        teachers = self.tasks.maps / jnp.sqrt(jnp.sum(self.tasks.maps**2, axis=(1, 2), keepdims=True))
-        return jnp.einsum("moi,poi->mp", teachers, jnp.stack(self.network.students))
+        teachers, library = self.tasks.maps, namespace(self.network)
+        along = library.einsum("...moi,...poi->...mp", teachers, self._students)
+        return along / library.sqrt(library.einsum("...moi,...moi->...m", teachers, teachers))[..., None]
 
     @property
-    def norms(self) -> Float[Array, " p"]:
+    def norms(self) -> Float[Any, "*n p"]:
         """|W^p|."""
-        students = jnp.stack(self.network.students)
-        return jnp.sqrt(jnp.sum(students**2, axis=(1, 2)))
+        students, library = self._students, namespace(self.network)
+        return library.sqrt(library.einsum("...poi,...poi->...p", students, students))
 
     @property
-    def overlaps(self) -> Float[Array, "p p"]:
+    def overlaps(self) -> Float[Any, "*n p p"]:
         """⟨W^p, W^q⟩ of all pairs of students, over all entries."""
-        students = jnp.stack(self.network.students)
-        return jnp.einsum("poi,qoi->pq", students, students)
+        return namespace(self.network).einsum("...poi,...qoi->...pq", self._students, self._students)
 
     @property
-    def alignment(self) -> Float[Array, "m p"]:
+    def alignment(self) -> Float[Any, "*n m p"]:
         """The mean over rows of the cosine between W*m and W^p."""
-        teachers = _unit_rows(self.tasks.maps)
-        students = _unit_rows(jnp.stack(self.network.students))
-        return jnp.einsum("moi,poi->mp", teachers, students) / teachers.shape[1]
+        teachers, students = _unit_rows(self.tasks.maps), _unit_rows(self._students)
+        return namespace(self.network).einsum("...moi,...poi->...mp", teachers, students) / teachers.shape[-2]
 
     @property
     def speeds(self) -> Float[Array, "2"]:
         """|dW/dt| and |dc/dt| under the expected gradient."""
         rate = self.rule.rate(self.network, self.target, self.tasks.loss_share)
         return jnp.stack([jnp.sqrt(_squares(rate.students)), jnp.sqrt(_squares(rate.gates))])
+
+    @property
+    def _students(self) -> Float[Any, "*n p o i"]:
+        return namespace(self.network).stack(self.network.students, axis=-3)
 
 
 Watch = Callable[[View], Observed]
@@ -210,7 +219,10 @@ def joint_process(
         return observe(View(state.parameters, rule, tasks, shown))
 
     # Only what chance has drawn goes along with the state: a clock that is known costs a step nothing.
-    return stepping_process(take, network, step_size, records, steps_per_record, watch, memory=(blocks.shifts, tasks))
+    drawn = blocks.shifts, tasks
+    process = stepping_process(take, network, step_size, records, steps_per_record, watch, memory=drawn)
+    plan = Plan.of(rule, blocks, key, step_size, seen, steps_per_record) if wide else None
+    return replace(process, plan=plan)
 
 
 def plain_steps(statistics: Statistics, steps: int) -> Callable[..., Any]:
@@ -254,8 +266,8 @@ def shown_map(blocks: Blocks, tasks: Tasks, step: Int[Array, ""]) -> Float[Array
     return total
 
 
-def _unit_rows(maps: Float[Array, "n o i"]) -> Float[Array, "n o i"]:
-    return maps / jnp.sqrt(jnp.sum(maps**2, axis=-1, keepdims=True))
+def _unit_rows(maps: Float[Any, "*n o i"]) -> Float[Any, "*n o i"]:
+    return maps / namespace(maps).sqrt((maps**2).sum(axis=-1, keepdims=True))
 
 
 def _squares(tree: Any) -> Float[Array, ""]:

@@ -1,6 +1,6 @@
 """ONE loop drives every dynamics: about a hundred compiled chunks, and between them everything a user needs.
 
-Progress, checkpoint and resume, word of runs that went astray, Ctrl-C without loss, streaming to a page: all
+Progress, checkpoint and resume, word of runs that diverged, Ctrl-C without loss, streaming to a page: all
 of it happens here, on the host, between two chunks. A chunk is a `lax.scan` over recordings, batched over runs.
 """
 
@@ -17,19 +17,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from festina.compiling import brief_jit, quick_jit, thorough_jit
-from festina.errors import FestinaWarning, StoreError
+from festina.compiling import brief_jit, is_tracing, quick_jit, thorough_jit
+from festina.errors import FestinaError, FestinaWarning, StoreError
 from festina.interrupts import held
 from festina.learning import checkpoint as checkpoints
 from festina.learning.crossed import alone, every_run, in_tiles
 from festina.learning.failure import Build, Failure, diagnose, finite
+from festina.learning.native import NativeChunk, Together, begun_together, native_chunk, reason_by_structure
 from festina.learning.outlook import Clock, Outlook, Recorded, check_memory, check_steps
 from festina.learning.process import Process, State
 from festina.learning.progress import Progress
 from festina.precision import bytes_of, double, to_numpy
 
 CHUNKS = 100
-LONG = 2e8  # steps times bytes of parameters, a second or so: from there on a program may be compiled thoroughly
+LONG = 2e8  # bytes of parameters passed through, a second or so: from there on a program may be compiled thoroughly
+USUAL = 1000  # steps of a flow, which chooses them itself
 
 
 @dataclass
@@ -40,7 +42,7 @@ class Recording:
         times: of the recordings.
         observed: what was recorded, by name.
         state: of all runs at the end.
-        failures: of the runs that went astray; what they recorded is NaN from there on.
+        failures: of the runs that diverged; what they recorded is NaN from there on.
         records: how many recordings are done; fewer than asked for only if interrupted.
         seconds: that it took.
         resumed_from: how many recordings a checkpoint held.
@@ -103,20 +105,23 @@ class Checkpoint:
 @jax.tree_util.register_static
 @dataclass(frozen=True)
 class _Ahead:
-    """What a process is known to have ahead of it: whether there is something to conclude, its steps, and whether these
-    are worth compiling thoroughly.
+    """What a process is known to have ahead of it: whether there is something to conclude, its steps, how often each of
+    these passes through all parameters, why kernels in C do not know them (None if they are none of their business),
+    and whether they are worth compiling thoroughly.
     """
 
     concludes: bool
     steps: int | None
-    thorough: bool
+    passes: int
+    not_in_c: str | None
+    thorough: bool = False
 
 
 @dataclass
 class _Journey:
     """The loop's own state: it only ever changes between chunks, so an interrupt finds it whole."""
 
-    chunk: quick_jit
+    chunk: quick_jit | NativeChunk
     state: Any
     observed: dict[str, np.ndarray]
     records: int
@@ -169,13 +174,23 @@ def drive(
         >>> fs.learning.drive(build, {"x": np.array([8.0, 16.0])}).observed["x"].tolist()
         [[8.0, 4.0, 2.0, 1.0], [16.0, 8.0, 4.0, 2.0]]
     """
+    if is_tracing():
+        raise FestinaError(
+            f"{label} cannot run inside `jit`, `vmap` or `grad`: it is a loop on the host, with programs of its own. "
+            "Call it outside; many runs are one batch (`seeds=`, `fs.sweep`), and what JAX is to differentiate is a "
+            "model's `solution`, or the `advance` of its process."
+        )
     began = monotonic()
     with double():
-        ahead = _look_ahead(build, inputs, label)
-        state, first, times, _, drawn = _start(build, inputs)
+        together = begun_together(build, inputs)
+        begin = _start if together is None else _Begun(together)
+        ahead = _look_ahead(begin, build, inputs, label)
+        state, first, times, _, drawn = begin(build, inputs)
         times = np.asarray(times)
         runs, records = times.shape
-        journey = _Journey(_thorough_chunk if ahead.thorough else _chunk, state, _allocate(first, records), 1)
+        native = together.chunk if together else native_chunk(build, inputs, state, ahead.not_in_c)
+        chunk = native or (_thorough_chunk if ahead.thorough else _chunk)
+        journey = _Journey(chunk, state, _allocate(first, records), 1)
         mark = "" if checkpoint is None else checkpoints.fingerprint(checkpoint.mark, inputs, times, first)
         resumed = 0 if checkpoint is None else _resume(checkpoint.path, mark, journey)
         length, heard = chunk_length(records - 1), listen is not None
@@ -234,15 +249,16 @@ def drive(
     )
 
 
-def _look_ahead(build: Build, inputs: Any, label: str) -> _Ahead:
+def _look_ahead(begin: "quick_jit | _Begun", build: Build, inputs: Any, label: str) -> _Ahead:
     """What a batch of runs has ahead of it, before anything is compiled; refused if there is no room for it."""
-    state, first, times, ahead, _ = _start.shapes(build, inputs)
+    state, first, times, ahead, _ = begin.shapes(build, inputs)
     runs, records = times.shape
     owner = "a run" if runs == 1 else f"{runs} runs"
     check_memory(f"The recordings of {owner}", bytes_of(first) * records)
     check_memory(f"The weights of {owner}", bytes_of(state))
     check_steps(label, ahead.steps)
-    return replace(ahead, thorough=ahead.thorough and (ahead.steps or 0) * bytes_of(state.parameters) >= LONG)
+    passed = ahead.passes * (USUAL if ahead.steps is None else ahead.steps) * bytes_of(state.parameters)
+    return replace(ahead, thorough=passed >= LONG)
 
 
 def _place(journey: _Journey, times: np.ndarray) -> Recorded:
@@ -258,10 +274,10 @@ def _advance_journey(build: Build, inputs: Any, journey: _Journey, count: int, u
     state, observed = journey.program(build, inputs, count)(inputs, journey.state, first)
     for name, values in observed.items():
         journey.observed[name][:, journey.records : journey.records + count] = np.asarray(values)
-    astray = np.flatnonzero(~_sound(state, until))
+    diverged = np.flatnonzero(~_sound(state, until))
     for run in journey.failures:  # nothing after a failure may look like a result
         _blank(journey, run, journey.records)
-    new = np.asarray([run for run in astray if run not in journey.failures], int)
+    new = np.asarray([run for run in diverged if run not in journey.failures], int)
     if len(new) > 0:  # only then is it worth a second look, recording by recording
         health = to_numpy(_health(build, inputs, journey.state, first, count))
         _note_failures(build, inputs, journey, new, health, state)
@@ -287,10 +303,25 @@ def _start(build: Build, inputs: Any) -> tuple[State, dict[str, Array], Array, _
     def one(inputs: Any) -> tuple[State, dict[str, Array], Array, _Ahead, Any]:
         process = build(inputs)
         initial = jax.tree.map(jnp.asarray, process.initial)
-        ahead = _Ahead(bool(process.conclude(initial)), process.steps, process.thorough)
+        plan = process.plan
+        not_in_c = None if plan is None else reason_by_structure(plan, initial.parameters)
+        ahead = _Ahead(bool(process.conclude(initial)), process.steps, process.passes, not_in_c)
         return initial, process.observe(initial), process.times, ahead, process.drawn
 
     return every_run(one, inputs)
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """The same of runs that begin outside of JAX."""
+
+    together: Together
+
+    def __call__(self, build: Build, inputs: Any) -> tuple[State, dict[str, Any], Any, _Ahead, Any]:
+        begun = self.together
+        return begun.state, begun.first, begun.times, _Ahead(False, begun.steps, 0, None), begun.drawn
+
+    shapes = __call__
 
 
 @partial(quick_jit, static_argnums=(0, 4))
@@ -308,7 +339,7 @@ _thorough_chunk = thorough_jit(_chunk.function, static_argnums=(0, 4))
 
 @partial(quick_jit, static_argnums=(0, 4))
 def _health(build: Build, inputs: Any, state: State, first: Int[Array | np.ndarray, ""], count: int) -> dict:
-    """The same chunk once more, to see in which recording what went astray."""
+    """The same chunk once more, to see in which recording what diverged."""
 
     def look(process: Process, state: State, index: Int[Array, ""]) -> dict[str, Array]:
         return {"finite": finite(state.parameters), "arrived": _arrived(state.time, process.times[index])}
@@ -358,11 +389,11 @@ def _allocate(first: dict[str, Any], records: int) -> dict[str, np.ndarray]:
 
 
 def _note_failures(
-    build: Build, inputs: Any, journey: _Journey, astray: np.ndarray, health: dict[str, np.ndarray], after: State
+    build: Build, inputs: Any, journey: _Journey, diverged: np.ndarray, health: dict[str, np.ndarray], after: State
 ) -> None:
-    """Note the runs that went astray, each dated as exactly as its dynamics allows, and blank what they recorded."""
+    """Note the runs that diverged, each dated as exactly as its dynamics allows, and blank what they recorded."""
     well = health["finite"].all(axis=2) & health["arrived"]
-    for run in (int(run) for run in astray):
+    for run in (int(run) for run in diverged):
         record = int(np.argmin(well[run]))
         before, end = jax.tree.map(lambda leaf, run=run: leaf[run], (journey.state, after))
         journey.failures[run] = diagnose(build, run, alone(inputs, run), before, end, health["finite"][run, record])

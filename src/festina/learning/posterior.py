@@ -18,8 +18,10 @@ from festina.errors import require
 from festina.learning.adaptation import Adaptation, adapted_draw
 from festina.learning.process import Observed, Process, State
 from festina.learning.replicas import Company, ReplicaExchange
-from festina.learning.samplers import HMC, Sampler
+from festina.learning.samplers import HMC, Energy, Kinked, Sampler
 from festina.precision import is_traced, to_precision
+
+GRADIENTS = 50  # of a draw, or thereabouts
 
 Tempered = Callable[[Any, Any, Any], Float[Array, ""]]  # E of parameters, data and temperature
 
@@ -154,7 +156,8 @@ def posterior_process(
     """Draws from a posterior, recorded now and then; the key of draw n is fold_in(key of the chain, n).
 
     Args:
-        energy: ``energy(θ, data, T)``, minus the logarithm of the likelihood, for θ and data of any precision.
+        energy: ``energy(θ, data, T)``, minus the logarithm of the likelihood, for θ and data of any precision; a
+            `Kinked` one, if forces may round off its kinks.
         parameters: θ at the start, standard normal a priori.
         data: what the energy is about; handed over in the precision of the moment.
         key: of the chain.
@@ -217,7 +220,7 @@ def posterior_process(
     chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), none, none, means, company)
     times = jnp.arange(records + 1).astype(float) * draws_per_record
     start, steps = State.start(parameters, times[0], chain), records * draws_per_record
-    return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps)
+    return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps, GRADIENTS)
 
 
 def _way(first: Float[Array, ""], last: Float[Array, ""], heat: Float[Array, " heats"]) -> Float[Array, " heats"]:
@@ -228,8 +231,10 @@ def _way(first: Float[Array, ""], last: Float[Array, ""], heat: Float[Array, " h
     return jnp.where(moving, way, 0.0)
 
 
-def _at(energy: Tempered, data: Any, temperature: Any) -> Callable[[Any], Float[Array, ""]]:
+def _at(energy: Tempered, data: Any, temperature: Any) -> Energy:
     """The energy of θ alone, with data and temperature in the precision of θ."""
+    if isinstance(energy, Kinked):
+        return Kinked(_at(energy.exact, data, temperature), lambda width: _at(energy.rounded(width), data, temperature))
 
     def of(parameters: Any) -> Float[Array, ""]:
         kind = jax.tree.leaves(parameters)[0].dtype

@@ -26,8 +26,8 @@ class State(eqx.Module):
         (0.0, 0, ['w'])
     """
 
-    time: Float[Array, ""]
-    step: Int[Array, ""]
+    time: Float[Any, "*runs"]  # of one run, or of all runs of a batch
+    step: Int[Any, "*runs"]
     parameters: Any
     memory: Any = None  # what the dynamics carries along, such as the size of its next step
 
@@ -49,7 +49,10 @@ class Process:
         conclude: what is recorded of the last state only, by name: for what is too large to be kept at every recording.
         steps: how many there are up to the last recording, if that is known beforehand.
         drawn: what the run begins with beyond its first state, if that is to be handed back, as for its theory.
-        thorough: whether a long run is worth compiling as XLA thinks best, instead of quickly; see `festina.compiling`.
+        passes: how often a step goes through all parameters in a program that runs faster if it is compiled as XLA
+            thinks best, instead of quickly: a long run is then worth it. None, unless it is known to be such a program;
+            see `festina.compiling`.
+        plan: what kernels in C need to take the steps, if they know the dynamics; see `festina.learning.native`.
 
     Example:
         >>> def halve(state, index):
@@ -67,5 +70,6 @@ class Process:
     step: Callable[[State], State] | None = None
     conclude: Callable[[State], Observed] = lambda state: {}
     steps: int | None = None
-    thorough: bool = False
+    passes: int = 0
     drawn: Any = None
+    plan: Any = None

@@ -24,6 +24,7 @@ from jaxtyping import Array, Bool, Float, Int
 from festina import draws
 from festina.errors import require
 from festina.learning.adaptation import Adaptation, adapted_draw
+from festina.learning.collapsed import Collapsed
 from festina.learning.samplers import HMC, Energy, Sampler, Transition
 from festina.precision import is_traced
 
@@ -80,6 +81,8 @@ class ReplicaExchange:
     within: Sampler = field(default_factory=HMC)
 
     def __post_init__(self) -> None:
+        collapsed = isinstance(self.within, Collapsed)
+        require(not collapsed, "within", "draw at any temperature", "a collapsed sampler, which is for one")
         if is_traced(self.ladder):
             return
         rising = len(self.ladder) > 1 and self.ladder[0] == 1 and bool(np.all(np.diff(self.ladder) > 0))

@@ -47,11 +47,38 @@ class Sampler(Protocol):
 
 
 @dataclass(frozen=True)
+class Kinked:
+    """An energy whose slope has jumps, as that of rectified neurons, and the same with its kinks rounded off.
+
+    A trajectory of steps ε that crosses a kink ends with an energy that is wrong by a random number of order ε, where
+    without kinks it would be ε²: with many kinks on the way nearly all of them must be small. Forces of the rounded
+    energy, over a width of a step or two, keep the rounded energy; the true one then differs at both ends only, by what
+    lies within the width at that moment.
+
+    Attributes:
+        exact: the energy.
+        rounded: the same with kinks rounded off, by the width in which they are.
+
+    Example:
+        >>> size = fs.learning.Kinked(lambda z: abs(z).sum(), lambda width: lambda z: ((z**2 + width**2) ** 0.5).sum())
+        >>> float(size(np.array([-3.0, 0.0]))), float(size.rounded(4.0)(np.array([-3.0, 0.0])))
+        (3.0, 9.0)
+    """
+
+    exact: Callable[..., Float[Array, ""]]
+    rounded: Callable[[Any], Callable[..., Float[Array, ""]]]
+
+    def __call__(self, *arguments: Any) -> Float[Array, ""]:
+        return self.exact(*arguments)
+
+
+@dataclass(frozen=True)
 class HMC:
     """Hamiltonian Monte Carlo by kick, rotate, kick.
 
     Forces may be computed in float32. Kicks by *any* function of θ, and rotations, can be reversed and preserve volume:
-    with energies in float64 at both ends of a trajectory the chain keeps its law, whatever the error of the forces.
+    with energies in float64 at both ends of a trajectory the chain keeps its law, whatever the error of the forces, and
+    also if they are those of an energy with its kinks rounded off.
 
     Attributes:
         length: angle travelled in the prior's rotation; π/2 would be an independent draw of the prior.
@@ -60,6 +87,7 @@ class HMC:
         first_step: where adaptation begins.
         force_precision: of the forces; energies are always in the precision of the parameters.
         most_steps: of one trajectory.
+        rounding: width over which forces round off the kinks of a `Kinked` energy, in steps; 0 leaves them.
 
     Example:
         >>> flat = lambda theta: 0.0 * jax.numpy.sum(theta)  # nothing was seen: the posterior is the prior
@@ -76,6 +104,7 @@ class HMC:
     first_step: float = 0.1
     force_precision: str = "float32"
     most_steps: int = 2000
+    rounding: float = 0.0
 
     def transition(self, key: Array, parameters: Any, step: Any, energy: Energy) -> Transition:
         start, shaped = ravel_pytree(parameters)  # one array, so that all of it compiles once and not for every layer
@@ -84,7 +113,8 @@ class HMC:
         count = jnp.clip(jnp.ceil(self.length / step), 1, self.most_steps).astype(int)
         # The number of steps stays, so that the length varies too: no direction comes back to where it was every time.
         step = step * (1.0 + self.jitter * (2.0 * jitter - 1.0))
-        forces = _forces(energy, shaped, self.force_precision)
+        guide = energy.rounded(self.rounding * step) if self.rounding and isinstance(energy, Kinked) else energy
+        forces = _forces(guide, shaped, self.force_precision)
 
         def forward(number: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
             """A kick, half as long at either end, and a rotation, unless it is the end."""

@@ -27,6 +27,7 @@ from festina.learning.asked import (
     tested_on,
 )
 from festina.learning.checkpoint import mark_of
+from festina.learning.collapsed import Collapsed
 from festina.learning.crossed import Crossed, alone
 from festina.learning.loop import Checkpoint, Recording, drive
 from festina.learning.posterior import constant, posterior_process
@@ -176,8 +177,8 @@ def sample(
         chains: how many, in one batch; the first of them are the same however many there are.
         draws: kept of every chain, at least 4.
         warm_up: draws before, in which the size of steps is adapted.
-        method: `HMC()` (default), `NUTS()`, `MALA()` or `ReplicaExchange(…)` of `festina.learning`, or another
-            `Sampler`.
+        method: `HMC()` (default), `NUTS()`, `MALA()`, `ReplicaExchange(…)` or `Collapsed(…)` of `festina.learning`, or
+            another `Sampler`.
         loss: L, one of `fs.worlds.losses` or a function of answers and targets; unless given, cross-entropy if targets
             are labels, and squared error ``½⟨|y − f|²⟩`` otherwise.
         observe: ``observe(network, data)``, with the whole world's data, gives what to record of every draw.
@@ -216,6 +217,9 @@ def sample(
         check_fit(one, world, sight)
         sigma = deviations(prior, parts.weights)
         shown = _shown(world, test, seed)
+        if isinstance(method, Collapsed):
+            method.check(one, shown.world, temperature, prior)
+            require(loss is None, "loss", "be left out for a collapsed sampler, which is for squared error", loss)
         shared = _shared(one, world, shown, sight) | {
             "fixed": parts.fixed,
             "deviation": sigma,

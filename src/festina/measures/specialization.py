@@ -6,6 +6,7 @@ students may claim one teacher.)
 """
 
 import itertools
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,10 +17,13 @@ from festina.errors import require
 from festina.measures.stages import crossing_time
 
 ROUNDING = 1e-9  # of times
+FEW = 24  # assignments that are sooner tried than SciPy's optimisation is imported
 
 
 def matched_paths(alignment: Float[np.ndarray, "*batch m p"]) -> Int[np.ndarray, "*batch m"]:
-    """The path of each teacher: the assignment with the largest sum of alignments (Hungarian method).
+    """The path of each teacher: the assignment with the largest sum of alignments.
+
+    Few assignments are all tried, many searched by the Hungarian method.
 
     Args:
         alignment: of every teacher with every path, usually averaged over time; at least as many paths as teachers.
@@ -37,6 +41,10 @@ def matched_paths(alignment: Float[np.ndarray, "*batch m p"]) -> Int[np.ndarray,
     *batch, teachers, paths = alignment.shape
     require(paths >= teachers, "alignment", "have at least as many paths as teachers", alignment.shape)
     tables = np.nan_to_num(alignment.reshape(-1, teachers, paths))
+    if math.perm(paths, teachers) <= FEW:
+        orders = np.asarray([*itertools.permutations(range(paths), teachers)], int)
+        sums = tables[:, np.arange(teachers), orders].sum(axis=-1)
+        return orders[np.argmax(sums, axis=1)].reshape(*batch, teachers)
     found = [optimize.linear_sum_assignment(table, maximize=True)[1] for table in tables]
     return np.asarray(found, int).reshape(*batch, teachers)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ValidationInfo, field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np, xr
@@ -12,8 +14,9 @@ from festina.model import Variable
 from festina.models._wide import VARIABLES, Begin, CooledNetwork, at_all_times
 
 if TYPE_CHECKING:
-    from festina.models._types import Bayesian, Float, Int, Key, Observed, Predictor, Process, Sampler, Solution
+    from festina.models._types import Array, Bayesian, Float, Int, Key, Observed, Predictor, Process, Sampler, Solution
 
+Method = Literal["hmc", "collapsed"]
 FEWEST_RECORDINGS = 4  # for a sample size
 FEW_NEURONS = 20  # whose readouts stand for those of all
 
@@ -29,6 +32,10 @@ SAMPLED = VARIABLES | {
 class SampledNetwork(CooledNetwork):
     """A wide network that is sampled from its posterior, with test inputs if there are any."""
 
+    method: Method = structural(
+        "hmc",
+        help="how weights are drawn: by Hamiltonian Monte Carlo, or (one sigmoidal layer) neuron by neuron",
+    )
     tests: int = structural(0, ge=0, le=1000, help="test inputs of each class")
 
     def test_inputs(self) -> Any:
@@ -51,14 +58,30 @@ class SampledNetwork(CooledNetwork):
             draws_per_record=self.draws_per_record,
             warm_up=self.warm_up,
             observe=lambda network, state: {"heat": self.heat(state.step)} | self.seen(network),
-            sampler=self.sampler(),
+            sampler=self.sampler(start),
             average=self.averaged,
             conclude=lambda network, state: state.memory.means | self.concluded(network),
         )
 
-    def sampler(self) -> Sampler | None:
-        """How a chain is drawn; by `HMC()` if it does not matter."""
-        return None
+    @field_validator("method")
+    @classmethod
+    def _collapsible(cls, method: Method, info: ValidationInfo) -> Method:
+        if method == "collapsed" and info.data.get("nonlinearity") != "sigmoidal":
+            raise ValueError("be hmc, unless neurons are sigmoidal")
+        return method
+
+    def heat(self, draw: Int[Array, ""]) -> Float[Array, ""]:
+        """The temperature of each draw, by its number; the collapsed sampler needs no cooling."""
+        return fs.learning.constant(self.temperature)(draw) if self.method == "collapsed" else super().heat(draw)
+
+    def sampler(self, start: Begin) -> Sampler | None:
+        """How a chain is drawn: neuron by neuron, if there is a law of one; by `HMC()` otherwise."""
+        if isinstance(start.law, tuple):
+            return None
+        redraw = fs.learning.Redraw(start.law)
+        within = () if isinstance(start.law, fs.learning.NeuronLaw) else (fs.learning.Slice(),)
+        examples = np.asarray(self.world().inputs), np.asarray(self.world().targets)
+        return fs.learning.Collapsed(start.network, *examples, self.temperature, (redraw, *within))
 
     def averaged(self, network: Bayesian) -> Observed:
         """What is averaged over all draws after warming up."""

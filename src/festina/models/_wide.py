@@ -25,10 +25,12 @@ if TYPE_CHECKING:
         Float,
         Int,
         Key,
+        NeuronLaw,
         Observed,
         Prediction,
         Process,
         Sampler,
+        Sites,
         Solution,
         State,
         UInt32,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 Kind = Literal["linear", "sigmoidal", "rectified"]
 KINDS: tuple[Kind, ...] = ("linear", "sigmoidal", "rectified")
 ON = 0.5  # mean activity in a class above which a neuron is on for it
+PROPOSED = 256  # points of the law from which neurons are proposed, besides the prior
 MOST_CLASSES = 3  # of a theory of nonlinear neurons
 
 VARIABLES = {
@@ -66,10 +69,11 @@ NEURON = Equation(
 
 
 class Begin(NamedTuple):
-    """The network at the first draw, and the words of the key of all draws."""
+    """The network at the first draw, the words of the key of all draws, and what proposes neurons, if anything does."""
 
     network: Bayesian
     words: UInt32[Array, " words"]
+    law: NeuronLaw | Sites | tuple[()] = ()
 
 
 class WideNetwork(Model):
@@ -137,8 +141,7 @@ class WideNetwork(Model):
         """
         data = self.world()
 
-        def draw(words: UInt32[Array, " words"], numbers: UInt32[Array, "numbers words"]) -> tuple[Any, Any]:
-            temperature, variance = np.ascontiguousarray(numbers).view(np.float64).ravel().tolist()
+        def draw(temperature: float, variance: float, words: UInt32[Array, " words"]) -> tuple[Any, Any]:
             theory: Any = self._prediction(temperature, variance)
             with fs.double():
                 (weights,), readout = fs.theory.coding.planted(
@@ -148,20 +151,45 @@ class WideNetwork(Model):
                     self.width,
                     variance,
                 )
-            return _as_words(weights), _as_words(readout)
+            return weights, readout
 
-        numbers = jnp.stack([jnp.asarray(temperature, float), jnp.asarray(self.readout_variance, float)])
         shapes = ((self.width, data.inputs.shape[1]), (data.targets.shape[1], self.width))
-        drawn = jax.pure_callback(
-            draw,
-            tuple(jax.ShapeDtypeStruct((*shape, 2), np.uint32) for shape in shapes),
-            jax.random.key_data(key),
-            jax.lax.bitcast_convert_type(jax.lax.stop_gradient(numbers), np.uint32),
-            vmap_method="sequential",
-        )
-        weights, readout = (jax.lax.bitcast_convert_type(part, np.float64) for part in drawn)
+        weights, readout = self._outside(draw, shapes, temperature, jax.random.key_data(key))
         kind = fs.networks.bayesian.NONLINEARITIES[self.nonlinearity]
         return fs.networks.Bayesian((weights,), readout, self.readout_variance, kind, fs.networks.NON_LAZY)
+
+    def neuron_law(self, temperature: Any) -> NeuronLaw:
+        """The law of a single sigmoidal neuron in theory at a temperature; computed as `planted` is."""
+        data = self.world()
+        points, classes, outputs = PROPOSED + 1, len(self.counts), data.targets.shape[1]
+
+        def points_of(temperature: float, variance: float) -> tuple[Any, Any, Any]:
+            theory: Any = self._prediction(temperature, variance)
+            law = fs.theory.coding.neuron_law(theory, PROPOSED)
+            return law.readouts, law.weights, law.residual
+
+        shapes = ((points, outputs), (points,), (classes, outputs))
+        readouts, weights, residual = self._outside(points_of, shapes, temperature)
+        return fs.learning.NeuronLaw(readouts, weights, residual, tuple(data.labels.tolist()))
+
+    def _outside(
+        self, work: Callable[..., tuple[Any, ...]], shapes: tuple[tuple[int, ...], ...], temperature: Any, *more: Any
+    ) -> list[Any]:
+        """Arrays of some shapes by NumPy, outside of a compiled program, from T and s to the last bit and from more."""
+
+        def host(numbers: UInt32[Array, "numbers words"], *more: Any) -> tuple[Any, ...]:
+            temperature, variance = np.ascontiguousarray(numbers).view(np.float64).ravel().tolist()
+            return tuple(_as_words(part) for part in work(temperature, variance, *more))
+
+        numbers = jnp.stack([jnp.asarray(temperature, float), jnp.asarray(self.readout_variance, float)])
+        found = jax.pure_callback(
+            host,
+            tuple(jax.ShapeDtypeStruct((*shape, 2), np.uint32) for shape in shapes),
+            jax.lax.bitcast_convert_type(jax.lax.stop_gradient(numbers), np.uint32),
+            *more,
+            vmap_method="sequential",
+        )
+        return [jax.lax.bitcast_convert_type(part, np.float64) for part in found]
 
     def prediction(self, temperature: float) -> Prediction:
         """What theory says of a single hidden layer at a temperature; refused with a sentence where it says nothing."""
@@ -224,8 +252,11 @@ class WideNetwork(Model):
         data, network = self.world(), start.network
         inputs = np.asarray(data.inputs)  # NumPy's, which a network knows to be unit vectors if they are
 
-        def energy(whitened: Any, targets: Any, temperature: Any) -> Float[Array, ""]:
-            return network.having(whitened).energy(inputs.astype(targets.dtype), targets, temperature)
+        def energy_of(network: Bayesian) -> Callable[[Any, Any, Any], Float[Array, ""]]:
+            def energy(whitened: Any, targets: Any, temperature: Any) -> Float[Array, ""]:
+                return network.having(whitened).energy(inputs.astype(targets.dtype), targets, temperature)
+
+            return energy
 
         def course(state: State) -> Observed:
             memory = state.memory
@@ -233,7 +264,7 @@ class WideNetwork(Model):
             return chain | observe(network.having(state.parameters), state)
 
         return fs.learning.posterior_process(
-            energy,
+            fs.learning.Kinked(energy_of(network), lambda width: energy_of(network.rounded(width))),
             network.whitened,
             np.asarray(data.targets),
             jax.random.wrap_key_data(jnp.asarray(start.words)),

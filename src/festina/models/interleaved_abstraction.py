@@ -60,7 +60,7 @@ class InterleavedAbstraction(TaskAbstraction):
     equations = (JOINT_DESCENT, BOUNDS, SWITCHING)
     presets = (
         Preset("blocks by chance", "Blocks of mean length 1 end at any time; students keep one task each."),
-        Preset("interleaved", "With a coin tossed in every step both students learn the mean.", {"switching": 0.5}),
+        Preset("interleaved", "With a task drawn anew in every step both students learn the mean.", {"switching": 0.5}),
         Preset("regular blocks", "The blocks of the clock.", {"switching": 0.0, "block_length": 1.0}),
     )
 

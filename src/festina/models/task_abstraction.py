@@ -18,7 +18,6 @@ from festina.ranges import Cosine
 
 if TYPE_CHECKING:
     from festina.models._types import (
-        Array,
         Curves,
         Float,
         Int,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
         Process,
         Solution,
         Tasks,
+        Together,
         View,
     )
 
@@ -167,6 +167,34 @@ class TaskAbstraction(LinearInBlocks):
             **self.clock(),
         )
 
+    def together(self, starts: Sequence[Begin], start_of: Int[np.ndarray, " n"]) -> Together | None:
+        """The processes of many networks as one, without JAX, for kernels in C; None if they are of another kind.
+
+        Args:
+            starts: from which the networks begin.
+            start_of: of each network, which of them. Continuous fields are numbers, or hold one for each network.
+        """
+        from festina.learning.together import joint_together
+
+        kind, own = type(self), TaskAbstraction
+        usual = (kind.process, kind.shifts, kind.watch) == (own.process, own.shifts, own.watch)
+        if not usual or self.recorded != "totals" or kind._compressed is not own._compressed:
+            return None
+        begun = [self._compressed(start) for start in starts]
+        return joint_together(
+            [network for network, _ in begun],
+            self.rule(),
+            self.shown(),
+            self.block_length,
+            [tasks for _, tasks in begun],
+            [start.data for start in starts],
+            start_of,
+            observe=self.watch,
+            statistics=self.statistics(),
+            dtype=np.float32 if self.precision == "single" else np.float64,
+            **self.clock(),
+        )
+
     def _compressed(self, start: Begin) -> tuple[PathGated | NeuronGated, Tasks]:
         """The same problem in the coordinates of the closure, row by row if rows are looked at."""
         if self.data != "closure":
@@ -216,21 +244,26 @@ def courses_of(view: View) -> Observed:
 
 def totals_of(view: View) -> Observed:
     """Three numbers of each network."""
-    largest = jnp.argmax(view.gates)
-    others = jnp.where(jnp.arange(len(view.gates)) == largest, -jnp.inf, view.gates)
+    from festina.precision import namespace
+
+    gates, library = view.gates, namespace(view.gates)
+    largest = library.argmax(gates, axis=-1, keepdims=True)
+    others = library.where(np.arange(gates.shape[-1]) == largest, -np.inf, gates)
     return {
         "total_alignment": _best_total(view.components, view.norms),
-        "separation": jnp.max(view.gates) - jnp.max(others),
+        "separation": gates.max(axis=-1) - others.max(axis=-1),
         "loss": view.loss,
     }
 
 
-def _best_total(components: Float[Array, "m m"], norms: Float[Array, " m"]) -> Float[Array, ""]:
+def _best_total(components: Float[Any, "*n m m"], norms: Float[Any, "*n m"]) -> Float[Any, "*n"]:
     """The total alignment with students matched to teachers in the best way, of few."""
-    teachers = np.arange(len(norms))
-    orders = np.asarray(list(permutations(teachers)))
-    sums = jnp.sum(components[teachers, orders], axis=1)
-    return jnp.max(sums) / jnp.sqrt(len(norms) * jnp.sum(norms**2))
+    from festina.precision import namespace
+
+    count = norms.shape[-1]
+    orders = np.asarray(list(permutations(range(count))))
+    sums = components[..., np.arange(count), orders].sum(axis=-1)
+    return sums.max(axis=-1) / namespace(norms).sqrt(count * (norms**2).sum(axis=-1))
 
 
 def _coordinates_of(start: Begin) -> int:

@@ -27,7 +27,8 @@ class WideBayesian(SampledNetwork):
 
     z_1 = W_1 x, z_l = W_l φ(z_{l−1})/√N, f = aφ(z_L)/N: weights W are standard normal a priori, readouts a have the
     variance s = σ_a²/P^{1/L}, and the posterior is exp(−(N/2T) Σ|y − f|²) times the prior. T falls geometrically from
-    `hottest` while the chain warms up; a network drawn from theory has its final temperature from the start. In the
+    `hottest` while the chain warms up; a network drawn from theory has its final temperature from the start, as has
+    one that is drawn by the `collapsed` method, for which neurons are proposed from the theory's law of one. In the
     limit of many neurons theory has kernels, answers and readouts of one hidden layer: Gaussian and shared by all
     neurons if they are linear (an analog code), in groups if sigmoidal (redundant), and in few outliers if rectified
     (sparse).
@@ -80,6 +81,13 @@ class WideBayesian(SampledNetwork):
             raise ValueError("be another one, unless neurons are sigmoidal: no others have codes in common")
         return origin
 
+    @field_validator("layers", "replicas")
+    @classmethod
+    def _collapsed_alone(cls, value: int, info: ValidationInfo) -> int:
+        if info.data.get("method") == "collapsed" and value > 1:
+            raise ValueError("be 1 for the collapsed method")
+        return value
+
     @property
     def hidden_layers(self) -> int:
         return self.layers
@@ -123,7 +131,8 @@ class WideBayesian(SampledNetwork):
             network = self.planted(for_network, self.temperature, even=self.origin == "even")
         else:
             network = self.prior(jax.random.key(COMMON_SEED) if self.origin == "common" else for_network)
-        return Begin(network, jax.random.key_data(for_draws))
+        law = self.neuron_law(self.temperature) if self.method == "collapsed" else ()
+        return Begin(network, jax.random.key_data(for_draws), law)
 
     def heat(self, draw: Int[Array, ""]) -> Float[Array, ""]:
         """The temperature of each draw, by its number."""
@@ -131,10 +140,10 @@ class WideBayesian(SampledNetwork):
             return fs.learning.constant(self.temperature)(draw)
         return super().heat(draw)
 
-    def sampler(self) -> Sampler | None:
-        """Replica exchange, if there are several: their temperatures are geometric from T to `hottest`."""
+    def sampler(self, start: Begin) -> Sampler | None:
+        """Neuron by neuron, or by replica exchange, if there are several: with T geometric up to `hottest`."""
         if self.replicas == 1:
-            return None
+            return super().sampler(start)
         return fs.learning.ReplicaExchange.geometric(self.replicas, self.hottest / self.temperature)
 
     def seen(self, network: Bayesian) -> Observed:

@@ -80,8 +80,8 @@ class PathGated(Abstraction):
         return cls(students, (np.full((), INITIAL_GATE, students[0].dtype),) * paths)
 
     @property
-    def map(self) -> Float[Any, "o i"]:
-        return _added([gate * student for gate, student in zip(self.gates, self.students, strict=True)])
+    def map(self) -> Float[Any, "*n o i"]:
+        return _added([_over_map(gate) * student for gate, student in zip(self.gates, self.students, strict=True)])
 
     @property
     def gate_vector(self) -> Float[Any, " path"]:
@@ -237,6 +237,11 @@ def _draw_students(key: Array, count: int, rows: int, columns: int, scale: Any) 
 def _root(squares: Float[Any, "..."]) -> Float[Any, "..."]:
     """A square root whose slope at 0 is 0."""
     return jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1.0)), 0.0)
+
+
+def _over_map(gate: Float[Any, "*n"]) -> Any:
+    """A gate that multiplies a matrix; of many networks, each its own."""
+    return gate[..., None, None] if np.ndim(gate) else gate
 
 
 def _added(terms: list[Any]) -> Any:

@@ -12,6 +12,7 @@ Source: A. van Meegen, H. Sompolinsky, "Coding schemes in neural networks learni
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -33,6 +34,8 @@ class Nonlinearity:
     Args:
         name: to call it by.
         function: of an array, entry by entry.
+        round_off: the same of an array and a width, smooth, and equal to it further than the width from every kink;
+            None if it has no kinks.
 
     Example:
         >>> fs.networks.SIGMOIDAL.name, float(fs.networks.SIGMOIDAL(jax.numpy.zeros(())))
@@ -44,9 +47,23 @@ class Nonlinearity:
 
     name: str
     function: Callable[[Any], Any]
+    round_off: Callable[[Any, Any], Any] | None = None
 
     def __call__(self, z: Any) -> Any:
         return self.function(z)
+
+    def rounded(self, width: Any) -> "Nonlinearity":
+        """The same with its kinks rounded off over a width, which may be traced; itself, if it has none.
+
+        Example:
+            >>> softer = fs.networks.RECTIFIED.rounded(0.5)
+            >>> [float(softer(np.array(z))) for z in (-0.5, 0.0, 0.5, 2.0)]
+            [0.0, 0.09375, 0.5, 2.0]
+        """
+        if self.round_off is None:
+            return self
+        round_off: Any = self.round_off
+        return Nonlinearity(self.name, partial(round_off, width=width))
 
 
 def _erf(z: Any) -> Any:
@@ -63,9 +80,17 @@ def _rectify(z: Any) -> Any:
     return jnp.where(z > 0, z, jnp.zeros_like(z))
 
 
+def _rectify_smoothly(z: Any, width: Any) -> Any:
+    """∫ u²(3 − 2u) dz with u = (z + width)/(2 width) kept between 0 and 1: a slope that rises from 0 to 1, smoothly."""
+    z = jnp.asarray(z)
+    width = jnp.asarray(width, z.dtype)
+    part = jnp.clip((z + width) / (2 * width), 0, 1)
+    return 2 * width * part**3 * (1 - part / 2) + _rectify(z - width)
+
+
 LINEAR = Nonlinearity("linear", _itself)  # functions with names: a program that holds a lambda could not be kept
 SIGMOIDAL = Nonlinearity("sigmoidal", _erf)
-RECTIFIED = Nonlinearity("rectified", _rectify)
+RECTIFIED = Nonlinearity("rectified", _rectify, _rectify_smoothly)
 NONLINEARITIES = {each.name: each for each in (LINEAR, SIGMOIDAL, RECTIFIED)}
 
 
@@ -171,6 +196,10 @@ class Bayesian(eqx.Module):
     def having(self, whitened: Whitened) -> "Bayesian":
         """The same network with other weights."""
         return Bayesian(*whitened, self.readout_variance, self.nonlinearity, self.scaling)
+
+    def rounded(self, width: Any) -> "Bayesian":
+        """The same network with the kinks of its neurons rounded off over a width of z."""
+        return Bayesian(*self.whitened, self.readout_variance, self.nonlinearity.rounded(width), self.scaling)
 
     @classmethod
     def init(

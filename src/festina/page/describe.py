@@ -9,12 +9,13 @@ from festina._version import __version__
 from festina.claims import Claim
 from festina.config import notes
 from festina.experiment import Budget, Experiment
-from festina.lab.tables import as_json, value_text
+from festina.lab.tables import as_json
 from festina.page import limits, thumbnails
 from festina.page.scenes import kind_of
-from festina.page.sliders import bounds_of, slider, values_of
+from festina.page.sliders import as_control, bounds_of, slider, values_of
 from festina.sources import Source
 from festina.views import course, headline_of, matters_of, views_of
+from festina.views.first import move_of
 from festina.views.scalars import scalars_of
 
 BUDGETS: tuple[Budget, ...] = ("quick", "full")
@@ -51,6 +52,7 @@ def _card(experiment: Experiment, status: Any) -> dict[str, Any]:
         "status": status,
         "thumbnail": f"/api/experiments/{experiment.name}/thumbnail.svg",
         "picture": thumbnails.titles().get(experiment.name, ""),
+        "try": move.sentence if (move := move_of(experiment)) else "",
     }
 
 
@@ -85,10 +87,17 @@ def describe(experiment: Experiment) -> dict[str, Any]:
             "claims": [_claim(claim) for claim in experiment.claims],
             "views": [{"kind": kind_of(view), "title": view.title} for view in views_of(experiment)],
             "headline": list(headline_of(experiment)),
+            "try": _first(experiment),
             "scalars": [{"name": scalar.name, "label": scalar.label} for scalar in scalars_of(experiment)],
             "fields": [_field(experiment, name, matters) for name in experiment.Config.model_fields],
         }
     )
+
+
+def _first(experiment: Experiment) -> dict[str, Any] | None:
+    """What to try first: the sentence, and the move that it is about."""
+    move = move_of(experiment)
+    return None if move is None else {"sentence": move.sentence, "field": move.field, "value": as_control(move.value)}
 
 
 def paragraphs(experiment: Experiment) -> list[str]:
@@ -138,11 +147,3 @@ def _field(experiment: Experiment, name: str, matters: dict[str, Any]) -> dict[s
 def type_of(annotation: Any) -> str:
     """How a field is entered: several values are a text with commas."""
     return "choice" if get_origin(annotation) is Literal else TYPES.get(annotation, "text")
-
-
-def as_control(value: Any) -> Any:
-    """A value as it stands in a control, and as the server takes it back."""
-    if isinstance(value, list | tuple):
-        nested = any(isinstance(part, list | tuple) for part in value)
-        return str([list(part) for part in value]) if nested else value_text(value)
-    return value

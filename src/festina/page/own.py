@@ -127,13 +127,11 @@ def _report(data: xr.Dataset) -> dict[str, Any]:
     verdict = str(data.attrs.get("verdict", ""))
     course = data.rename(step="time").expand_dims("run")
     course["time"].attrs["units"] = "steps"
-    found = [scene for scene in scenes(OF_REPORT, course, None) if scene is not None]
-    theory: list[Any] = [None] * len(found)
-    if "predicted" in data:
-        alone = xr.Dataset({"learned": data["predicted"]}).rename(step="time").expand_dims("run")
-        both = dict(zip([view.title for view in OF_REPORT], scenes(OF_REPORT, alone, None), strict=True))
-        theory = [both[scene["title"]] for scene in found]
-    return {"verdict": verdict, "simulation": found, "theory": theory}
+    drawn = zip(OF_REPORT, scenes(OF_REPORT, course, None), strict=True)
+    shown = [(view, scene) for view, scene in drawn if scene is not None]
+    theory = xr.Dataset({"learned": course["predicted"]} if "predicted" in course else {})
+    predicted = scenes([view for view, _ in shown], theory, None)
+    return {"verdict": verdict, "simulation": [scene for _, scene in shown], "theory": predicted}
 
 
 def _sweep(swept: Swept) -> dict[str, Any]:
@@ -141,6 +139,7 @@ def _sweep(swept: Swept) -> dict[str, Any]:
     axes = axes_of(swept)
     swept_too = {str(name): set(axes) <= set(array.dims) for name, array in swept.data_vars.items()}
     variables = [name for name, along in swept_too.items() if along and name != "done"]
+    variables.sort(key=lambda name: name == "failed")  # whose map is empty, as a rule, comes last
     return {
         "experiment": swept.attrs["experiment"],
         "axes": [{"name": axis, "values": _labels(swept[axis])} for axis in axes],

@@ -16,7 +16,7 @@ from festina.lab.question import Question
 from festina.page.jobs import Job
 from festina.page.limits import Timings
 from festina.page.scenes import scenes
-from festina.page.series import MOST_TIMES, chosen, lines, numbers, of_dataset, of_observed
+from festina.page.series import MOST_TIMES, chosen, lines, numbers, of_dataset
 from festina.verdicts import summary
 from festina.views import views_of
 
@@ -88,7 +88,6 @@ class _Watch:
         if began < self.next:
             return
         records_shown = chosen(event.records, MOST_TIMES)
-        recordings = of_observed(self.question.experiment, event.observed, self.question.config)
         data = so_far(self.question.experiment, self.question.runs, event.observed, self.times[: event.records])
         self.job.events.publish(
             "points",
@@ -96,7 +95,7 @@ class _Watch:
                 "records": event.records,
                 "of": len(self.times),
                 "times": numbers(self.times[records_shown]),
-                "series": lines(recordings, records_shown),
+                "series": lines(of_dataset(data, self.question.experiment), records_shown),
                 **self._scenes(data),
             },
         )

@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 
 from festina.experiment import Experiment
-from festina.lab.labelled import arranged
 from festina.lab.tables import value_text
 
 MOST_TIMES = 300
@@ -60,23 +59,6 @@ def of_dataset(data: xr.Dataset, experiment: Experiment) -> list[Recording]:
         recording(experiment, name, data[name].transpose("run", "time", ...))
         for name in names
         if name in data and {"run", "time"} <= set(data[name].dims)
-    ]
-
-
-def of_observed(experiment: Experiment, observed: Mapping[str, np.ndarray], config: Any) -> list[Recording]:
-    """What the loop has recorded so far; the names of entries come from the experiment."""
-    coordinates = {name: list(values) for name, values in experiment.coordinates(config).items()}
-    return [
-        Recording(
-            name,
-            kind.label,
-            kind.unit,
-            arranged(experiment, config, np.moveaxis(observed[name], 1, 2), 2),
-            kind.dims,
-            coordinates,
-        )
-        for name, kind in experiment.variables.items()
-        if name in observed
     ]
 
 

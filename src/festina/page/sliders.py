@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from festina.config import notes
+from festina.lab.tables import value_text
 
 WIDE = 100.0  # a range of such a ratio, or a value so far below its end, is seen better in logarithms
 AROUND = 100.0  # how far a logarithmic slider goes, up and down, where nothing bounds it
@@ -123,3 +124,11 @@ def _inner(bound: Bound, value: float, direction: int) -> float:
         return -direction * float("inf")
     distance = abs(value - bound.value) or 1.0
     return bound.value + direction * NUDGE * distance if bound.exclusive else float(bound.value)
+
+
+def as_control(value: Any) -> Any:
+    """A value as it stands in a control, and as the server takes it back."""
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(part, list | tuple) for part in value)
+        return str([list(part) for part in value]) if nested else value_text(value)
+    return value

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from festina.errors import FestinaError, UnknownName
 from festina.lab.registry import find
 from festina.model import Budget
-from festina.page.describe import as_control
+from festina.page.sliders import as_control
 from festina.views import views_of
 
 SHIPPED = Path(__file__).with_name("stories")

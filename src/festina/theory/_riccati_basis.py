@@ -73,15 +73,18 @@ def layers(modes: Modes, factor: Matrix) -> Layers:
     count = modes.right.shape[1]
     plus, minus, rest = factor[..., :count, :], factor[..., count : 2 * count, :], factor[..., 2 * count :, :]
     a, b = modes.inward, modes.outward
-    return from_singular(modes, a * plus - b * minus, b * plus + a * minus, rest)
-
-
-def from_singular(modes: Modes, into: Matrix, out: Matrix, rest: Matrix) -> Layers:
-    """W₁ᵀ and W₂ from what they are in the singular vectors of S and in ``modes.rest``."""
-    into, out = modes.right @ into, modes.left @ out
+    into, out = modes.right @ (a * plus - b * minus), modes.left @ (b * plus + a * minus)
     if len(modes.left) > len(modes.right):
         return into, out + modes.rest @ rest
     return (into + modes.rest @ rest, out) if len(modes.right) > len(modes.left) else (into, out)
+
+
+def bases(modes: Modes) -> tuple[Matrix, Matrix]:
+    """The directions of inputs and of outputs that the weights can reach, those of ``rest`` last."""
+    inputs, outputs = modes.right, modes.left
+    if len(outputs) > len(inputs):
+        return inputs, xp.concatenate([outputs, modes.rest], axis=1)
+    return (xp.concatenate([inputs, modes.rest], axis=1), outputs) if len(inputs) > len(outputs) else (inputs, outputs)
 
 
 def products(modes: Modes, factor: Matrix) -> Products:

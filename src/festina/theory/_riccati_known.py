@@ -42,6 +42,8 @@ from festina.theory._riccati_steps import (
 CHUNK = 65536
 #: Numbers that, asked for in one piece, are given the same memory call after call; beyond that, every page is new.
 RECYCLED = 2**22
+#: Below this width a matrix times its own transpose is faster as a product of two matrices.
+SMALL = 32
 #: A growing part of the weights that is as well conditioned as this has no direction that could be mere rounding.
 SOUND = 1e6
 #: And one as well conditioned as this loses no more digits in a leap, as its square, than a short step may lose.
@@ -49,11 +51,11 @@ LEVEL = np.exp(SHORT)
 
 
 class Start(NamedTuple):
-    """P at t = 0, the rank of its growing part, and whether that allows leaps."""
+    """P at t = 0, the rank of its growing part, and the inverse of that part where it allows leaps."""
 
     factor: Factor
     rank: int
-    is_level: bool
+    inverse: Float[np.ndarray, "columns columns"] | None = None
 
 
 def evaluate(
@@ -86,12 +88,17 @@ def _at(modes: Modes, start: Start, times: Times, correlation: Correlation, vari
     found, target = _room(len(times), *correlation.shape), correlation / variance
     for chunk, (into, out) in course(modes, start, times):
         for name, one, other in (("map", out, into), ("input_gram", into, into), ("output_gram", out, out)):
-            np.matmul(one, other.mT, out=found[name][chunk])
+            np.matmul(one, _apart(other, one).mT, out=found[name][chunk])
             if variance != 1.0:
                 found[name][chunk] /= variance
         error = (target - found["map"][chunk]).reshape(len(into), -1)
         found["loss"][chunk] = variance / 2 * np.vecdot(error, error)
     return found
+
+
+def _apart(layer: Float[np.ndarray, "time _ hidden"], other: Float[np.ndarray, "time _ hidden"]) -> np.ndarray:
+    """The same numbers elsewhere if both are one: NumPy has its own way to a square, slow for small matrices."""
+    return layer.mT.copy().mT if layer is other and layer.shape[-1] < SMALL else layer
 
 
 def _room(times: int, outputs: int, inputs: int) -> dict[str, np.ndarray]:
@@ -116,26 +123,37 @@ def initial_factor(modes: Modes, first: First, second: Second, correlation: Corr
     growing, columns = modes.rates > 0, factor.shape[1]
     most = columns - int(obstructed(first, second, correlation))
     if most == columns == np.count_nonzero(growing):
-        condition = _condition(factor[growing], np.finfo(float).eps * len(factor) * np.linalg.norm(factor))
+        condition, inverse = _condition(factor[growing], np.finfo(float).eps * len(factor) * np.linalg.norm(factor))
         if condition < SOUND:
-            return Start(factor, columns, bool(condition < LEVEL and columns == len(modes.inward)))
+            return Start(factor, columns, inverse if condition < LEVEL and columns == len(modes.inward) else None)
     size = np.linalg.norm(to_modes(modes, first, second, size=True), axis=1)
     floor = np.finfo(float).eps * len(factor) * size
     claimed, count = sorted_factors(factor, np.where(growing, 0.0, -1e6)[None], floor, growing, most)
-    return Start(claimed[0], int(count[0]), False)
+    return Start(claimed[0], int(count[0]))
 
 
-def _condition(rows: Float[np.ndarray, "n n"], floor: float) -> float:
-    """How far from dependent rows of any lengths are; ∞ where one may consist of errors as large as ``floor``."""
-    lengths = np.linalg.norm(rows, axis=1)
-    return np.linalg.cond(rows / lengths[:, None]) if np.all(lengths > SOUND * floor) else np.inf
+def _condition(rows: Float[np.ndarray, "n n"], floor: float) -> tuple[float, Float[np.ndarray, "n n"] | None]:
+    """How far from dependent rows of any lengths are, and their inverse; ∞ where one may be errors like ``floor``.
+
+    |A|·|A⁻¹| in the norm of Frobenius is never below the condition number; only where it is too large, singular values
+    are needed.
+    """
+    lengths = np.sqrt(np.vecdot(rows, rows))
+    if not np.all(lengths > SOUND * floor):
+        return np.inf, None
+    try:
+        inverse = np.linalg.inv(rows)
+    except np.linalg.LinAlgError:
+        return np.inf, None
+    at_most = len(rows) ** 0.5 * np.linalg.norm(inverse * lengths)
+    return at_most if at_most < LEVEL else np.linalg.cond(rows / lengths[:, None]), inverse
 
 
 def course(modes: Modes, start: Start, times: Times) -> Iterator[tuple[slice, Layers]]:
     """The layers at times that do not fall, from P at t = 0: which times, and W₁ᵀ and W₂ at them."""
     rates, factor, now, most = modes.rates, start.factor, 0.0, max(1, CHUNK // max(start.factor.size, 1))
-    if start.is_level:
-        graph = graph_of(modes, factor)
+    if start.inverse is not None:
+        graph = graph_of(modes, factor, start.inverse)
         for begin in range(0, len(times), most):
             chunk = slice(begin, min(begin + most, len(times)))
             yield chunk, leaps(graph, times[chunk])

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf
 
-from festina.theory._riccati_basis import Layers, Modes, Rates, from_singular
+from festina.theory._riccati_basis import Layers, Modes, Rates, bases
 
 #: Matrices from here on are better factorised where they are than copied by NumPy, which saves one call for each.
 LARGE = 128
@@ -30,12 +30,14 @@ class Graph(NamedTuple):
     modes: Modes
     slope: Float[np.ndarray, "columns others"]  # Rᵀ
     inverse_gram: Float[np.ndarray, "columns columns"]  # C
+    inputs: Float[np.ndarray, "_ in"]  # the directions of the inputs, one a row
+    outputs: Float[np.ndarray, "_ out"]
 
 
-def graph_of(modes: Modes, factor: Factor) -> Graph:
-    """For a P₊ that comes first, one mode for each singular value, and is far from singular."""
-    inverse = np.linalg.inv(factor[: factor.shape[1]])
-    return Graph(modes, (factor[factor.shape[1] :] @ inverse).T, inverse.T @ inverse)
+def graph_of(modes: Modes, factor: Factor, inverse: Float[np.ndarray, "columns columns"]) -> Graph:
+    """For a P₊ that comes first, one mode for each singular value, and is far from singular, and its ``inverse``."""
+    inputs, outputs = (np.ascontiguousarray(basis.T) for basis in bases(modes))
+    return Graph(modes, (factor[factor.shape[1] :] @ inverse).T, inverse.T @ inverse, inputs, outputs)
 
 
 def leaps(graph: Graph, gaps: Times) -> Layers:
@@ -43,23 +45,25 @@ def leaps(graph: Graph, gaps: Times) -> Layers:
 
     R ← e^{−|Λ₋|dT} R e^{−Λ₊dT} and C ← e^{−Λ₊dT} (C + RᵀΦ₋R) e^{−Λ₊dT} + Φ₊ with Φ = (1 − e^{−2|Λ|dT})/(2|Λ|).
     """
-    modes, count = graph.modes, len(graph.slope)
+    modes, count, total = graph.modes, len(graph.slope), len(gaps)
     speeds = np.abs(modes.rates[count:])  # of the others; those of the growing modes come first among them
     spread, lost = _spread(-speeds, gaps), np.exp(np.multiply.outer(gaps, -speeds))
-    slope = lost[:, :count, None] * graph.slope
-    scaled = slope * np.sqrt(spread)[:, None]
-    gram = scaled @ scaled.mT
-    gram += lost[:, :count, None] * graph.inverse_gram * lost[:, None, :count]
+    gram = graph.slope * spread[:, None] @ graph.slope.T.copy()  # never with a second factor that is transposed: slow
+    gram += graph.inverse_gram
+    faded = lost[:, :count, None] * lost[:, None, :count]
+    gram *= faded
     _diagonal(gram)[:] += spread[:, :count]
-    both = np.empty((len(gaps), count, count + len(speeds)))  # before L, what is 1 in P stays on diagonals
-    into, out, rest = both[..., :count], both[..., count : 2 * count], both[..., 2 * count :]
-    np.multiply(slope[..., :count], (lost[:, :count] * -modes.outward[:, 0])[:, None], out=into)
-    np.multiply(slope[..., :count], (lost[:, :count] * modes.inward[:, 0])[:, None], out=out)
-    np.multiply(slope[..., count:], lost[:, None, count:], out=rest)
-    _diagonal(into)[:] += modes.inward[:, 0]
-    _diagonal(out)[:] += modes.outward[:, 0]
-    _times_inverse_root(both, gram)
-    return from_singular(modes, into.mT, out.mT, rest.mT)
+    faded *= graph.slope[:, :count]  # Rᵀ of the modes that come in pairs
+    both = np.empty((total, count, len(graph.inputs) + len(graph.outputs)))
+    first, second = both[..., : len(graph.inputs)], both[..., len(graph.inputs) :]
+    for layer, slope, diagonal in ((first, -modes.outward, modes.inward), (second, modes.inward, modes.outward)):
+        np.multiply(faded, slope[:, 0], out=layer[..., :count])  # before L, what is 1 in P stays on diagonals
+        _diagonal(layer[..., :count])[:] += diagonal[:, 0]
+        if layer.shape[-1] > count:
+            alone = lost[:, :count, None] * graph.slope[:, count:]
+            np.multiply(alone, lost[:, None, count:], out=layer[..., count:])
+    _solve(_roots(gram), both)
+    return (first @ graph.inputs).mT, (second @ graph.outputs).mT
 
 
 def short_steps(rates: Rates, factor: Factor, gaps: Times) -> Factors:
@@ -103,11 +107,16 @@ def _diagonal(matrices: Float[np.ndarray, "time n n"]) -> Float[np.ndarray, "tim
 def _times_inverse_root(
     transposed: Float[np.ndarray, "time columns rows"], grams: Float[np.ndarray, "time columns columns"]
 ) -> Factors:
-    """X L⁻ᵀ with LLᵀ = G for each pair of Xᵀ and G, whose places are taken; rows of NumPy are columns of LAPACK."""
-    matrices = np.ascontiguousarray(transposed).mT
-    for matrix, root in zip(matrices, _roots(grams).mT, strict=True):
+    """X L⁻ᵀ with LLᵀ = G for each pair of Xᵀ and G, whose places are taken."""
+    matrices = np.ascontiguousarray(transposed)
+    _solve(_roots(grams), matrices)
+    return matrices.mT
+
+
+def _solve(roots: Float[np.ndarray, "time n n"], matrices: Float[np.ndarray, "time n rows"]) -> None:
+    """Y ← L⁻¹ Y for each pair of L and Y; rows of NumPy are columns of LAPACK."""
+    for matrix, root in zip(matrices.mT, roots.mT, strict=True):
         dtrsm(1.0, root, matrix, side=1, overwrite_b=1)
-    return matrices
 
 
 def _roots(grams: Float[np.ndarray, "time n n"]) -> Float[np.ndarray, "time n n"]:

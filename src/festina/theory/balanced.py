@@ -159,12 +159,16 @@ def _check_shapes(first: ArrayLike, second: ArrayLike, correlation: ArrayLike) -
 
 def _check_balance(first: np.ndarray, second: np.ndarray, tolerance: float) -> None:
     inward, outward = first @ first.T, second.T @ second
-    deviation = np.abs(outward - inward - imbalance_of(first, second) * np.eye(len(first)))
-    row, column = np.unravel_index(np.argmax(deviation), deviation.shape)
-    worst = deviation[row, column]
-    at_least = max(np.linalg.norm(outward), np.linalg.norm(inward)) / len(first) ** 0.5  # of what is asked for below
-    if worst <= tolerance * at_least:
+    deviation = outward - inward
+    np.einsum("hh->h", deviation)[:] -= imbalance_of(first, second)
+    np.abs(deviation, out=deviation)
+    worst = deviation.max()
+    at_least = max(np.vdot(outward, outward), np.vdot(inward, inward)) / len(
+        first
+    )  # its root, of what is asked for below
+    if worst <= tolerance * at_least**0.5:
         return
+    row, column = np.unravel_index(np.argmax(deviation), deviation.shape)
     allowed = tolerance * max(np.linalg.norm(outward, ord=2), np.linalg.norm(inward, ord=2))
     if worst > allowed:
         raise ArgumentError(

@@ -25,6 +25,7 @@ from jaxtyping import Bool, Float
 from festina.errors import require
 from festina.precision import is_traced
 from festina.theory._free_units import free_growth
+from festina.theory._sobol import sobol
 from festina.theory.chain import Chain, chain
 from festina.worlds.logic import CORNERS
 
@@ -323,9 +324,8 @@ def captured(separation: Any, units: int = 16_384) -> tuple[np.ndarray, np.ndarr
 
 def _normal_points(units: int) -> Float[np.ndarray, "units 4"]:
     from scipy.special import ndtri
-    from scipy.stats import qmc
 
-    return ndtri(qmc.Sobol(4, rng=np.random.default_rng(0)).random(units))
+    return ndtri(sobol(units, 4))
 
 
 def _final_clock(log_sizes: np.ndarray, rates: np.ndarray) -> np.ndarray:

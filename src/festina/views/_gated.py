@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from festina._lazy import np, xr
-from festina.views._entries import some
+from festina.views._entries import first_of, some
 from festina.views.vocabulary import Curves, Mark, Plane, Quantity
 
 MOST_BLOCKS = 30  # whose beginnings are marked
@@ -35,7 +35,7 @@ def _along(teacher: int) -> Quantity:
     """How much of a teacher each student has: its length along it, over the teacher's."""
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray:
-        share = data["components"].isel(teacher=teacher, drop=True) / teacher_norm(config)
+        share = first_of(data["components"], "run").isel(teacher=teacher, drop=True) / teacher_norm(config)
         return student_names(share)
 
     return Quantity("components", f"share of teacher {'AB'[teacher]}", of=of)
@@ -46,7 +46,7 @@ def teachers(config: Any) -> Sequence[Mark]:
 
 
 def students(title: str, by: tuple[str, ...], note: str = "") -> Plane:
-    """Students in the plane of the first two teachers."""
+    """Students of the first run in the plane of the first two teachers."""
     x, y = (_along(teacher) for teacher in (0, 1))
     return Plane(title, x, y, by=by, marks=teachers, equal=True, note=note)
 
@@ -64,10 +64,10 @@ def beginnings(config: Any) -> Sequence[Mark]:
 
 
 def gates(title: str, by: tuple[str, ...], note: str = "", **wanted: Any) -> Curves:
-    """Gates over time."""
+    """Gates over time, of the first run: which student takes which task is left to chance, and no mean says it."""
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray:
-        return student_names(some(data["gates"], **wanted))
+        return student_names(first_of(some(data["gates"], **wanted), "run"))
 
     return Curves(title, Quantity("gates", "gate c", of=of), by=by, marks=beginnings, note=note)
 

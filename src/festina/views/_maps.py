@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from festina._lazy import np, xr
 from festina.views import _gated as gated
-from festina.views._entries import panel_of
+from festina.views._parts import panel_of
 from festina.views.vocabulary import Curves, Heat, Mark, Quantity
 
 SPECIALISES = "Bright cells are networks whose students have become their teachers."
+
+
+def _network(experiment: str, panel: str, shown: tuple[str, str], config: Any) -> Any:
+    """The model of an arm of a panel, with fields that are not shown at their largest, as the map has them."""
+    import festina as fs
+
+    arms = [arm for arm in fs.lab.find(experiment).arms_at(config) if arm.labels["panel"] == panel]
+    rest = [name for name in arms[0].labels if name not in ("panel", *shown)]
+    return max(arms, key=lambda arm: [arm.labels[name] for name in rest]).model
 
 
 def _map(title: str, experiment: str, panel: str, columns: str, rows: str = "block_length", **more: Any) -> Heat:
@@ -25,7 +35,8 @@ def _map(title: str, experiment: str, panel: str, columns: str, rows: str = "blo
         return cells.isel({rows: slice(None, None, -1)})  # the smallest below
 
     quantity = Quantity("total_alignment", "total alignment", of=of)
-    return Heat(title, quantity, rows=rows, columns=columns, low=0.3, high=1.0, note=SPECIALISES, **more)
+    opens = partial(_network, experiment, panel, (rows, columns))
+    return Heat(title, quantity, rows, columns, low=0.3, high=1.0, opens=opens, note=SPECIALISES, **more)
 
 
 REGIMES = (
@@ -60,7 +71,8 @@ def _connected_map(title: str, panel: str, columns: str) -> Heat:
         return cells.isel(block_length=slice(None, None, -1))
 
     quantity = Quantity("components", "cosine of a teacher's row with the unit most like it", of=of)
-    return Heat(title, quantity, rows="block_length", columns=columns, low=0.0, high=1.0, note=SPECIALISES)
+    opens = partial(_network, "abstraction/connected_map", panel, ("block_length", columns))
+    return Heat(title, quantity, "block_length", columns, low=0.0, high=1.0, opens=opens, note=SPECIALISES)
 
 
 CONNECTED_MAP = (

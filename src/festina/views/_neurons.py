@@ -5,20 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from festina._lazy import np, xr
-from festina.views._entries import lettered, some
+from festina.views._entries import lettered, model_of, some
 from festina.views.vocabulary import Heat, Measure, Plane, Quantity, Raster
 
 MOST_NAMED = 3  # classes whose subsets have names and colours; of more, neurons are told apart by the class they prefer
 AROUND = 60  # points on a line around predicted readouts
 ON = 0.5  # activity above which a sigmoidal neuron is on
-
-
-def network_of(experiment: str, config: Any, **labels: Any) -> Any:
-    """The model of the first arm that has these labels; None if there is none."""
-    import festina as fs
-
-    arms = fs.lab.find(experiment).arms_at(config)
-    return next((arm.model for arm in arms if labels.items() <= arm.labels.items()), None)
 
 
 def theory_of(network: Any) -> Any:
@@ -105,7 +97,7 @@ def readouts(title: str, note: str, experiment: str, **labels: Any) -> Plane:
 
     def along(output: int) -> Measure:
         def of(data: xr.Dataset, config: Any) -> xr.DataArray | None:
-            network = network_of(experiment, config, **labels)
+            network = model_of(experiment, config, **labels)
             if network is None:
                 return None
             if "readout" in data:
@@ -119,7 +111,7 @@ def readouts(title: str, note: str, experiment: str, **labels: Any) -> Plane:
         return of
 
     def colour(data: xr.Dataset, config: Any) -> xr.DataArray | None:
-        network = network_of(experiment, config, **labels)
+        network = model_of(experiment, config, **labels)
         if network is None:
             return None
         if "readout" in data:
@@ -129,7 +121,7 @@ def readouts(title: str, note: str, experiment: str, **labels: Any) -> Plane:
         return None if found is None else xr.DataArray(found[1], dims="neuron").expand_dims("run")
 
     def names(config: Any) -> tuple[str, ...]:
-        network = network_of(experiment, config, **labels)
+        network = model_of(experiment, config, **labels)
         return () if network is None else group_names(network)
 
     x, y = (Quantity("class_kernel", f"readout to class {'AB'[k]}", of=along(k)) for k in (0, 1))
@@ -141,7 +133,7 @@ def raster(title: str, panels: tuple[str, ...] = (), note: str = "", **wanted: A
     """Mean activity of neurons in every class; of several panels, each over its largest at each moment."""
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray:
-        activity = lettered(some(data["activity"], **wanted))
+        activity = lettered(some(data["activity"], **wanted), config)
         if not panels:
             return activity
         return activity / abs(activity).max(["neuron", "class"]).clip(min=1e-30)
@@ -156,7 +148,7 @@ def kernels(
     """The kernel between classes; of several panels, each over its largest."""
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray:
-        kernel = lettered(some(data[variable], **wanted))
+        kernel = lettered(some(data[variable], **wanted), config)
         return kernel / abs(kernel).max(["class", "other_class"]).clip(min=1e-30) if panels else kernel
 
     label = "kernel over its largest" if panels else "kernel, mean over pairs of examples"
@@ -172,7 +164,7 @@ def layered(title: str, panels: tuple[str, ...], note: str = "", **wanted: Any) 
         if name is None:
             return None
         kernel = some(data[name], **wanted)
-        kernel = lettered(kernel.isel(depth=-1, drop=True) if "depth" in kernel.dims else kernel)
+        kernel = lettered(kernel.isel(depth=-1, drop=True) if "depth" in kernel.dims else kernel, config)
         kernel = kernel.assign_coords(layer=[f"layer {layer}" for layer in kernel["layer"].values])
         return kernel / abs(kernel).max(["class", "other_class"]).clip(min=1e-30)
 

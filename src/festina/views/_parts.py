@@ -12,21 +12,39 @@ Arms = dict[int, dict[str, Any]]
 
 
 def panel(data: xr.Dataset, config: Any, experiment: str, name: str, variable: str) -> xr.DataArray:
-    """A variable of the arms of one panel, with what tells them apart as dimensions; NaN where there is no arm.
+    """A variable of the arms of one panel."""
+    return panel_of(data[variable], config, experiment, name)
+
+
+def panel_of(array: xr.DataArray, config: Any, experiment: str, name: str) -> xr.DataArray:
+    """The arms of one panel, with what tells them apart as dimensions, in rising order if numbers; NaN where there is
+    no arm.
 
     Recorded data of an experiment with panels have all arms along one dimension, `arm`.
     """
     own = {place: labels for place, labels in _places(experiment, config).items() if labels["panel"] == name}
     dims = [dim for dim in next(iter(own.values())) if dim != "panel"]
-    axes = {dim: list(dict.fromkeys(labels[dim] for labels in own.values())) for dim in dims}
+    axes = {dim: _in_order([labels[dim] for labels in own.values()]) for dim in dims}
     where = tuple([axes[dim].index(labels[dim]) for labels in own.values()] for dim in dims)
-    array = data[variable].isel(arm=list(own)).drop_vars(["panel", "arm"], errors="ignore")
-    found = _arranged(array.drop_vars("clock", errors="ignore"), axes, where).assign_attrs(array.attrs)
+    texts = {dim: [_text(label) for label in labels] for dim, labels in axes.items()}
+    array = array.isel(arm=list(own)).drop_vars(["panel", "arm"], errors="ignore")
+    found = _arranged(array.drop_vars("clock", errors="ignore"), texts, where).assign_attrs(array.attrs)
     if "clock" in array.coords:
         clock = array["clock"].drop_vars("clock")
-        own_clock = _arranged(clock, axes, where) if "arm" in clock.dims else clock
+        own_clock = _arranged(clock, texts, where) if "arm" in clock.dims else clock
         found = found.assign_coords(clock=own_clock.assign_attrs(clock.attrs))
     return found
+
+
+def _in_order(labels: list[Any]) -> list[Any]:
+    """Each label once: numbers, and tuples of them, in rising order, texts as they come."""
+    known = list(dict.fromkeys(labels))
+    return known if isinstance(known[0], str) else sorted(known)
+
+
+def _text(label: Any) -> Any:
+    """A label as a coordinate holds it: a tuple is a text."""
+    return "/".join(map(str, label)) if isinstance(label, tuple) else label
 
 
 def _arranged(array: xr.DataArray, axes: Mapping[str, list[Any]], where: tuple[list[int], ...]) -> xr.DataArray:

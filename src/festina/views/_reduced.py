@@ -7,7 +7,8 @@ from typing import Any
 
 from festina._lazy import np, xr
 from festina.views import _gated as gated
-from festina.views._entries import panel_of, some
+from festina.views._entries import some
+from festina.views._parts import panel_of
 from festina.views.vocabulary import Curves, Mark, Plane, Quantity, Surface
 
 Selected = Callable[[xr.DataArray, Any], xr.DataArray]

@@ -114,6 +114,8 @@ class Heat(View):
         panels: dimensions with a panel for each entry.
         diverging: colours in two directions from zero.
         low, high: the ends of the colours; those of the data unless given.
+        opens: from the configuration to the model whose run each cell is, but for its row and its column, which are
+            two fields of that model; None if cells are no runs.
 
     Example:
         >>> from festina.views import Heat
@@ -128,6 +130,7 @@ class Heat(View):
     diverging: bool = False
     low: float | None = None
     high: float | None = None
+    opens: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from festina.errors import require
 from festina.watching.look import Look
 from festina.watching.outside import read_probes, take_in
@@ -34,7 +36,7 @@ class Watch:
         self.looks: list[Look] = [start.first()]
         self._attached: _Steps | None = None
 
-    def __call__(self, step: int, now: Any = None) -> Look:
+    def __call__(self, step: int | np.integer, now: Any = None) -> Look:
         """Look at the network after so many steps.
 
         Args:
@@ -42,7 +44,7 @@ class Watch:
             now: the network or its parameters as they are now, for networks that are values (JAX); a network of
                 PyTorch changes in its place.
         """
-        whole = isinstance(step, Integral) and not isinstance(step, bool) and step >= 0
+        whole = isinstance(step, Integral) and not isinstance(step, bool) and int(step) >= 0
         require(whole, "step", "be a whole number from 0 on", step)
         step = int(step)
         if step == self.looks[-1].step:

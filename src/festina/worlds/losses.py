@@ -23,7 +23,7 @@ class Loss(Protocol):
         1.5
     """
 
-    def __call__(self, answers: Any, targets: Any) -> Any: ...
+    def __call__(self, answers: Any, targets: Any, /) -> Any: ...
 
 
 class SquaredError(eqx.Module):

@@ -34,7 +34,7 @@ ADAPTED = 1e-2  # the loss below which the caption of fig. 4E calls an adaptatio
 WATCHED = 5.0  # how long after a switch: the length of a block in the published code
 LONGER_BLOCK = "likely the source: its code has a block of 5, its table one of 1, see the experiment's description"
 STRAYING = (
-    "the scope of the closed form: bounds as tabulated let the sum of slow gates stray from 1, see the description"
+    "the scope of the closed form: bounds as tabulated let the sum of slow gates deviate from 1, see the description"
 )
 ONE_RUN = "the scope of the source: it shows one run, and some starts do not specialise in time, see the description"
 TOO_SLOW = "likely the source: its tabulated timescales leave every network unspecialised, see the description"

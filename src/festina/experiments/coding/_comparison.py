@@ -103,6 +103,34 @@ def sampling_checks(
         where: picks one of several chains, as ``phase="equilibrium"``.
     """
 
+    agree = f"Split-R̂ of {what} is near 1: independent chains agree (largest of all entries)."
+    size = f"Effective sample size of {what}: chains move (smallest of all entries, all recordings together)."
+    extremes = (
+        lambda entries: entries.max(),
+        lambda entries: np.nanmin(entries),
+    )  # NumPy loads when they are asked for
+    return _health(suffix, variable, (agree, size), extremes, reason, where)
+
+
+def readout_checks(suffix: str, what: str, **where: Any) -> tuple[Claim, ...]:
+    """The same of single readouts, of which the median is asked for: of many the worst is off by chance."""
+
+    agree = f"Split-R̂ of {what} is near 1: neurons forget what they coded for (median of neurons and outputs)."
+    size = f"Effective sample size of {what}: neurons move (median of neurons and outputs, all recordings together)."
+    medians = (lambda entries: np.nanmedian(entries),) * 2
+    return _health(suffix, "readout", (agree, size), medians, "", where)
+
+
+def _health(
+    suffix: str,
+    variable: str,
+    statements: tuple[str, str],
+    summaries: tuple[Callable[..., Any], Callable[..., Any]],
+    reason: str,
+    where: Mapping[str, Any],
+) -> tuple[Claim, ...]:
+    """That chains agree, and that they move: two statements, and how each sums up the entries of a variable."""
+
     def checked(name: str, statement: str, measure: Callable[[np.ndarray], Any], expect: Relation) -> Claim:
         return Claim(
             f"{name}{suffix}",
@@ -115,19 +143,10 @@ def sampling_checks(
             reason=reason,
         )
 
+    (agree, size), (of_r_hats, of_sizes) = statements, summaries
     return (
-        checked(
-            "agreement",
-            f"Split-R̂ of {what} is near 1: independent chains agree (largest of all entries).",
-            lambda chains: fs.measures.split_r_hat(chains).max(),
-            below(1.05),
-        ),
-        checked(
-            "sample-size",
-            f"Effective sample size of {what}: chains move (smallest of all entries, all recordings together).",
-            lambda chains: np.nanmin(fs.measures.effective_sample_size(chains)),
-            above(100.0),
-        ),
+        checked("agreement", agree, lambda chains: of_r_hats(fs.measures.split_r_hat(chains)), below(1.05)),
+        checked("sample-size", size, lambda chains: of_sizes(fs.measures.effective_sample_size(chains)), above(100.0)),
     )
 
 

@@ -128,8 +128,13 @@ def draw_shares(axis: Axes, shares: Mapping[str, np.ndarray], theory: np.ndarray
     classes, place = len(theory).bit_length() - 1, np.arange(len(theory))
     for number, (name, values) in enumerate(shares.items()):
         error = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
-        look = {"color": class_color(number), "hatch": (None, "////")[number], "edgecolor": "white", "label": name}
-        shift = (number - 0.5 * (len(shares) - 1)) * 0.4
+        look = {
+            "color": class_color(number),
+            "hatch": (None, "////", "....")[number],
+            "edgecolor": "white",
+            "label": name,
+        }
+        shift = (number - 0.5 * (len(shares) - 1)) * 0.8 / max(2, len(shares))
         axis.bar(place + shift, values.mean(axis=0), 0.8 / len(shares), yerr=error, error_kw={"lw": 0.7}, **look)
     axis.plot(place, theory, "_", color="black", ms=11, mew=1.2, label="theory")
     axis.set(xlabel="on for classes", ylabel="share of neurons", xticks=place)

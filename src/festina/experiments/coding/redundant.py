@@ -16,11 +16,13 @@ from festina.sources import VAN_MEEGEN_2024
 from festina.style import THEORY, TWO_COLUMNS, letter, style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from festina.theory.coding import Codes
 
-PHASES = ("equilibrium", "cooled", "planted")
+PHASES = ("equilibrium", "cooled", "planted", "collapsed")
+COLD, TRACED = ("planted", "cooled", "collapsed"), ("equilibrium", "cooled", "collapsed")
 SMALL: dict[str, Any] = {"origin": "prior", "width": 20, "counts": (4, 2, 2), "temperature": 0.05, "hottest": 0.3}
 DRAWN = 40_000  # neurons from the theory
 
@@ -41,6 +43,17 @@ class Redundant(Experiment):
     equilibrium, to which they drift slowly at best. Theory that takes these shares from the chain, instead of computing
     them, gives its kernel. The equations were derived independently of the source.
 
+    *collapsed*: chains from the prior at the low temperature, drawn by another sampler: readouts are integrated out,
+    and neurons are proposed one after the other as a whole, from the law p(a, z) of a single one
+    (`fs.learning.Collapsed`). Nothing about the posterior is different, only how it is walked through. Our prediction,
+    after short chains at smaller sizes and before the first full run: neurons change their code all the time, chains
+    agree (R̂ < 1.05, 100 independent draws), and shares and kernel are those of theory in equilibrium, within .02. What
+    freezes would then be the dynamics, and not the posterior. Found at the settings of the full budget, in chains run
+    one kind at a time: all of it. Of 85 recordings in each of three chains all are independent (R̂ .99, sample size
+    262; of single readouts 1.00 and 245, in the median), .61 of proposals are accepted, the share of neurons with
+    another code at the end is that of codes drawn anew (.99), shares are within .004 of theory and kernels within .003.
+    Cooled chains of Hamiltonian Monte Carlo have R̂ 30 there and are .43 from that kernel.
+
     *alone* and *exchanged*: networks of 20 neurons and 8 examples at T = .05, small enough to be brought to equilibrium
     where neurons hardly change their code, by Hamiltonian Monte Carlo alone and by replica exchange with 24 replicas up
     to T = .3. Energies grow with N, and rungs of the ladder must be the closer: of 12 replicas of a network of 40
@@ -57,11 +70,12 @@ class Redundant(Experiment):
     name = "coding/redundant"
     sources = (VAN_MEEGEN_2024,)
     arms = Arms(
-        use(models.WideBayesian, nonlinearity="sigmoidal", layers=1, tests=0, noise=0.0),
+        use(models.WideBayesian, nonlinearity="sigmoidal", layers=1, tests=0, noise=0.0, method="hmc"),
         phase=named(
             equilibrium={"origin": "prior"},
             cooled={"origin": "prior", "temperature": lambda config: config.cold},
             planted={"origin": "even", "temperature": lambda config: config.cold},
+            collapsed={"origin": "prior", "temperature": lambda config: config.cold, "method": "collapsed"},
             alone=SMALL,
             exchanged=SMALL | {"replicas": 24},
         ),
@@ -164,6 +178,37 @@ class Redundant(Experiment):
         theirs = np.stack([frozen_kernel(result, run) for run in range(len(ours))])
         return np.linalg.norm(ours - theirs, axis=(1, 2)) / np.linalg.norm(theirs, axis=(1, 2))
 
+    @claims.theory(claims.above(0.9))
+    def thawed(self, result: Result) -> np.ndarray:
+        """Neurons of cold sigmoidal networks do change their code if they are drawn as a whole, with readouts
+        integrated out (share that did, 1 if codes were drawn anew).
+        """
+        several_codes(result)
+        return codes.turnover(late(result, "collapsed"))
+
+    @claims.theory(claims.below(0.02))
+    def collapsed_kernel(self, result: Result) -> np.ndarray:
+        """Chains of the collapsed sampler that start from the prior in the cold have the kernel of our theory in
+        equilibrium (relative difference).
+        """
+        return compare.kernel_difference(result, phase="collapsed")
+
+    @claims.theory(claims.below(0.02), budget="full")
+    def collapsed_shares(self, result: Result) -> np.ndarray:
+        """Each code has, in these chains, the share of neurons that our theory gives it in the cold (largest
+        difference).
+        """
+        theirs = compare.network_of(result).drawn_shares(result.config.cold, DRAWN)
+        return np.abs(codes.shares_of(late(result, "collapsed")) - theirs[None]).max(axis=1)
+
+    @claims.theory(claims.above(0.0), budget="full")
+    def dynamics(self, result: Result) -> float:
+        """What freezes is the dynamics, not the posterior: cold chains disagree by Hamiltonian Monte Carlo, and agree
+        if neurons are drawn as a whole (difference of split-R̂ of the class kernel).
+        """
+        cooled, collapsed = (compare.disagreement(result, phase=phase) for phase in ("cooled", "collapsed"))
+        return cooled - collapsed
+
     @claims.theory(claims.above(0.0), budget="full")
     def exchange(self, result: Result) -> float:
         """Chains of small cold sigmoidal networks agree better with replica exchange (split-R̂ of the kernel between
@@ -175,6 +220,13 @@ class Redundant(Experiment):
     checks = (
         *compare.sampling_checks(what="the kernel between classes in equilibrium", phase="equilibrium"),
         *compare.sampling_checks(
+            "-collapsed",
+            what="the kernel between classes in the cold by the collapsed sampler",
+            reason="",
+            phase="collapsed",
+        ),
+        *compare.readout_checks("-readouts", "single readouts in the cold by the collapsed sampler", phase="collapsed"),
+        *compare.sampling_checks(
             "-exchanged",
             what="the kernel between classes of small networks by replica exchange",
             phase="exchanged",
@@ -182,38 +234,55 @@ class Redundant(Experiment):
     )
 
     def figure(self, result: Result) -> Figure:
-        """Readouts and activity of a planted network, shares of the codes; kernels of all phases; traces."""
+        """Readouts and activity of a planted network, shares of codes; traces, and who keeps a code; kernels."""
         readouts, activity = panels.last_draw(result, phase="planted")
         groups = fs.measures.code_numbers(activity > 0.5)
         shares = {phase: codes.shares_of(late(result, phase)) for phase in PHASES}
         kernels = {phase: result["kernel"].isel(run=0).sel(phase=phase).values for phase in PHASES[1:]}
-        kernels["theory, its shares"] = frozen_kernel(result, 0)
-        kernels["theory, equilibrium"] = compare.theory_of(compare.network_of(result), result.config.cold).kernels[-1]
+        kernels["theory, these shares"] = frozen_kernel(result, 0)
+        kernels["theory"] = compare.theory_of(compare.network_of(result), result.config.cold).kernels[-1]
         with style():
-            figure = plt.figure(figsize=(TWO_COLUMNS, 6.6))
-            parts: Any = figure.subfigures(2, 1, height_ratios=(2.2, 1.0))
-            axes = parts[0].subplot_mosaic("abc;def") | parts[1].subplot_mosaic("ghij")
+            figure = plt.figure(figsize=(TWO_COLUMNS, 8.2))
+            parts: Any = figure.subfigures(2, 1, height_ratios=(3.6, 1.0))
+            axes = parts[0].subplot_mosaic("abc;dde;fgh") | parts[1].subplot_mosaic("ijklm")
             panels.draw_readouts(axes["a"], readouts, groups)
             panels.draw_predicted(axes["a"], planted_codes(result).readouts, ms=7, mew=1.0)
             sorted_by_code = np.argsort(groups, kind="stable")
             panels.draw_raster(axes["b"], activity, sorted_by_code, vmin=0.0, vmax=1.0, cmap="Greys")
-            cold = {phase: shares[phase] for phase in ("planted", "cooled")}
-            panels.draw_shares(axes["c"], cold, codes.weights_of(planted_codes(result)))
-            panels.draw_shares(axes["d"], {"equilibrium": shares["equilibrium"]}, drawn_shares(result))
-            for name, phase in (("e", "equilibrium"), ("f", "cooled")):
+            cold = {phase: shares[phase] for phase in COLD}
+            panels.draw_shares(axes["c"], {"equilibrium": shares["equilibrium"]}, drawn_shares(result))
+            panels.draw_shares(axes["d"], cold, codes.weights_of(planted_codes(result)))
+            draw_kept(axes["e"], result)
+            for name, phase in zip("fgh", TRACED, strict=True):
                 panels.draw_trace(axes[name], result, phase=phase)
-            for name, title in (("a", "planted, "), ("c", ""), ("d", ""), ("e", "equilibrium, "), ("f", "cooled, ")):
-                heat = result.config.temperature if name in "de" else result.config.cold
+            titles = {"a": "planted, ", "c": "", "d": "", "e": ""} | {
+                k: f"{v}, " for k, v in zip("fgh", TRACED, strict=True)
+            }
+            for name, title in titles.items():
+                heat = result.config.temperature if name in "cf" else result.config.cold
                 axes[name].set_title(f"{title}T = {heat:g}", fontsize=8)
-            axes["e"].legend(loc="center right", bbox_to_anchor=(1.0, 0.62), ncols=2, columnspacing=1.0)
-            axes["f"].plot([], [], label="theory, equilibrium", **THEORY)
-            axes["f"].set_ylim(0, 1.2 * axes["f"].get_ylim()[1])
-            axes["f"].legend(handles=axes["f"].lines[-1:], loc="upper right")
-            panels.draw_kernels([axes[name] for name in "igjh"], kernels, result.config.counts)
-            for name in "hij":
+            axes["f"].legend(loc="center right", bbox_to_anchor=(1.0, 0.62), ncols=2, columnspacing=1.0)
+            for name in "gh":
+                axes[name].plot([], [], label="theory, equilibrium", **THEORY)
+                axes[name].set_ylim(0, 1.3 * axes[name].get_ylim()[1])
+                axes[name].legend(handles=axes[name].lines[-1:], loc="upper right")
+                axes[name].set_ylabel("")
+            panels.draw_kernels([axes[name] for name in "lijmk"], kernels, result.config.counts)
+            for name in "jklm":
                 axes[name].set_ylabel("")
             letter(*axes.values())
         return figure
+
+
+def draw_kept(axis: Axes, result: Result) -> None:
+    """The share of neurons with the code that they had after warming up, for all samplers in the cold."""
+    for number, phase in enumerate(COLD):
+        chains = late(result, phase)
+        found = codes.codes_of(chains)
+        look = {"color": panels.class_color(number), "marker": panels.MARKERS[number], "ms": 2.5, "lw": 0.9}
+        axis.plot(chains["time"], (found == found[:, :1]).mean(axis=(0, 2)), markevery=0.2, label=phase, **look)
+    axis.set(xlabel="draw", ylabel="keep their first code", ylim=(0, 1.7))
+    axis.legend(loc="upper right")
 
 
 def late(result: Result, phase: str) -> xr.Dataset:

@@ -25,6 +25,24 @@ class TenDigits(Digits):
     As `coding/digits`, with all ten digits, 500 images to learn from and four chains. MNIST is used wherever it is at
     hand, with a thousand test images (`festina data fetch mnist`); elsewhere scikit-learn's digits stand in, of which
     250 are left to test with.
+
+    All three arms have the same draws, 200 to warm up and 200 to average. That is few, and chosen so that all of them
+    together take about half an hour of one core. Forces of rectified networks round off kinks (`fs.learning.Kinked`),
+    which changes the length of steps and not the law of the chain: their 200 neurons have 500 kinks each, and a draw at
+    T = .03 takes 110 gradients so, and took 500 to 1,500 with kinks. Other networks take 50.
+
+    Found at the full budget with MNIST: chains of linear networks agree on the kernel between classes (split-R̂ at most
+    1.04, 148 effective draws at least). The others miss the goal of 1.05 and 100 draws by far: sigmoidal ones are
+    frozen at the codes they formed (14.8, 4 draws), and rectified ones, though all of one loss, have not come together
+    (3.1, 5 draws). What is averaged over them is an average over four networks rather than over the posterior.
+    Rectified networks are hardly sparse at this size, with fewer neurons than images: two thirds of them have a large
+    readout.
+
+    On a thousand test images the variance of the predictor, all chains together, is .2 % (linear), .4 % (sigmoidal) and
+    .3 % (rectified) of that of the lazy network, and the whole test error .54, .89 and .27 of its. Means are not those
+    of the lazy network: they differ by .07, .14 and .05, and their own errors are less by 17 %, more by 23 % and less
+    by 7 %. What the source's abstract says of the mean of linear networks is thus not found here, at N < P. They name
+    77, 84 and 89 % of the images rightly, the lazy networks 72, 82 and 89 %.
     """
 
     name = "coding/ten_digits"

@@ -30,7 +30,7 @@ SHORT = "our budget: few chains, and few recordings of each; see the experiment'
 
 
 class Width(Experiment):
-    """Single networks stray from the theory of infinite width as N^(−½), their posterior mean by P/N: much less.
+    """Single networks deviate from the theory of infinite width as N^(−½), their posterior mean by P/N: much less.
 
     Theory is that of N → ∞ at a fixed number P of examples. Networks of one hidden layer with 25 to 2000 neurons are
     sampled on the toy task, and three things are held against it: the kernel between classes; the codes, which are the
@@ -38,7 +38,7 @@ class Width(Experiment):
     and the predictor at test inputs. A *single* network is one draw, the *mean* one that over all draws of all runs.
     Deviations are relative: |x − x_theory|/|x_theory| over all entries.
 
-    Neurons are nearly independent, so that sums over them stray as N^(−½) from draw to draw. What remains in the mean
+    Neurons are nearly independent, so that sums over them deviate as N^(−½) from draw to draw. What remains in the mean
     is of order P/N: for linear neurons, that which `fs.theory.coding.analog` has at finite N. The variance of the
     predictor is of order 1/N.
 
@@ -50,7 +50,7 @@ class Width(Experiment):
     2000.
 
     Found at the full budget: exponents of −.49 to −.51 and of −.99 to −1.00; variances of the widest networks within
-    1 % of theory; means within 2 % at 25 neurons already, where linear ones stray by .99 times what theory has at
+    1 % of theory; means within 2 % at 25 neurons already, where linear ones deviate by .99 times what theory has at
     finite N. Only the smallest width was wrong: a single kernel is within 5 % from 46 (linear) or 47 neurons
     (sigmoidal) on, since a kernel between classes is a mean over pairs of examples, and data hold it. Linear chains
     agree, with effective sample sizes above 100 at every width; sigmoidal ones mix slowly at this temperature
@@ -69,22 +69,22 @@ class Width(Experiment):
             r"\frac{\lVert K - K_\infty \rVert}{\lVert K_\infty \rVert} \propto N^{-1/2}, \qquad "
             r"\frac{\lVert \langle K \rangle - K_\infty \rVert}{\lVert K_\infty \rVert} \propto \frac PN, \qquad "
             r"\operatorname{Var} f^* \propto \frac 1N",
-            "Single networks stray from the theory of infinite width more than their posterior mean does.",
+            "Single networks deviate from the theory of infinite width more than their posterior mean does.",
         ),
     )
     presets = (
         Preset("25 to 2000 neurons", "Single networks need many neurons, their mean needs few."),
-        Preset("more examples", "With more examples the mean strays more.", {"counts": (50, 25, 25)}),
+        Preset("more examples", "With more examples the mean deviates more.", {"counts": (50, 25, 25)}),
     )
 
     @claims.theory(claims.near(-0.5, 0.1), each={"kind": KINDS})
     def single_kernel(self, result: Result, kind: str) -> float:
-        """The kernel of single {kind} networks strays from that of infinite width as N^(−½) (exponent)."""
+        """The kernel of single {kind} networks deviates from that of infinite width as N^(−½) (exponent)."""
         return exponent(single(result, "class_kernel", kind))
 
     @claims.theory(claims.near(-0.5, 0.1), each={"kind": KINDS})
     def single_codes(self, result: Result, kind: str) -> float:
-        """Codes of single {kind} networks stray from those of infinite width as N^(−½): shares of sigmoidal codes,
+        """Codes of single {kind} networks deviate from those of infinite width as N^(−½): shares of sigmoidal codes,
         second moments of linear readouts (exponent).
         """
         return exponent(single(result, CODES[kind], kind))
@@ -117,7 +117,7 @@ class Width(Experiment):
 
     @claims.theory(claims.near(1.0, 0.5), budget="full", reason=SHORT)
     def correction(self, result: Result) -> float:
-        """The mean kernel of the narrowest linear networks strays from infinite width by what our theory has at their
+        """The mean kernel of the narrowest linear networks deviates from infinite width by what our theory has at their
         width (ratio of the differences).
         """
         narrow = min(result.config.width)

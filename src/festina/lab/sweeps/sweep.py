@@ -5,6 +5,8 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
+import numpy as np
+
 from festina.errors import require
 from festina.experiment import Budget, Experiment
 from festina.files import RESULTS
@@ -23,7 +25,7 @@ from festina.learning.progress import Progress
 JOURNAL = journal(__name__)
 MOST_SEEDS = 1_000_000
 WAIT = 0.5  # seconds between two looks at what others do
-Over = Mapping[str, Sequence[Any]] | Sequence[str] | str
+Over = Mapping[str, Sequence[Any] | np.ndarray] | Sequence[str] | str
 
 
 def sweep(

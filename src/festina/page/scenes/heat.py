@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from festina.errors import ArgumentError
+from festina.experiment import Experiment
+from festina.lab.registry import find
 from festina.page.scenes.common import (
     axis_values,
     ends,
@@ -19,10 +22,12 @@ from festina.page.scenes.common import (
     time_label,
 )
 from festina.page.series import chosen
+from festina.page.sliders import as_control
 from festina.views import Heat, Raster
 
 MOST_CELLS = 64  # along a side
 MOST_UNITS, FEWEST_UNITS = 160, 60  # rows of a raster, the latter of many panels
+ONLY_RECORDED = ("records", "recorded")  # fields that say what is kept of a run, not what happens in it
 SILENT = 0.05  # share of the strongest row's, below which a row is silent
 
 
@@ -55,7 +60,33 @@ def heat(view: Heat, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
         "value": {"label": named(array), "low": low, "high": high, "diverging": view.diverging},
         "panels": drawn,
     }
-    return scene | ({"bands": []} if isinstance(view, Raster) else {})
+    return scene | ({"bands": []} if isinstance(view, Raster) else {}) | opened(view, config)
+
+
+def opened(view: Heat, config: Any) -> dict[str, Any]:
+    """Where the run of a cell is to be seen: a model by itself, and the fields that all cells share."""
+    model = view.opens(config) if view.opens else None
+    if model is None:
+        return {}
+    alone = find(f"model/{type(model).name}")
+    usual, own = (part.model_dump(mode="json") for part in (alone.configure("quick"), model))
+    names = [name for name in own if name not in (*ONLY_RECORDED, view.rows, view.columns) and own[name] != usual[name]]
+    fields = {name: as_control(own[name]) for name in names}
+    fields |= _recordings(alone, fields, usual.get("records"), own.get("records"))
+    return {"opens": {"experiment": alone.name, "fields": fields, "rows": view.rows, "columns": view.columns}}
+
+
+def _recordings(alone: Experiment, fields: dict[str, Any], usual: int | None, own: int | None) -> dict[str, Any]:
+    """As many recordings as a model has by itself, or else a multiple of what a cell has that goes with its fields."""
+    if usual is None or own is None:
+        return {}
+    for records in (usual, *(own * times for times in (100, 10, 1) if own * times <= max(usual, own))):
+        try:
+            alone.configure("quick", **fields | {"records": records})
+        except ArgumentError:
+            continue
+        return {} if records == usual else {"records": records}
+    return {}
 
 
 def _begun(array: xr.DataArray, panels: list[tuple[str, dict[str, int]]]) -> list[tuple[str, dict[str, int]]]:

@@ -10,6 +10,7 @@ from festina.theory.coding.deep_analog import deep_analog
 from festina.theory.coding.dual import Neurons, Task, class_task
 from festina.theory.coding.general import Implied, expectation_propagation, implied
 from festina.theory.coding.lazy import Lazy, kernels, lazy
+from festina.theory.coding.neuron_laws import neuron_law
 from festina.theory.coding.planted import Even, planted
 from festina.theory.coding.prediction import Codes, Prediction, Predictor
 from festina.theory.coding.redundant import ManyExamples, Redundant, frozen, many_examples, redundant
@@ -50,6 +51,7 @@ __all__ = [
     "kernels",
     "lazy",
     "many_examples",
+    "neuron_law",
     "planted",
     "redundant",
     "second_layer",

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from festina._lazy import special
+from festina.theory._sobol import sobol
 from festina.theory.coding._quadrature import Site, by_quadrature
 from festina.theory.coding.units import Unit
 
@@ -194,6 +195,4 @@ def _rows(site: Site, rows: list[int]) -> Site:
 
 @cache
 def _normal_points(count: int, size: int) -> Float[np.ndarray, "count size"]:
-    from scipy.stats import qmc
-
-    return special.ndtri(qmc.Sobol(size, rng=np.random.default_rng(0)).random(count))
+    return special.ndtri(sobol(count, size))

@@ -184,7 +184,11 @@ def expectation_propagation(
     for _ in range(ROUNDS):
         spread = np.diagonal(covariance, axis1=1, axis2=2)
         cavity_variance = spread / (1.0 - precision * spread)
-        cavity = cavity_variance, cavity_variance * (mean / spread - shift)
+        found = cavity_variance, cavity_variance * (mean / spread - shift)
+        if not (np.all(np.isfinite(found)) and np.all(cavity_variance > 0)):
+            gap = np.inf  # a neuron went astray: the last round that was sound is the end
+            break
+        cavity = found
         site = unit.tilted(cavity[1], cavity[0], fields)
         wanted = np.clip(1.0 / site.spread - 1.0 / cavity[0], -0.99 / cavity[0], LARGEST_PRECISION)
         wanted_shift = site.preactivation * (wanted + 1.0 / cavity[0]) - cavity[1] / cavity[0]

@@ -43,7 +43,10 @@ function buildPage(experiment) {
     { type: "button", class: "pin", onclick: keep, disabled: true },
     "Pin this run and compare",
   );
-  const views = createViews(experiment.views ?? [], { unpinned: () => compare(null) });
+  const views = createViews(experiment.views ?? [], {
+    unpinned: () => compare(null),
+    open: (run) => (location.hash = experimentAddress(run.experiment, run.fields)),
+  });
   const pictured = views.count > 0;
   const variables = createVariables(experiment, pictured);
   const published = createPublished(experiment.name);

@@ -41,7 +41,7 @@ export function createForm(experiment, changed) {
   const root = element(
     "form",
     { class: "controls", "aria-label": "Settings", onsubmit: (event) => event.preventDefault() },
-    headlineOf(rootsOf(parts.headline), tryFirst(experiment)),
+    headlineOf(rootsOf(parts.headline), tryFirst(experiment, make)),
     presets.root,
     element(
       "fieldset",
@@ -52,6 +52,12 @@ export function createForm(experiment, changed) {
     ),
     advanced,
   );
+
+  /** Make a move from the settings of now, as if by hand. */
+  function make({ field: name, value }) {
+    const field = experiment.fields.find((one) => one.name === name);
+    renew(withField(field, value, settings));
+  }
 
   function renew(next) {
     show(next);
@@ -113,16 +119,16 @@ function headlineOf(inside, about) {
   return element("fieldset", { class: "headline" }, legend, about, inside);
 }
 
-/** What to try first: what the experiment says, or else to move the field that matters most. */
-function tryFirst(experiment) {
+/** What to try first: the move that the experiment names, with a button that makes it, or else the field to begin with. */
+function tryFirst(experiment, make) {
   const [name] = experiment.headline ?? [];
-  const field = experiment.fields.find((one) => one.name === name);
-  const which = field?.values ? "one of the values of" : "the slider of";
-  const move = field
-    ? `move ${which} ${field.label || field.name}; theory answers at once, the simulation follows.`
-    : "";
-  const said = experiment.try || move;
-  return said ? element("p", { class: "try" }, element("strong", {}, "Try first: "), prose(said)) : null;
+  const label = experiment.fields.find((one) => one.name === name)?.label;
+  const said = experiment.try?.sentence ?? (label ? `Move ${label}.` : "");
+  if (!said) return null;
+  const button = experiment.try
+    ? element("button", { type: "button", class: "quiet", onclick: () => make(experiment.try) }, "Do it")
+    : null;
+  return element("p", { class: "try" }, element("strong", {}, "Try first: "), prose(said), " ", button);
 }
 
 function foldOf(inside) {

@@ -20,6 +20,15 @@ export function familiesOf(scenes) {
 }
 
 /**
+ * New names of groups whose values have moved: pairs [before, after], in order, if as many have gone as have come.
+ */
+export function renamed(before, after) {
+  const gone = before.filter((name) => !after.includes(name));
+  const come = after.filter((name) => !before.includes(name));
+  return gone.length === come.length ? gone.map((name, number) => [name, come[number]]) : [];
+}
+
+/**
  * The look of every group by its name, as a function. A simulation of earlier settings has the colours of the groups
  * that stand in its groups' places now: `earlier` are pairs of such a scene and the one that holds.
  */

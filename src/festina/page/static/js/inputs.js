@@ -85,7 +85,7 @@ export function numberInputs(field, id, changed, complain) {
   });
   range?.addEventListener("input", () => {
     const value = valueAt(field.slider, Number(range.value));
-    box.value = String(value);
+    box.value = inBox(value);
     announceValue(value);
     changed(value);
   });

@@ -35,7 +35,14 @@ export function plain(value) {
 
 /** A value as a box shows it: digits that say nothing are left out. */
 export function inBox(value) {
-  return plain(typeof value === "number" && Number.isFinite(value) ? Number(value.toPrecision(6)) : value);
+  const isFraction = typeof value === "number" && Number.isFinite(value) && !Number.isInteger(value);
+  return plain(isFraction ? shortest(Number(value.toPrecision(4))) : value);
+}
+
+/** The shorter way to write a small number: 4e-5 instead of 0.00004. */
+function shortest(value) {
+  const power = value.toExponential();
+  return Math.abs(value) < 1e-3 && power.length < String(value).length ? power : value;
 }
 
 /** A number with no more digits than a slider can set. */

@@ -6,7 +6,7 @@ import { createFinished } from "./finished.js";
 import { createSweep } from "./ownsweep.js";
 import { createViews } from "./views.js";
 
-const KINDS = { result: "Results", sweep: "Sweeps", report: "Trainings" };
+const KINDS = { result: "Results", sweep: "Sweeps", report: "Trainings", story: "Stories" };
 
 /** Show one item of the folder, or a list of all; gives what ends it. */
 export async function showOwn(place, { item }) {
@@ -17,17 +17,25 @@ export async function showOwn(place, { item }) {
   }
   const shown = await openOwn(item);
   const back = element("a", { href: "#/own" }, "All in your folder");
-  const page = { result: createFinished, sweep: createSweep, report: createReport }[shown.kind](shown, back, item);
+  const pages = {
+    result: () => createFinished(shown, back),
+    sweep: () => createSweep(shown, back, item),
+    report: () => createReport(shown, back),
+  };
+  const page = pages[shown.kind]();
   place.replaceChildren(page.root);
   document.title = `${shown.name} · festina`;
   return page.close;
 }
 
+const addressOf = ({ id, kind, name }) =>
+  kind === "story" ? `#/story/${name.split("/").pop().replace(/\.toml$/, "")}/1` : `#/own/${id}`;
+
 function listing(items) {
   const sections = Object.entries(KINDS).flatMap(([kind, title]) => {
     const own = items.filter((one) => one.kind === kind);
     if (!own.length) return [];
-    const links = own.map(({ id, name }) => element("li", {}, element("a", { href: `#/own/${id}` }, name)));
+    const links = own.map((one) => element("li", {}, element("a", { href: addressOf(one) }, one.name)));
     return [element("section", {}, element("h2", {}, title), element("ul", { class: "own-list" }, links))];
   });
   return element(
@@ -42,7 +50,7 @@ function listing(items) {
 /** A watched training: the verdict in words, and its numbers as curves. */
 function createReport(report, back) {
   const declared = report.simulation.map(({ kind, title }) => ({ kind, title }));
-  const views = createViews(declared);
+  const views = createViews(declared, { word: "training" });
   const [word, ...reasons] = report.verdict.split("\n");
   const root = element(
     "article",

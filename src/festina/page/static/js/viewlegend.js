@@ -6,8 +6,8 @@ import { drawDot } from "./markers.js";
 
 const [WIDTH, HEIGHT] = [30, 16];
 
-/** A legend. `toggle(name)` is called when a group's button is pressed; `only(name)` when it is pressed twice. */
-export function createViewLegend(toggle) {
+/** A legend. `toggle(name)` is called when a group's button is pressed; `word` says what dots are. */
+export function createViewLegend(toggle, word) {
   const root = element("div", { class: "view-legend" });
   let drawn = "";
 
@@ -18,7 +18,7 @@ export function createViewLegend(toggle) {
     if (now === drawn) return;
     drawn = now;
     const focused = root.contains(document.activeElement) ? document.activeElement.dataset.group : null;
-    const styles = [simulation ? styleEntry("simulation", true) : null, theory ? styleEntry("theory", false) : null];
+    const styles = [simulation ? styleEntry(word, true) : null, theory ? styleEntry("theory", false) : null];
     fill(
       root,
       element("ul", { class: "styles", "aria-label": "Marks" }, styles),

@@ -1,7 +1,7 @@
 /** The pictures of an experiment: the first one large, all with one legend and one time, and a copy to compare with. */
 
 import { element, fill } from "./dom.js";
-import { familiesOf, looksOf } from "./groups.js";
+import { familiesOf, looksOf, renamed } from "./groups.js";
 import { createTimeline, timesOf } from "./timeline.js";
 import { createViewLegend } from "./viewlegend.js";
 import * as bars from "./views/bars.js";
@@ -17,30 +17,46 @@ const EMPTY = { simulation: [], theory: [] };
 /**
  * Pictures for the views that an experiment declares. `update({simulation, theory, stale, streaming})` draws lists of
  * scenes, one for each view or null; `pin()` keeps what is drawn beside what comes, `unpin()` takes it away, and
- * `caption(now, kept)` says how the two differ. With `only`, the number of a view, it is the only one.
+ * `caption(now, kept)` says how the two differ. With `only`, the number of a view, it is the only one; `word` says what
+ * dots are, and `open({experiment, fields})` hears of a cell that was clicked.
  */
-export function createViews(declared, { unpinned = () => undefined, only = null } = {}) {
+export function createViews(declared, { unpinned = () => undefined, only = null, word = "simulation", open = null } = {}) {
   const state = { live: EMPTY, kept: null, stale: false, streaming: false, hidden: new Set() };
   const known = declared
     .map((view, number) => ({ ...view, number }))
     .filter((view) => view.kind in KINDS && (only ?? view.number) === view.number);
-  const legend = createViewLegend(toggle);
+  const legend = createViewLegend(toggle, word);
   const timeline = createTimeline(draw);
-  const live = createColumn("Now", known);
+  const live = createColumn("Now", known, open);
   let kept = null; // a column beside it
   const columns = element("div", { class: "view-columns" }, live.root);
   const root = element("section", { class: "views", "aria-label": "Pictures" }, legend.root, columns, timeline.root);
 
   function update({ simulation, theory, stale, streaming = false }) {
-    state.live = { simulation: simulation ?? [], theory: theory ?? [] };
+    const live = { simulation: simulation ?? [], theory: theory ?? [] };
+    for (const source of ["theory", "simulation"]) live[source].forEach((scene, k) => follow(state.live[source][k], scene));
+    state.live = live;
     Object.assign(state, { stale, streaming });
     draw();
+  }
+
+  /** What is hidden stays so when the value in its name moves; the old name counts until nothing has it any more. */
+  function follow(before, after) {
+    if (!before || !after || before === after) return;
+    for (const [old, name] of renamed(before.groups, after.groups)) if (state.hidden.has(old)) state.hidden.add(name);
+  }
+
+  /** Forget hidden names that no picture has. */
+  function forget(families) {
+    const known = new Set(families.flat());
+    for (const name of state.hidden) if (!known.has(name)) state.hidden.delete(name);
   }
 
   function draw() {
     const { families, lookOf } = looks();
     const scenes = [...scenesIn(state.live), ...(state.kept ? scenesIn(state.kept) : [])];
     timeline.show(timesOf(scenes), scenes[0]?.time_label || "time", newest());
+    if (!state.stale && state.live.simulation.some(Boolean)) forget(families);
     const shared = { moment: timeline.moment(), hidden: state.hidden, lookOf };
     live.draw(state.live, state.kept ?? EMPTY, { ...shared, stale: state.stale });
     kept?.draw(state.kept, state.live, { ...shared, stale: false });
@@ -72,7 +88,7 @@ export function createViews(declared, { unpinned = () => undefined, only = null 
   function pin() {
     state.kept = state.live;
     if (!kept) {
-      kept = createColumn("Pinned", known, element("button", { type: "button", onclick: unpin }, "Unpin"));
+      kept = createColumn("Pinned", known, open, element("button", { type: "button", onclick: unpin }, "Unpin"));
       columns.append(kept.root);
       columns.classList.add("compared");
     }
@@ -114,11 +130,11 @@ const isBeside = (known) =>
   known.length === 2 || (known.length > 2 && ["plane", "heat", "raster"].includes(known[0].kind));
 
 /** One column of pictures: those of now, or those that were kept. */
-function createColumn(title, known, ...buttons) {
+function createColumn(title, known, open, ...buttons) {
   const words = element("span", { class: "differing" });
   const views = known.map(({ kind, title: name, number }, place) => ({
     number,
-    ...KINDS[kind].create({ title: name, large: place === 0 }),
+    ...KINDS[kind].create({ title: name, large: place === 0, open }),
   }));
   const root = element(
     "div",
@@ -134,7 +150,8 @@ function createColumn(title, known, ...buttons) {
   function draw(mine, others, shared) {
     for (const { number, update } of views) {
       const beside = [others.simulation[number], others.theory[number]].filter(Boolean);
-      update({ simulation: mine.simulation[number] ?? null, theory: mine.theory[number] ?? null, beside, ...shared });
+      const [simulation, theory] = [mine.simulation[number] ?? null, mine.theory[number] ?? null];
+      update({ simulation, theory, beside, absent: mine.simulation.length > 0 && !simulation && !theory, ...shared });
     }
   }
 

@@ -81,7 +81,8 @@ export function frameOf(size, x, y, { equal = false, top = 10, right = 16 } = {}
   const height = size.height - top - (2 * text + 20);
   const yTicks = ticksOf(y.range, Math.max(2, height / 52), y.log);
   const widest = Math.max(...yTicks.map((value) => readable(value, 3).length), 1);
-  const left = Math.round(text * 1.35 + 12 + widest * text * 0.56);
+  const lines = linesOf(y.label, height, text).length;
+  const left = Math.round(text * (0.15 + 1.2 * lines) + 12 + widest * text * 0.56);
   const whole = { left, top, width: size.width - left - right, height };
   const box = equal ? evened(whole, x.range, y.range) : whole;
   const xScale = scaleOf(x.range, [box.left, box.left + box.width], x.log);
@@ -93,6 +94,14 @@ export function frameOf(size, x, y, { equal = false, top = 10, right = 16 } = {}
     x: { at: xScale, ticks: xTicks, label: x.label },
     y: { at: yScale, ticks: yTicks, label: y.label },
   };
+}
+
+/** A label as one line, or as two where it would not fit beside an axis. */
+function linesOf(label, room, text) {
+  if (label.length * text * 0.5 <= room + 30 || !label.includes(" ")) return [label];
+  const gaps = [...label.matchAll(/ /g)].map((found) => found.index);
+  const middle = gaps.reduce((best, gap) => (Math.abs(2 * gap - label.length) < Math.abs(2 * best - label.length) ? gap : best));
+  return [label.slice(0, middle), label.slice(middle + 1)];
 }
 
 /** A smaller box, in which one is as many pixels along both axes. */
@@ -143,7 +152,9 @@ export function paintLabels(context, { box, text, x, y }) {
   context.translate(2, box.top + box.height / 2);
   context.rotate(-Math.PI / 2);
   context.textBaseline = "top";
-  context.fillText(y.label, 0, 0, box.height + 30);
+  linesOf(y.label, box.height, text).forEach((words, row) =>
+    context.fillText(words, 0, 1.2 * row * text, box.height + 30),
+  );
   context.restore();
 }
 

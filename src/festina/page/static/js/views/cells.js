@@ -45,14 +45,21 @@ export function grid(width, state, margin) {
   const count = Math.max(1, panels.length);
   const room = Math.max(1, Math.min(count, Math.floor((width - margin.left + GAP) / (SMALLEST + GAP))));
   const paired = state.simulation && state.theory && room > 1; // simulation and theory stay side by side
-  const columns = paired ? room - (room % 2) : room;
+  const even = Math.ceil(count / Math.ceil(count / room)); // as many in every line, as far as they go
+  const columns = paired ? room - (room % 2) : even;
   const across = (width - margin.left - margin.right - GAP * (columns - 1)) / columns;
   const [rows, cells] = [panels[0]?.rows.length || 1, panels[0]?.rows[0]?.length || 1];
-  const tallest = state.large ? 400 : 300;
+  const tallest = count > columns ? 240 : state.large ? 400 : 300;
   const squared = (across * rows) / cells;
   const tall = Math.max(90, Math.min(tallest, margin.stretch ? Math.max(squared, 0.75 * across) : squared));
   const wide = margin.stretch ? across : Math.min(across, Math.max((tall * cells) / rows, 110));
   return { panels, columns, lines: Math.ceil(count / columns), wide: Math.floor(wide), tall: Math.floor(tall) };
+}
+
+/** Whether the panels are too many to stand in half of the page. */
+export function isCrowded(state) {
+  const names = new Set(scenesOf(state).flatMap(([, scene]) => scene.panels.map((panel) => panel.name)));
+  return names.size * (state.simulation && state.theory ? 2 : 1) > 4 || (names.size > 3 && "bands" in scenesOf(state)[0][1]);
 }
 
 /** How tall a picture of panels is. */
@@ -135,7 +142,8 @@ export function paintValues(context, box, values, text, side) {
 /** The bar of colours with its ends, below all panels. */
 export function paintBar(context, size, { value, range, left, text }) {
   const top = size.height - BAR.below + 16;
-  const [low, high] = range.map((end) => readable(end, 2));
+  const most = Math.max(...range.map(Math.abs));
+  const [low, high] = range.map((end) => readable(Math.abs(end) < 1e-3 * most ? 0 : end, 2)); // a hair beside zero is zero
   context.font = font(text);
   context.textBaseline = "middle";
   const start = left + context.measureText(low).width + 8;

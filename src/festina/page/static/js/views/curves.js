@@ -168,7 +168,8 @@ function paintMarks(context, { box, text, x, y }, marks) {
     context.fillStyle = soft;
     context.fillText(label, left, middle);
   };
-  marks.forEach((mark, number) => {
+  const rows = [0, 1, 2].map(() => box.left - text); // where the last label of each row ends
+  for (const mark of marks) {
     const across = visible(mark.x, x.at) ? x.at(mark.x) : null;
     const up = visible(mark.y, y.at) ? y.at(mark.y) : null;
     context.lineWidth = 1.4;
@@ -177,15 +178,21 @@ function paintMarks(context, { box, text, x, y }, marks) {
     if (up !== null && across === null) line(context, box.left, up, box.left + box.width, up, soft);
     context.setLineDash([]);
     if (across !== null && up !== null) drawDot(context, "diamond", across, up, 5, ink, paper);
-    const right = across !== null && across > box.left + 0.7 * box.width;
-    if (across !== null) {
-      const row = up === null ? box.top + text * (0.8 + 1.3 * (number % 3)) : up - 0.9 * text;
-      words(mark.label, across + (right ? -7 : 7), row, right ? "right" : "left");
+    const right = across !== null && across > box.left + 0.7 * box.width && mark.label.length > 2;
+    if (across !== null && up !== null) {
+      words(mark.label, across + (right ? -7 : 7), up - 0.9 * text, right ? "right" : "left");
+    } else if (across !== null) {
+      const width = context.measureText(mark.label).width;
+      const left = right ? across - 7 - width : across + 7;
+      const row = rows.findIndex((end) => left > end + 4);
+      if (row < 0 || left + width > box.left + box.width + 12) continue; // no room for its words
+      rows[row] = left + width;
+      words(mark.label, left, box.top + text * (0.8 + 1.3 * row), "left");
     } else if (up !== null) {
       const above = up - box.top > 1.4 * text;
       words(mark.label, box.left + box.width - 4, up + (above ? -0.7 : 0.8) * text, "right");
     }
-  });
+  }
 }
 
 function ring(context, { x, y }, one, k) {

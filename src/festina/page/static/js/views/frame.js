@@ -13,24 +13,28 @@ const NOTHING = {
   moment: null,
   hidden: new Set(),
   stale: false,
+  absent: false,
   lookOf: () => ({ colour: "#7f7f7f", marker: "circle" }),
 };
 
 /**
  * A view of a kind, whose functions are
  *   height(width, state)           how tall the picture is; `state.large` says whether it is the first of its page
+ *   wide(state)                    whether it needs the width of the page; if it never does, left out
  *   layout(state, size)            what is drawn where, as plain data; null if there is nothing
  *   paint(context, layout, cursor) draws it
  *   find(layout, x, y)             the cursor under the pointer, or null
  *   step(layout, cursor, right, up) the cursor after an arrow key; `cursor` is null at first
+ *   runOf(layout, cursor)          the run under the cursor, {experiment, fields}, for `open`; where there is none, null
  *   say(layout, cursor)            what is under the cursor, in words
  *   describe(layout)               what the picture shows, in words with numbers
  *   plotted(layout)                what is drawn, for tests
- * `update(state)` draws a state {simulation, theory, beside, moment, hidden, stale, lookOf}: the two scenes, further
+ * `update(state)` draws a state {simulation, theory, beside, moment, hidden, stale, absent, lookOf}: the two scenes, further
  * scenes whose ranges the axes cover too, the chosen time (null: the last), the names of hidden groups, whether the
- * simulation is of other settings, and the colour and mark of a group by its name.
+ * simulation is of other settings, whether a run has nothing to show here (`absent`), and the colour and mark of a
+ * group by its name.
  */
-export function createView(kind, drawing, { title = "", large = false } = {}) {
+export function createView(kind, drawing, { title = "", large = false, open = null } = {}) {
   const state = { ...NOTHING, large };
   let cursor = null;
   let layout = null;
@@ -50,6 +54,10 @@ export function createView(kind, drawing, { title = "", large = false } = {}) {
       return layout ? show(drawing.find(layout, x, y)) : undefined;
     },
     move: (right, up) => layout && show(drawing.step(layout, cursor, right, up)),
+    choose() {
+      const run = layout && cursor !== null ? drawing.runOf?.(layout, cursor) : null;
+      if (run) open?.(run);
+    },
   });
   picture.root.setAttribute("aria-roledescription", "picture");
   picture.root.setAttribute("aria-labelledby", id);
@@ -77,9 +85,12 @@ export function createView(kind, drawing, { title = "", large = false } = {}) {
     const scene = state.simulation ?? state.theory;
     root.classList.toggle("empty", !scene);
     if (scene) {
+      picture.root.classList.toggle("opens", Boolean(open && scene.opens));
+      root.classList.toggle("wide", drawing.wide?.(state) ?? false);
       fill(caption, prose(scene.title || title));
-      fill(note, prose(scene.note || state.theory?.note || ""));
-    }
+      const words = [scene.note || state.theory?.note, open && scene.opens ? "Click a cell to see its run." : ""];
+      fill(note, prose(words.filter(Boolean).join(" ")));
+    } else fill(note, state.absent ? "There is nothing to show of it with these settings, or not yet." : "");
     lay(picture.size());
     if (cursor !== null) readout.textContent = layout ? drawing.say(layout, cursor) : "";
     describe();

@@ -6,6 +6,7 @@ import {
   bracket,
   cellUnder,
   heightOf,
+  isCrowded,
   nextCell,
   outline,
   paintBar,
@@ -23,9 +24,11 @@ export function panelDrawing({ stretch }) {
   const margin = (width, state) => marginOf(width, state, stretch);
   return {
     height: (width, state) => heightOf(width, state, margin),
+    wide: isCrowded,
     layout: (state, size) => layout(state, size, margin(size.width, state)),
     find: cellUnder,
     step: nextCell,
+    runOf,
     paint,
     say,
     describe,
@@ -48,8 +51,9 @@ function marginOf(width, state, stretch) {
 }
 
 function layout(state, size, margin) {
-  const { x, y, value } = scenesOf(state)[0][1];
+  const { x, y, value, opens = null } = scenesOf(state)[0][1];
   return {
+    opens,
     size,
     text: textSize(size.width),
     panels: placed(size, state, margin),
@@ -101,6 +105,13 @@ function paintLabels(context, { box, first }, { x, y, text }) {
   context.rotate(-Math.PI / 2);
   context.fillText(y.label, 0, 0, box.height + 20);
   context.restore();
+}
+
+/** The run of a cell: what all cells share, and the values of its row and its column. */
+function runOf({ opens, panels, x, y }, { panel, row, column }) {
+  if (!opens || !panels[panel]) return null;
+  const own = { [opens.rows]: y.values[panels[panel].order?.[row] ?? row], [opens.columns]: x.values[column] };
+  return { experiment: opens.experiment, fields: { ...opens.fields, ...own } };
 }
 
 function say({ panels, x, y, value, bands }, { panel, row, column }) {

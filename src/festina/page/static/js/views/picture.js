@@ -6,8 +6,10 @@ const FAMILY = '"Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-seri
 const NARROW = 420; // pixels: below, text is as small as a projector allows
 const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
+const hall = matchMedia("(min-width: 106rem)"); // the width of a projector: all text is larger, as in base.css
+
 /** How large text is on a picture of some width; never too small for the last row of a lecture hall. */
-export const textSize = (width) => (width < NARROW ? 13 : width < 760 ? 14 : 15);
+export const textSize = (width) => Math.round((width < NARROW ? 13 : width < 760 ? 14 : 15) * (hall.matches ? 1.2 : 1));
 
 /** How tall a picture may be: no taller than leaves room for its controls in the window. */
 export const tallest = (pixels) => Math.min(pixels, Math.max(300, Math.round(0.5 * innerHeight)));
@@ -17,10 +19,10 @@ export const font = (size, weight = 400) => `${weight} ${size}px ${FAMILY}`;
 
 /**
  * A canvas in a focusable element. `height(width)` says how tall it is, `paint(context, size)` draws it, `point(x, y)`
- * hears where the pointer is (null when it has left), `move(right, up)` hears the arrow keys. `draw()` paints it at the
- * next frame, once however often it is asked.
+ * hears where the pointer is (null when it has left), `move(right, up)` hears the arrow keys, `choose()` a click or
+ * Enter. `draw()` paints it at the next frame, once however often it is asked.
  */
-export function createPicture({ height, paint, point, move }) {
+export function createPicture({ height, paint, point, move, choose }) {
   const canvas = element("canvas", { "aria-hidden": "true" });
   const root = element("div", { class: "picture", tabindex: "0", role: "application" }, canvas);
   let waiting = null;
@@ -64,9 +66,11 @@ export function createPicture({ height, paint, point, move }) {
   };
   root.addEventListener("pointermove", place);
   root.addEventListener("pointerdown", place);
+  root.addEventListener("click", () => choose());
   root.addEventListener("pointerleave", () => point(null, null));
   root.addEventListener("blur", () => point(null, null));
   root.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") choose();
     const step = MOVES[event.key];
     if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();

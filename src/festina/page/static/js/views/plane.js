@@ -99,6 +99,7 @@ function paint(context, laid, cursor) {
   });
   const taken = [];
   for (const mark of marks) write(context, frame, mark.x, mark.y, mark.label, taken);
+  for (const { x, y, label } of namesOf(frame, headsOf(paths))) write(context, frame, x, y, label, taken);
   for (const cloud of clouds) {
     const named = cloud.labels && cloud.x.length <= FEW && (cloud.source === "simulation" || !twin(clouds, cloud));
     if (named) for (const { x, y, label } of namesOf(frame, cloud)) write(context, frame, x, y, label, taken);
@@ -204,6 +205,15 @@ function paintShape(context, { x, y }, { x: px, y: py, shape }) {
   }
 }
 
+/** Where paths of one colour are now, with their names; nothing where colours tell them apart, or they are many. */
+function headsOf(paths) {
+  const source = paths.some((path) => path.source === "simulation") ? "simulation" : "theory";
+  const own = paths.filter((path) => path.source === source && path.name && path.run === paths[0].run);
+  const named = own.length > 1 && own.length <= FEW && new Set(own.map((path) => path.group)).size === 1 ? own : [];
+  const at = (axis) => named.map((path) => path[axis][path.until]);
+  return { x: at("x"), y: at("y"), labels: named.map((path) => path.name) };
+}
+
 /** The names of points; those of points in one place are written as one. */
 function namesOf({ x, y }, cloud) {
   const places = [];
@@ -235,15 +245,18 @@ function write(context, { box, text, x, y }, px, py, label, taken) {
   if (left < box.left - 8 || left > box.left + box.width + 8 || top < box.top - 8 || top > box.top + box.height + 8)
     return;
   if (taken.some(([c, d, , said]) => said === label && Math.hypot(c - left, d - top) < 60)) return; // said already
-  const spots = [
+  const places = [
     [left + 12, top],
     [left - 12 - width, top],
     [left - width / 2, top - 18],
     [left - width / 2, top + 18],
-  ].map(([a, b]) => [
+  ];
+  const inside = ([a, b]) => [
     Math.max(box.left + 3, Math.min(box.left + box.width - width - 3, a)),
     Math.max(box.top + text * 0.7, Math.min(box.top + box.height - text * 0.7, b)),
-  ]);
+  ];
+  const fits = (place) => String(inside(place)) === String(place);
+  const spots = [...places.filter(fits), ...places.map(inside)]; // rather elsewhere than pushed over its own point
   const free = ([a, b]) => taken.every(([c, d, w]) => a + width < c || c + w < a || Math.abs(b - d) > text * 1.1);
   const [a, b] = spots.find(free) ?? spots[0];
   taken.push([a, b, width, label]);
