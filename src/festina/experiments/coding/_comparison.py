@@ -105,11 +105,7 @@ def sampling_checks(
 
     agree = f"Split-R̂ of {what} is near 1: independent chains agree (largest of all entries)."
     size = f"Effective sample size of {what}: chains move (smallest of all entries, all recordings together)."
-    extremes = (
-        lambda entries: entries.max(),
-        lambda entries: np.nanmin(entries),
-    )  # NumPy loads when they are asked for
-    return _health(suffix, variable, (agree, size), extremes, reason, where)
+    return _health(suffix, variable, (agree, size), (_largest, _smallest), reason, where)
 
 
 def readout_checks(suffix: str, what: str, **where: Any) -> tuple[Claim, ...]:
@@ -117,8 +113,19 @@ def readout_checks(suffix: str, what: str, **where: Any) -> tuple[Claim, ...]:
 
     agree = f"Split-R̂ of {what} is near 1: neurons forget what they coded for (median of neurons and outputs)."
     size = f"Effective sample size of {what}: neurons move (median of neurons and outputs, all recordings together)."
-    medians = (lambda entries: np.nanmedian(entries),) * 2
-    return _health(suffix, "readout", (agree, size), medians, "", where)
+    return _health(suffix, "readout", (agree, size), (_median, _median), "", where)
+
+
+def _largest(entries: np.ndarray) -> Any:
+    return entries.max()
+
+
+def _smallest(entries: np.ndarray) -> Any:
+    return np.nanmin(entries)
+
+
+def _median(entries: np.ndarray) -> Any:
+    return np.nanmedian(entries)
 
 
 def _health(
