@@ -42,7 +42,7 @@ def fold_in(key: Array, number: Any) -> Array:
         (False, True)
     """
     with double():
-        return jax.random.wrap_key_data(_children(key, number))  # to make words JAX's first would compile something
+        return jax.random.wrap_key_data(_children(key, number))
 
 
 def split(key: Array, count: int) -> tuple[Array, ...]:
@@ -186,7 +186,7 @@ def _known(words: Any, dtype: Any) -> bool:
     return not is_traced(words) and np.dtype(dtype) == np.float64
 
 
-def _children(key: Array, numbers: Any) -> UInt32[Array | np.ndarray, "*numbers 2"]:
+def _children(key: Array, numbers: Any) -> Any:
     """The halves of the keys of some children (inside `double`): one hash for all of them is quickest to compile."""
     words = _words(key)
     module = jnp if is_traced((words, numbers)) else np
