@@ -26,7 +26,7 @@ import numpy as np
 import table
 
 import festina as fs
-from festina.compiling import known_options
+from festina.compiling import QUICK, known_options
 
 ROUNDS = 5
 SIZE = 1024  # of the matrices whose product is the peak
@@ -82,7 +82,7 @@ def launching(count: int) -> tuple[Callable[[], Any], int]:
             values = values - 1e-3 * jnp.sum(values)
         return values, None
 
-    options = known_options(False)
+    options = known_options(QUICK)
     loop = jax.jit(lambda start: jax.lax.scan(body, start, None, length=LOOPS)[0], compiler_options=options)
     once = jax.jit(lambda start: body(start, None)[0], compiler_options=options).lower(start).compile()
     work = loop.lower(start).compile()

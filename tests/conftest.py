@@ -2,8 +2,10 @@
 
 import gc
 import os
+import re
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 from jaxtyping import install_import_hook
@@ -45,14 +47,44 @@ settings.load_profile("repeatable")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Of a test marked `mostly_full(n)` the first n cases (one) belong to `make test`, all others to `test-all`."""
+    """Sort tests into tiers and groups.
+
+    Of a test marked `mostly_full(n)` the first n cases (one) belong to `make test`, all others to `test-all`. A group
+    runs in one worker: a file, or whatever asks for the quick run of one experiment, since a worker that asks for what
+    another computes waits for it. Pictures of all experiments come last, when all results are there, in two halves.
+    """
     met = Counter()
     for item in items:
         function = item.nodeid.partition("[")[0]
         mark = item.get_closest_marker("mostly_full")
         if mark and met[function] >= (mark.args[0] if mark.args else 1):
             item.add_marker("full")
+        item.add_marker(pytest.mark.xdist_group(group_of(item, met[function])))
         met[function] += 1
+    items.sort(key=lambda item: item.path.stem in PICTURES)
+
+
+ASKING = ("test_verdicts", "test_declared_views")  # for the quick run of every experiment, case by case
+PICTURES = ("test_every_picture",)
+USED = re.compile(r'quick\("([a-z]+/[a-z_]+)"')
+
+
+def group_of(item, number):
+    """What a test runs together with."""
+    name = getattr(item, "callspec", None) and item.callspec.params.get("name")
+    if name and item.path.stem in ASKING:
+        return name
+    if item.path.stem in PICTURES:
+        return f"{item.path.stem} {number % 2}"
+    asked = used(item.path) if item.path.parent.name == "experiments" else None
+    return asked or f"{item.path.parent.name}/{item.path.stem}"
+
+
+@cache
+def used(path):
+    """The experiment whose quick run the tests of a file ask for first, if any."""
+    found = USED.search(path.read_text(encoding="utf-8"))
+    return found and found[1]
 
 
 @pytest.fixture(autouse=True)

@@ -35,20 +35,22 @@ QUICK = {
     "xla_cpu_parallel_codegen_split_count": 1,
 }
 BRIEF = QUICK | {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 32}  # 32 is XLA's own
+THOROUGH = {"xla_backend_optimization_level": 3}  # XLA's own, which an environment may have turned off for all others
 COMPILED = "/jax/core/compile/backend_compile_duration"  # what JAX calls the event
 
 
+def known_options(options: dict[str, Any]) -> dict[str, Any] | None:
+    """These options, or none if this version of XLA does not know them."""
+    return options if _are_known() else None
+
+
 @lru_cache
-def known_options(brief: bool) -> dict[str, Any] | None:
-    """The options that compile quickly, or none if this version of XLA does not know them."""
-    options = BRIEF if brief else QUICK
-    if not brief and known_options(True) is not None:  # which are more, so that there is nothing to try
-        return options
+def _are_known() -> bool:
     try:
-        jax.jit(lambda x: x, compiler_options=options).lower(0.0).compile()
+        jax.jit(lambda x: x, compiler_options=BRIEF).lower(0.0).compile()
     except Exception:  # whatever XLA says to an option it has dropped
-        return None
-    return options
+        return False
+    return True
 
 
 class _Compiled:
@@ -116,7 +118,7 @@ class quick_jit:
         wanted: the options, whether XLA knows them or not.
     """
 
-    wanted: dict[str, Any] | None = QUICK
+    wanted: dict[str, Any] = QUICK
 
     def __init__(self, function: Callable[..., Any], **settings: Any) -> None:
         self.function = self.__wrapped__ = function
@@ -124,7 +126,7 @@ class quick_jit:
 
     @property
     def options(self) -> dict[str, Any] | None:
-        return known_options(False)
+        return known_options(self.wanted)
 
     @cached_property
     def compiled(self) -> Any:
@@ -190,16 +192,8 @@ class brief_jit(quick_jit):
 
     wanted = BRIEF
 
-    @property
-    def options(self) -> dict[str, Any] | None:
-        return known_options(True)
-
 
 class thorough_jit(quick_jit):
     """The same for a function that will run long: compiled as XLA thinks best."""
 
-    wanted = None
-
-    @property
-    def options(self) -> None:
-        return None
+    wanted = THOROUGH

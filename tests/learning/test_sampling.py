@@ -15,7 +15,7 @@ import xarray as xr
 
 import festina as fs
 from festina.chains import effective_sample_size
-from festina.compiling import known_options
+from festina.compiling import QUICK, known_options
 from festina.errors import ArgumentError, FestinaWarning, Interrupted
 from festina.learning import HMC, MALA, NUTS
 from festina.networks import Bayesian, DeepLinear, Ensemble
@@ -190,7 +190,7 @@ def test_blackjax_finds_the_same():
         return jax.lax.scan(following, state, jax.random.split(for_draws, 2000))[1]
 
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        several = jax.jit(jax.vmap(alone), compiler_options=known_options(brief=False))  # runs longer than it compiles
+        several = jax.jit(jax.vmap(alone), compiler_options=known_options(QUICK))  # runs longer than it compiles
         others = np.asarray(several(jax.random.split(jax.random.key(2), 8)))
     ours = fs.sample(tanh(), (INPUTS, TARGETS), temperature=0.2, prior=1.5, chains=8, draws=2000)["answer"].values
     for one, other in ((ours, others), (ours**2, others**2)):
