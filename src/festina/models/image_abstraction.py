@@ -197,7 +197,7 @@ def features_of(pretraining: Pretraining) -> tuple[np.ndarray, np.ndarray, np.nd
     They are the same for all seeds, arms and labellings. So they are computed once and by themselves, and are no part
     of the program that draws the start of every run.
     """
-    from festina.compiling import brief_jit
+    from festina.compiling import quick_jit
 
     images, convolutional = pretraining.images, fs.networks.convolutional
 
@@ -211,7 +211,7 @@ def features_of(pretraining: Pretraining) -> tuple[np.ndarray, np.ndarray, np.nd
 
     given = np.uint32(pretraining.seed), images.images, images.labels, images.test_images, images.test_labels
     with fs.double():  # lowered and compiled step by step, for a start is being traced while this runs
-        features, test_features, right = brief_jit(learn).compiled.lower(*given).compile()(*given)
+        features, test_features, right = quick_jit(learn).compiled.lower(*given).compile()(*given)
     return np.asarray(features), np.asarray(test_features), np.asarray(right)
 
 
