@@ -8,8 +8,9 @@ Euler step is
 
 Its cost depends on neither the inputs nor the outputs. The steps are taken by the kernels of `festina.fast` where these
 are there, and else in NumPy, for many networks at once, which compiles nothing: a map of some hundred networks is there
-before XLA would have begun. (`festina.learning.closure` has the same closure compiled, for maps of many thousands. In terms of inner products alone, of which there are fewer, the
-loss would be a difference that loses its digits as it falls.)
+before XLA would have begun. (`festina.learning.closure` has the same closure compiled, for maps of many thousands. In
+terms of inner products alone, of which there are fewer, the loss would be a difference that loses its digits as it
+falls.)
 """
 
 from collections.abc import Callable, Sequence
