@@ -134,12 +134,13 @@ class Closure:
     def _block_steps(self) -> Float[np.ndarray, " n"]:
         return np.rint(self.block_length / self.step_size)
 
-    def _target(self, step: int) -> Float[np.ndarray, "k n"]:
-        """The teacher of the current block."""
-        block = np.floor((step + 0.5) / self._block_steps)
-        block = block if self.shifts is None else block + self.shifts[:, step]
+    def _target(self, steps: int | Int[np.ndarray, " t"]) -> Float[np.ndarray, "*t k n"]:
+        """The teacher of the current block, of one step or of several."""
+        block = np.floor((np.asarray(steps)[..., None] + 0.5) / self._block_steps)
+        block = block if self.shifts is None else block + self.shifts[:, steps].T
         number = np.asarray(self.order)[(block % len(self.order)).astype(int)]
-        return np.ascontiguousarray(self.teachers[number, :, np.arange(len(number))].T)
+        shown = self.teachers[number, :, np.arange(number.shape[-1])]
+        return np.ascontiguousarray(np.swapaxes(shown, -1, -2))
 
     def _changes(self, last: int) -> set[int]:
         """The steps at which some network is shown another task."""
@@ -172,8 +173,7 @@ class Closure:
         """What is recorded before some steps, with networks second."""
         teachers = self.teachers[: self.compared]
         lengths = np.linalg.norm(teachers, axis=1)
-        targets = np.stack([self._target(stop) for stop in stops.tolist()])
-        error = targets - np.add.reduce(students * gates[:, :, None], axis=1)
+        error = self._target(stops) - np.add.reduce(students * gates[:, :, None], axis=1)
         return {
             "loss": 0.5 * self.loss_share * np.sum(error**2, axis=1),
             "gates": np.moveaxis(gates, 1, -1).copy(),
