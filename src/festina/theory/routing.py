@@ -66,7 +66,7 @@ class Reduction(eqx.Module):
 
 
 def _rate_of(reduction: Reduction) -> Callable[[float, Float[np.ndarray, " numbers"]], Float[np.ndarray, " numbers"]]:
-    """The rate of all layers of a reduction, as an integration asks for it: thousands of times, and so of plain names."""
+    """The rate of all layers of a reduction, as an integration asks for it thousands of times: of plain names."""
     strengths, rates, shape = reduction.strengths, reduction.rates[:, None], reduction.start.shape
 
     def rate(time: float, state: Float[np.ndarray, " numbers"]) -> Float[np.ndarray, " numbers"]:
