@@ -34,7 +34,10 @@ class LazyModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # introspection (copy, doctest, hypothesis) must not trigger an import
             raise AttributeError(name)
-        return getattr(import_module(self.__name__), name)
+        module = self.__dict__.get("_module")  # looked up once: a formula asks for names thousands of times
+        if module is None:
+            module = self.__dict__["_module"] = import_module(self.__name__)
+        return getattr(module, name)
 
     def __repr__(self) -> str:
         return f"<lazy module {self.__name__!r}>"

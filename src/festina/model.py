@@ -106,6 +106,8 @@ class Model(ExperimentConfig):
     quick: ClassVar[dict[str, Any]] = {}
     """Fields that differ from the defaults at the `quick` budget."""
     time_unit: ClassVar[str] = "τ"
+    solved_from_start: ClassVar[bool] = True
+    """Whether `solution` looks at its start; where it does not, none is drawn for it, and it is given None."""
 
     def start(self, key: Array) -> Any:
         """Draw the world and the network, once, for simulation and theory alike; all randomness comes from the key."""

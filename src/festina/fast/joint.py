@@ -1,6 +1,7 @@
 """Joint descent on students and gates by the kernels in C, see `festina.learning.wide` for the equations."""
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,31 +82,25 @@ class Descent:
 
     def after(self, students: Students, gates: Gates, first: int, steps: int) -> tuple[Students, Gates]:
         """Students and gates after some steps, of which the first has the number ``first``."""
-        kernels, dtype = library(), self.maps.dtype
-        if kernels is None:
-            raise RuntimeError("there are no kernels; ask `festina.fast.library` first")
-        moved = [np.array(student, dtype, order="C") for student in students]
-        turned = np.stack([np.asarray(gate, dtype) for gate in gates], axis=1)
-        held: list[np.ndarray] = []
+        own = self._begun(students, gates)
+        own.take(first, steps)
+        return tuple(own.students), tuple(np.ascontiguousarray(gate) for gate in own.gates.T)
 
-        def at(values: Any, kind: Any) -> int:
-            held.append(np.ascontiguousarray(values, kind))  # kept until the call is over
-            return held[-1].ctypes.data
+    def course(
+        self, students: Students, gates: Gates, stops: Sequence[int]
+    ) -> tuple[Float[np.ndarray, "times p n o i"], Float[np.ndarray, "times n p"]]:
+        """Students and gates before each of some steps, in rising order, of networks that begin at step 0."""
+        own, now = self._begun(students, gates), 0
+        seen = [np.empty((len(stops), *part.shape), part.dtype) for part in (own.students, own.gates)]
+        for place, stop in enumerate(stops):
+            own.take(now, stop - now)
+            now, seen[0][place], seen[1][place] = stop, own.students, own.gates
+        return seen[0], seen[1]
 
-        pointers = (ctypes.c_void_p * len(moved))(*(student.ctypes.data for student in moved))
-        ask = _Joint(
-            *(len(turned), len(moved), *self.maps.shape[1:], self.ends.shape[1], first, steps, self.order, self.batch),
-            *(0 if self.chi is None else self.chi.shape[1], 0 if self.shifts is None else self.shifts.shape[1]),
-            *(self.step_size, self.loss_share, self.reach),
-            *(ctypes.cast(pointers, ctypes.c_void_p), turned.ctypes.data, at(self.maps, dtype)),
-            *(at(self.set_of, np.int64), at(self.weight_timescale, float), at(self.gate_timescale, float)),
-            *(at(self.nonnegativity, float), at(self.normalization, float), at(self.ends, np.int64)),
-            *(at(self.shown, np.int64), at(() if self.shifts is None else self.shifts, np.int8)),
-            *(at(self.keys, np.uint64), at(() if self.chi is None else self.chi.T, float)),
-        )
-        if getattr(kernels, KERNELS[dtype.name])(ctypes.byref(ask)) != 0:
-            raise MemoryError("there is no memory for the kernels' copy of the networks")
-        return tuple(moved), tuple(np.ascontiguousarray(gate) for gate in turned.T)
+    def _begun(self, students: Students, gates: Gates) -> "_Networks":
+        """Networks to be stepped, with students and gates of their own."""
+        own = np.stack([*students]), np.stack([*gates], axis=1)
+        return _Networks(self, *(np.array(part, self.maps.dtype, order="C") for part in own))
 
     def task_at(self, step: int) -> Int[np.ndarray, " n"]:
         """The task that a step shows to each network."""
@@ -114,6 +109,50 @@ class Descent:
         if self.shifts is not None:
             block = (block + self.shifts[:, min(step, self.shifts.shape[1] - 1)]) % len(self.shown)
         return np.asarray(self.shown)[block]
+
+
+class _Networks:
+    """Networks that the kernels step in place.
+
+    Attributes:
+        students: of all paths and networks (p, n, o, i).
+        gates: of all networks (n, p).
+    """
+
+    def __init__(self, descent: Descent, students: np.ndarray, gates: np.ndarray) -> None:
+        kernels, dtype = library(), descent.maps.dtype
+        if kernels is None:
+            raise RuntimeError("there are no kernels; ask `festina.fast.library` first")
+        self.students, self.gates, self._kernel = students, gates, getattr(kernels, KERNELS[dtype.name])
+        self._held: list[Any] = []  # what C reads, as long as it is called
+        self._ask = self._asked(descent, dtype)
+
+    def take(self, first: int, steps: int) -> None:
+        """Some steps, of which the first has the number ``first``."""
+        self._ask.first, self._ask.steps = first, steps
+        if self._kernel(ctypes.byref(self._ask)) != 0:
+            raise MemoryError("there is no memory for the kernels' copy of the networks")
+
+    def _asked(self, descent: Descent, dtype: np.dtype) -> _Joint:
+        """All but the steps to take."""
+        pointers = (ctypes.c_void_p * len(self.students))(*(student.ctypes.data for student in self.students))
+        self._held.append(pointers)
+        chi, shifts, at = descent.chi, descent.shifts, self._at
+        return _Joint(
+            *(*self.gates.shape, *descent.maps.shape[1:], descent.ends.shape[1], 0, 0, descent.order, descent.batch),
+            *(0 if chi is None else chi.shape[1], 0 if shifts is None else shifts.shape[1]),
+            *(descent.step_size, descent.loss_share, descent.reach),
+            *(ctypes.addressof(pointers), self.gates.ctypes.data, at(descent.maps, dtype)),
+            *(at(descent.set_of, np.int64), at(descent.weight_timescale, float), at(descent.gate_timescale, float)),
+            *(at(descent.nonnegativity, float), at(descent.normalization, float), at(descent.ends, np.int64)),
+            *(at(descent.shown, np.int64), at(() if shifts is None else shifts, np.int8)),
+            *(at(descent.keys, np.uint64), at(() if chi is None else chi.T, float)),
+        )
+
+    def _at(self, values: Any, kind: Any) -> int:
+        """Where values of a type are."""
+        self._held.append(np.ascontiguousarray(values, kind))
+        return self._held[-1].ctypes.data
 
 
 def normals(key: int, count: int) -> Float[np.ndarray, " count"]:

@@ -127,13 +127,18 @@ def batches(experiment: Experiment, runs: Sequence[Run]) -> list[Batch]:
     by_builder: dict[Builder, list[int]] = {}
     for arms in by_structure.values():
         model = models[0][arms[0]]
-        builder = replace(Builder.of(model), code=model_code(experiment, type(model)))
+        builder = _builder(experiment, model)
         by_builder[builder] = sorted(by_builder.get(builder, []) + arms)
     found = []
     for builder, arms in by_builder.items():
         own = _of_each(models, lambda row, arms=arms: [row[arm] for arm in arms])
         found.append(make_batch(builder, arms, own, [run.seed for run in runs]))
     return found
+
+
+def _builder(experiment: Experiment, model: Model) -> Builder:
+    """Builds a model of an experiment, and knows its code."""
+    return replace(Builder.of(model), code=model_code(experiment, type(model)))
 
 
 def _shape_of(model: Model) -> Any:
@@ -335,9 +340,10 @@ def starts_of(batch: Batch) -> Any:
 
 def times_of(experiment: Experiment, run: Run) -> np.ndarray:
     """When the first arm of a run is recorded, without running it; compiled once for each structure."""
+    model = experiment.arms_at(run.config)[0].model
+    inputs = {name: np.float64(getattr(model, name)) for name in model.fields_of_kind("continuous")}
     with double():
-        batch = batches(experiment, [run])[0]
-        return np.asarray(_times(batch.builder, alone(batch.inputs, 0)))
+        return np.asarray(_times(_builder(experiment, model), inputs | {"seed": np.int64(run.seed)}))
 
 
 @partial(brief_jit, static_argnums=0)

@@ -10,7 +10,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import PackageNotFoundError, version
 from inspect import getfile
@@ -83,6 +83,7 @@ def reached(*modules: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=1024)
 def _own_file(kind: type) -> Path | None:
     """The file that defines an experiment or a model."""
     try:

@@ -109,11 +109,17 @@ def _answers(batch: Batch, times: np.ndarray, drawn: Any) -> Iterator[tuple[tupl
     grids = np.stack([times[place] for place in places])
     if not models[0].has_theory():
         return
-    drawn = to_numpy(starts_of(batch)) if drawn is None else drawn
-    starts = [jax.tree.map(lambda leaf, at=at: leaf[at], drawn) for at in batch.order.ravel()]
+    starts = _starts(batch, drawn) if models[0].solved_from_start else [None] * len(models)
     for place, answer in zip(places, type(models[0]).solutions(models, starts, grids), strict=True):
         if answer is not None:
             yield place, {name: np.asarray(values) for name, values in answer.items()}
+
+
+def _starts(batch: Batch, drawn: Any) -> list[Any]:
+    """The start of every run and arm: what has been drawn already, or drawn now."""
+    leaves, structure = jax.tree.flatten(to_numpy(starts_of(batch)) if drawn is None else drawn)
+    rows = [list(leaf) for leaf in leaves]  # at once, for JAX takes a millisecond for a key by its number
+    return [jax.tree.unflatten(structure, [of[at] for of in rows]) for at in batch.order.ravel()]
 
 
 def _stacked(

@@ -27,12 +27,15 @@ Values = dict[str, Any]
 def theory_of_seed(model: Model, seed: int) -> Solution:
     """The exact solution from the start that a seed draws."""
     with double():
-        batch = make_batch(Builder.of(model), [0], [[model]], [seed])
-        drawn = jax.tree.map(lambda leaf: leaf[0], to_numpy(starts_of(batch)))
-        solution = model.solution(drawn)
+        solution = model.solution(_start(model, seed) if model.solved_from_start else None)
     if solution is None:
         raise ArgumentError(f"Argument `model` must have a theory, but {model!r} has none.")
     return partial(_at_any_times, solution)
+
+
+def _start(model: Model, seed: int) -> Any:
+    batch = make_batch(Builder.of(model), [0], [[model]], [seed])
+    return jax.tree.map(lambda leaf: leaf[0], to_numpy(starts_of(batch)))
 
 
 def _at_any_times(solution: Solution, time: Any) -> dict[str, Any]:

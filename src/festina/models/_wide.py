@@ -82,6 +82,7 @@ class WideNetwork(Model):
     sources = (VAN_MEEGEN_2024,)
     equations = (POSTERIOR, NEURON)
     time_unit = "draws"
+    solved_from_start = False
 
     nonlinearity: Kind = structural("sigmoidal", help="nonlinearity φ of the neurons")
     width: int = structural(200, ge=10, le=5000, help="neurons N of a hidden layer")

@@ -38,6 +38,7 @@ class Chain(Model):
 
     name = "chain"
     sources = (SAXE_2013, LECTURE)
+    solved_from_start = False
     variables = {
         "product": Variable("product of the weights a"),
         "loss": Variable("loss ½λ(a − s/λ)²"),

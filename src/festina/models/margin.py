@@ -47,6 +47,7 @@ class Margin(SmallSteps):
 
     name = "margin"
     sources = (LECTURE, SAXE_2022)
+    solved_from_start = False
     variables = {
         "single_share": Variable("share of strength active on exactly one example"),
         "nonlinear": Variable("strength π of each pathway for one example"),

@@ -44,6 +44,7 @@ class Reversal(Model):
 
     name = "reversal"
     sources = (BRAUN_2022, DOMINE_2025)
+    solved_from_start = False
     variables = {
         "strength": Variable("strength uᵀW₂W₁v of a mode", ("mode",)),
         "loss": Variable("loss ½|S + W₂W₁|²"),

@@ -43,6 +43,7 @@ class Routing(RoutingModel):
 
     name = "routing"
     sources = (SAXE_2022, LECTURE)
+    solved_from_start = False
     variables = {
         "strength": Variable("mode strengths on trained pairs", ("mode",)),
         "learned": Variable("share of s learned", ("mode",)),

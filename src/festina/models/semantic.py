@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +17,8 @@ from festina.ranges import Duration, Start
 from festina.sources import LECTURE, SAXE_2019
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from festina.models._types import Array, Curves, DeepLinear, Float, Key, Observed, Process, Solution, State
     from festina.worlds.neighbourhoods import OwnedFeatures
     from festina.worlds.semantic import SemanticWorld
@@ -125,13 +128,13 @@ class Semantic(Model):
         """Items and features, which realise the limit of many features exactly."""
         match self.structure:
             case "tree":
-                return fs.worlds.tree(self.branching, self.flip, self.features)
+                return _made(fs.worlds.tree, self.branching, self.flip, self.features)
             case "partition":
-                return fs.worlds.partition(self.classes, self.members, self.correlation, self.features)
+                return _made(fs.worlds.partition, self.classes, self.members, self.correlation, self.features)
             case "ring":
-                return fs.worlds.ring(self.items, self.length, self.features)
+                return _made(fs.worlds.ring, self.items, self.length, self.features)
             case "grid":
-                return fs.worlds.grid(self.rows, self.columns, self.length, self.features)
+                return _made(fs.worlds.grid, self.rows, self.columns, self.length, self.features)
 
     def apart(self) -> np.ndarray:
         """How far items are from each other: levels up to the common ancestor, or steps along the ring or grid."""
@@ -275,6 +278,18 @@ class Semantic(Model):
         above = numpy.einsum("fh,lfi->lhi", second, parts / final[:, None, None])
         both = above + numpy.einsum("hj,lji->lhi", first, numpy.asarray(world.projectors))
         return numpy.sum(both**2, axis=(1, 2)) / (4.0 * sizes * final)
+
+
+def _made(make: Callable[..., SemanticWorld], *given: Any) -> SemanticWorld:
+    """A world; of plain numbers it is made once, for theory looks at it a dozen times in every arm."""
+    from festina.compiling import is_tracing
+
+    return make(*given) if is_tracing() or fs.draws.is_traced(given) else _known(make, *given)
+
+
+@lru_cache(maxsize=32)
+def _known(make: Callable[..., SemanticWorld], *given: Any) -> SemanticWorld:
+    return make(*given)
 
 
 def _items(fields: dict[str, Any]) -> int:

@@ -55,20 +55,18 @@ def numbers(values: np.ndarray) -> list[Any]:
 def of_dataset(data: xr.Dataset, experiment: Experiment) -> list[Recording]:
     """Every variable with a course in time, as the experiment orders them; those measured afterwards come last."""
     names = dict.fromkeys([*experiment.variables, *map(str, data.data_vars)])
-    return [
-        recording(experiment, name, data[name].transpose("run", "time", ...))
-        for name in names
-        if name in data and {"run", "time"} <= set(data[name].dims)
-    ]
+    known = [name for name in names if name in data and {"run", "time"} <= set(data.variables[name].dims)]
+    return [recording(experiment, name, data) for name in known]
 
 
-def recording(experiment: Experiment, name: str, array: xr.DataArray) -> Recording:
+def recording(experiment: Experiment, name: str, data: xr.Dataset) -> Recording:
     """A variable of a data set, called what the experiment calls it or else what its attributes say."""
+    array = data.variables[name].transpose("run", "time", ...)  # bare, for no chart looks at what stands beside it
     dims = tuple(str(dim) for dim in array.dims[2:])
     known = experiment.variables.get(name)
     label = known.label if known else str(array.attrs.get("long_name", name))
     unit = known.unit if known else str(array.attrs.get("units", ""))
-    coordinates = {dim: array[dim].values.tolist() for dim in dims if dim in array.coords}
+    coordinates = {dim: data.variables[dim].values.tolist() for dim in dims if dim in data.coords}
     return Recording(name, label, unit, array.values, dims, coordinates)
 
 

@@ -6,10 +6,11 @@ Euler step is
 
     L = ½κ|E|²,    c^p ← c^p + (dt/τ_c)(κ⟨W^p, E⟩ − ∂R/∂c^p),    W^p ← W^p + κ(dt/τ_w) c^p E.
 
-Its cost depends on neither the inputs nor the outputs. It is written in NumPy, for many networks at once, and so
-compiles nothing: a map of some hundred networks is there before XLA would have begun. (`festina.learning.closure` has
-the same closure compiled, for maps of many thousands. In terms of inner products alone, of which there are fewer, the
-loss would be a difference that loses its digits as it falls.)
+Its cost depends on neither the inputs nor the outputs. The steps are taken by the kernels of `festina.fast` where these
+are there, and else in NumPy, for many networks at once, which compiles nothing: a map of some hundred networks is there
+before XLA would have begun. (`festina.learning.closure` has the same closure compiled, for maps of many thousands. In
+terms of inner products alone, of which there are fewer, the loss would be a difference that loses its digits as it
+falls.)
 """
 
 from collections.abc import Callable, Sequence
@@ -20,9 +21,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from festina import fast
 from festina.errors import require
+from festina.fast.joint import MOST_PATHS
 
 MOST_STEPS = 1e9  # that anybody could wait for
+
+Course = tuple[Float[np.ndarray, "t p k n"], Float[np.ndarray, "t p n"]]
+"""Students and gates of n networks at some times."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,15 @@ class Closure:
 
     def __call__(self, time: Any) -> dict[str, np.ndarray]:
         """Loss, gates, components ⟨W*m, W^p⟩/|W*m|, norms |W^p| and overlaps ⟨W^p, W^q⟩ at whole numbers of steps."""
+        stops, places = np.unique(self._steps_at(time), return_inverse=True)
+        by_kernels = fast.library() is not None and len(self.students) <= MOST_PATHS
+        with np.errstate(over="ignore", invalid="ignore"):  # of networks that diverge, as their simulations do
+            students, gates = self._by_kernels(stops) if by_kernels else self._by_steps(stops)
+            found = self._seen(stops, students, gates)
+        return {name: values[places] for name, values in found.items()}
+
+    def _steps_at(self, time: Any) -> Int[np.ndarray, " times"]:
+        """The numbers of the steps before which something is asked."""
         times = np.atleast_1d(np.asarray(time, float))
         known = times.size > 0 and bool(np.all((times >= 0) & (times < MOST_STEPS * self.step_size)))
         steps = np.rint(times / self.step_size)
@@ -77,31 +92,55 @@ class Closure:
         require(whole, "time", f"be whole numbers of steps of {self.step_size}, from 0 on", time)
         known = self.shifts is None or int(steps.max()) < self.shifts.shape[1]
         require(known, "time", "not exceed the steps for which there are shifts", time)
-        last, wanted = int(steps.max()), set(steps.tolist())
-        seen: dict[float, dict[str, np.ndarray]] = {}
+        return steps.astype(int)
+
+    def _by_steps(self, stops: Int[np.ndarray, " t"]) -> Course:
+        """Students and gates before some steps, in rising order: one step after the other."""
+        last, wanted = int(stops[-1]), set(stops.tolist())
         students, gates = self.students.copy(), self.gates.copy()
         changes, target, advance = self._changes(last), self._target(0), self._advance()
-        with np.errstate(over="ignore", invalid="ignore"):  # of networks that diverge, as their simulations do
-            for step in range(last + 1):
-                if step in changes:
-                    target = self._target(step)
-                error = target - np.add.reduce(students * gates[:, None], axis=0)
-                if step in wanted:
-                    seen[step] = self._seen(students, gates, error)
-                advance(students, gates, error)
-        found = [seen[step] for step in steps.tolist()]
-        return {name: np.stack([one[name] for one in found]) for name in found[0]}
+        seen = []
+        for step in range(last + 1):
+            if step in changes:
+                target = self._target(step)
+            if step in wanted:
+                seen.append((students.copy(), gates.copy()))
+            advance(students, gates, target - np.add.reduce(students * gates[:, None], axis=0))
+        return np.stack([one[0] for one in seen]), np.stack([one[1] for one in seen])
+
+    def _by_kernels(self, stops: Int[np.ndarray, " t"]) -> Course:
+        """The same by the kernels in C: the very steps, but for how their sums are rounded."""
+        networks, blocks = self.gates.shape[1], len(self.order)
+        longest = np.minimum(self._block_steps, stops[-1] + 1.0)  # some blocks last for ever
+        descent = fast.Descent(
+            np.moveaxis(self.teachers, -1, 0)[:, :, None],
+            np.arange(networks),
+            self.weight_timescale,
+            self.gate_timescale,
+            self.nonnegativity,
+            self.normalization,
+            longest[:, None].astype(int) * np.arange(1, blocks + 1),
+            self.order,
+            np.zeros(networks, np.uint64),  # there is nothing to draw
+            self.step_size,
+            self.loss_share,
+            shifts=None if self.shifts is None else self.shifts % blocks,
+        )
+        students = tuple(student.T[:, None] for student in self.students)
+        moved, gates = descent.course(students, tuple(self.gates), stops.tolist())
+        return np.moveaxis(moved[..., 0, :], 2, -1), np.moveaxis(gates, 1, -1)
 
     @cached_property
     def _block_steps(self) -> Float[np.ndarray, " n"]:
         return np.rint(self.block_length / self.step_size)
 
-    def _target(self, step: int) -> Float[np.ndarray, "k n"]:
-        """The teacher of the current block."""
-        block = np.floor((step + 0.5) / self._block_steps)
-        block = block if self.shifts is None else block + self.shifts[:, step]
+    def _target(self, steps: int | Int[np.ndarray, " t"]) -> Float[np.ndarray, "*t k n"]:
+        """The teacher of the current block, of one step or of several."""
+        block = np.floor((np.asarray(steps)[..., None] + 0.5) / self._block_steps)
+        block = block if self.shifts is None else block + self.shifts[:, steps].T
         number = np.asarray(self.order)[(block % len(self.order)).astype(int)]
-        return np.ascontiguousarray(self.teachers[number, :, np.arange(len(number))].T)
+        shown = self.teachers[number, :, np.arange(number.shape[-1])]
+        return np.ascontiguousarray(np.swapaxes(shown, -1, -2))
 
     def _changes(self, last: int) -> set[int]:
         """The steps at which some network is shown another task."""
@@ -125,16 +164,22 @@ class Closure:
 
         return advance
 
-    def _seen(self, students: np.ndarray, gates: np.ndarray, error: np.ndarray) -> dict[str, np.ndarray]:
-        """What is recorded, with networks first."""
+    def _seen(
+        self,
+        stops: Int[np.ndarray, " t"],
+        students: Float[np.ndarray, "t p k n"],
+        gates: Float[np.ndarray, "t p n"],
+    ) -> dict[str, np.ndarray]:
+        """What is recorded before some steps, with networks second."""
         teachers = self.teachers[: self.compared]
         lengths = np.linalg.norm(teachers, axis=1)
+        error = self._target(stops) - np.add.reduce(students * gates[:, :, None], axis=1)
         return {
-            "loss": 0.5 * self.loss_share * np.sum(error**2, axis=0),
-            "gates": gates.T.copy(),
-            "components": np.einsum("mkn,pkn->nmp", teachers / lengths[:, None], students),
-            "norms": np.linalg.norm(students, axis=1).T,
-            "overlaps": np.einsum("pkn,qkn->npq", students, students),
+            "loss": 0.5 * self.loss_share * np.sum(error**2, axis=1),
+            "gates": np.moveaxis(gates, 1, -1).copy(),
+            "components": np.einsum("mkn,tpkn->tnmp", teachers / lengths[:, None], students),
+            "norms": np.moveaxis(np.linalg.norm(students, axis=2), 1, -1),
+            "overlaps": np.einsum("tpkn,tqkn->tnpq", students, students),
         }
 
 

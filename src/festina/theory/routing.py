@@ -55,7 +55,7 @@ class Reduction(eqx.Module):
         require(bool(np.all((flat >= 0) & np.isfinite(flat))), "time", "be finite and not negative", time)
         until = max(float(flat[-1]), 1e-300)
         solved = integrate.solve_ivp(
-            self._rate, (0.0, until), self.start.ravel(), "LSODA", flat, rtol=1e-13, atol=1e-15
+            _rate_of(self), (0.0, until), self.start.ravel(), "LSODA", flat, rtol=1e-13, atol=1e-15
         )
         require(solved.success, "time", "be one that the integration reaches", time)
         layers = solved.y.T[back.reshape(times.shape)].reshape(*times.shape, *self.start.shape)
@@ -64,15 +64,21 @@ class Reduction(eqx.Module):
         loss = 0.5 * self.loss_weight * np.sum((self.strengths - strength - private) ** 2, axis=-1)
         return {"layers": shared, "strength": strength, "private": private, "loss": loss}
 
-    def _rate(self, time: float, state: Float[np.ndarray, " numbers"]) -> Float[np.ndarray, " numbers"]:
-        first, second, third, private = layers = state.reshape(self.start.shape)
+
+def _rate_of(reduction: Reduction) -> Callable[[float, Float[np.ndarray, " numbers"]], Float[np.ndarray, " numbers"]]:
+    """The rate of all layers of a reduction, as an integration asks for it thousands of times: of plain names."""
+    strengths, rates, shape = reduction.strengths, reduction.rates[:, None], reduction.start.shape
+
+    def rate(time: float, state: Float[np.ndarray, " numbers"]) -> Float[np.ndarray, " numbers"]:
+        first, second, third, private = state.reshape(shape)
         both = first * second
-        error = self.strengths - both * third - private**3
-        rate = np.empty_like(layers)  # an integration asks for it thousands of times
-        rate[0], rate[1], rate[2], rate[3] = second * third, first * third, both, private**2
-        rate *= self.rates[:, None]
-        rate *= error
-        return rate.ravel()
+        found = np.empty(shape)
+        found[0], found[1], found[2], found[3] = second * third, first * third, both, private**2
+        found *= rates
+        found *= strengths - both * third - private**3
+        return found.ravel()
+
+    return rate
 
 
 def reduction(

@@ -60,9 +60,10 @@ def _gated_sheets(gating: str, separation: float) -> np.ndarray:
 
 def _gated_answer(strength: xr.DataArray, gating: str, separation: float) -> xr.DataArray:
     sheets = _gated_sheets(gating, separation)
-    own = strength.isel(pathway=slice(len(sheets)))
-    cells = xr.DataArray(sheets, {"pathway": own["pathway"], **SHEET}, ("pathway", "z2", "z1"))
-    return xr.dot(own, cells, dim="pathway")
+    own = strength.isel(pathway=slice(len(sheets))).transpose(..., "pathway")
+    kept = {name: part for name, part in own.coords.items() if "pathway" not in part.dims}
+    cells = np.einsum("...p,prc->...rc", own.values, sheets)  # plain arrays: labelled ones take longer than the sum
+    return xr.DataArray(cells, kept | SHEET, (*own.dims[:-1], "z2", "z1"))
 
 
 def _from_loss(loss: xr.DataArray) -> xr.DataArray:

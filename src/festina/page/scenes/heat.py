@@ -47,7 +47,7 @@ def heat(view: Heat, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
     array = array.isel(time=at) if "time" in array.dims else array
     others = [dim for dim in array.dims if dim not in ("time", view.rows, view.columns, *view.panels)]
     array = array.isel(dict.fromkeys(others, 0))
-    drawn = [_panel(view, name, own) for name, place in panels if (own := array.isel(place)).notnull().any()]
+    drawn = [_panel(view, name, own) for name, place in panels if _is_known(own := array.isel(place))]
     if not drawn:
         return None
     low, high = _range(view, array.values)
@@ -93,6 +93,10 @@ def _begun(array: xr.DataArray, panels: list[tuple[str, dict[str, int]]]) -> lis
     """Panels of which something is known; all of them as long as nothing is."""
     known = [panel for panel in panels if bool(np.isfinite(array.isel(panel[1]).values).any())]
     return known or panels
+
+
+def _is_known(array: xr.DataArray) -> bool:
+    return not bool(np.isnan(np.asarray(array.values, float)).all())
 
 
 def _range(view: Heat, values: np.ndarray) -> tuple[float | None, float | None]:

@@ -19,7 +19,7 @@ The model is that of A. van Meegen, H. Sompolinsky, "Coding schemes in neural ne
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -301,12 +301,13 @@ def solve(task: Task, warm: float | None = None) -> tuple[Neurons, float]:
         max(4.0 * float(np.abs(task.targets).max()), task.temperature) if warm is None else max(warm, task.temperature)
     )
     residual, reached, ratio = task.targets / hot, np.inf, COOLING
+    key = tuple(task.counts.tolist()), tuple(map(tuple, task.targets.tolist())), task.readout_variance, task.unit
     good = COARSE_TOLERANCE * float(np.abs(task.targets).max())
     while reached > task.temperature:
         trial = max(task.temperature, min(hot, reached * ratio))
-        state, gap = minimise(partial(neurons, task.at(trial), spacing=COARSE), residual, COARSE_TOLERANCE, PATIENCE)
+        found, gap = _coarse(*key, trial, tuple(map(tuple, residual.tolist())))
         if gap < good:
-            residual, reached, ratio = state.residual, trial, max(COOLING, ratio**1.5)
+            residual, reached, ratio = found, trial, max(COOLING, ratio**1.5)
             continue
         ratio = ratio**0.5
         least = f"be {reached:.3g} or more" if reached < np.inf else f"be more than {hot:.3g}"
@@ -316,6 +317,23 @@ def solve(task: Task, warm: float | None = None) -> tuple[Neurons, float]:
     solved = gap < SOLVED * float(np.abs(task.targets).max())
     require(solved, "temperature", "be higher for these targets: the equations could not be solved", task.temperature)
     return state, gap
+
+
+Rows = tuple[tuple[float, ...], ...]
+
+
+@lru_cache(maxsize=4096)
+def _coarse(
+    counts: tuple[float, ...], targets: Rows, readout_variance: float, unit: Unit, temperature: float, start: Rows
+) -> tuple[Float[np.ndarray, "classes rank"], float]:
+    """The residual on a coarse grid, and the mismatch that is left.
+
+    They are kept: tasks at many temperatures, as of who moves a slider, have nearly all of the way down in common.
+    """
+    rows = np.array(targets)
+    task = Task(np.array(counts), rows, np.eye(rows.shape[1]), temperature, readout_variance, unit)
+    state, gap = minimise(partial(neurons, task, spacing=COARSE), np.array(start), COARSE_TOLERANCE, PATIENCE)
+    return state.residual, gap
 
 
 def _log_sum(logs: Float[np.ndarray, " points"]) -> float:

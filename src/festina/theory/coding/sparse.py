@@ -140,14 +140,9 @@ def sparse(
         array([ 0.7879, -0.7879])
     """
     task = _checked_task(counts, targets, temperature, readout_variance)
-    course, residual = _course(task)
-    outliers, bulk, gap = np.zeros((0, task.targets.shape[1])), None, np.inf
-    for each in course:
-        bulk, outliers, gap = _condense(task.at(float(each)), residual, outliers)
-        _check_solved(bulk, outliers, gap)
-        residual = bulk.residual
-    assert bulk is not None
-    return _sparse(bulk, outliers, gap)
+    solved = _condense(task, *_hotter(task))
+    _check_solved(*solved)
+    return _sparse(*solved)
 
 
 def _checked_task(
@@ -158,13 +153,52 @@ def _checked_task(
     return task
 
 
+def _hotter(task: Task) -> tuple[np.ndarray, np.ndarray]:
+    """The residual and the outliers at the last temperature before the task's, of a course that is every task's."""
+    hot = _hottest(task)
+    if task.temperature >= hot:
+        return _beginning(task), np.zeros((0, task.targets.shape[1]))
+    number = int(np.ceil(np.log(hot / task.temperature) / -np.log(COOLING))) - 1
+    targets = tuple(map(tuple, task.targets.tolist()))
+    for each in range(number):  # from above, so that none has to go far back
+        _followed(tuple(task.counts.tolist()), targets, task.readout_variance, each)
+    return _followed(tuple(task.counts.tolist()), targets, task.readout_variance, number)
+
+
+@lru_cache(maxsize=4096)
+def _followed(
+    counts: tuple[float, ...], targets: tuple[tuple[float, ...], ...], readout_variance: float, number: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The residual and the outliers at one of the temperatures on the way down from a hot one.
+
+    They are kept: what is asked at many temperatures, as by who moves a slider, has nearly all of its way in common.
+    """
+    rows = np.array(targets)
+    task = Task(np.array(counts), rows, np.eye(rows.shape[1]), 1.0, readout_variance, RECTIFIED)
+    task = task.at(_hottest(task) * COOLING**number)
+    begin = _beginning(task), np.zeros((0, rows.shape[1]))
+    above = _followed(counts, targets, readout_variance, number - 1) if number > 0 else begin
+    bulk, outliers, gap = _condense(task, *above)
+    _check_solved(bulk, outliers, gap)
+    return bulk.residual, outliers
+
+
+def _hottest(task: Task) -> float:
+    """A temperature at which the residual is nearly Y/T."""
+    return 4.0 * float(np.abs(task.targets).max())
+
+
+def _beginning(task: Task) -> Float[np.ndarray, "classes rank"]:
+    """A residual to begin with: nearly Y/T, well within h < 1."""
+    residual = task.targets / max(_hottest(task), task.temperature)
+    return residual / np.sqrt(max(1.0, 2.0 * tail(task, residual)))
+
+
 def _course(task: Task) -> tuple[Float[np.ndarray, " temperatures"], Float[np.ndarray, "classes rank"]]:
-    """Temperatures from a hot one down to the task's, and a residual to begin with: nearly Y/T, well within h < 1."""
-    hot = max(4.0 * float(np.abs(task.targets).max()), task.temperature)
+    """Temperatures from a hot one down to the task's, and a residual to begin with."""
+    hot = max(_hottest(task), task.temperature)
     steps = 1 + int(np.ceil(np.log(hot / task.temperature) / -np.log(COOLING)))
-    residual = task.targets / hot
-    wide = max(1.0, 2.0 * tail(task, residual))
-    return np.geomspace(hot, task.temperature, steps), residual / np.sqrt(wide)
+    return np.geomspace(hot, task.temperature, steps), _beginning(task)
 
 
 def _check_solved(bulk: Neurons, outliers: np.ndarray, gap: float) -> None:
