@@ -70,10 +70,11 @@ test: lint browser
 	$(PYTEST) -m 'not full' $(TESTS)
 	@echo 'Left out: tests that take long, and those with PyTorch and Flax; they are in make test-all.'
 
-test-all: test others types
-	$(PYTEST) -m full $(TESTS)
+# Types of the tests take as long again as those of the package, which `lint` has checked, and one core: beside tests.
+test-all: test others
+	$(BIN)/python -m pyright tests & types=$$!; \
+	$(PYTEST) -m full $(TESTS); tests=$$?; wait $$types && exit $$tests
 
-# Types of the tests, too: as long again as those of the package.
 types: $(VENV)/.stamp-dev
 	$(BIN)/python -m pyright
 

@@ -51,7 +51,8 @@ def pytest_collection_modifyitems(items):
 
     Of a test marked `mostly_full(n)` the first n cases (one) belong to `make test`, all others to `test-all`. A group
     runs in one worker: a file, or whatever asks for the quick run of one experiment, since a worker that asks for what
-    another computes waits for it. Pictures of all experiments come last, when all results are there, in two halves.
+    another computes waits for it. These come first, for commands and pages are about the same results, and pictures of
+    all experiments last, in two halves.
     """
     met = Counter()
     for item in items:
@@ -61,7 +62,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker("full")
         item.add_marker(pytest.mark.xdist_group(group_of(item, met[function])))
         met[function] += 1
-    items.sort(key=lambda item: item.path.stem in PICTURES)
+    items.sort(key=lambda item: (item.path.stem in PICTURES, not asks(item.path)))
 
 
 ASKING = ("test_verdicts", "test_declared_views")  # for the quick run of every experiment, case by case
@@ -76,8 +77,13 @@ def group_of(item, number):
         return name
     if item.path.stem in PICTURES:
         return f"{item.path.stem} {number % 2}"
-    asked = used(item.path) if item.path.parent.name == "experiments" else None
+    asked = used(item.path) if asks(item.path) else None
     return asked or f"{item.path.parent.name}/{item.path.stem}"
+
+
+def asks(path):
+    """Whether the tests of a file ask for quick runs."""
+    return path.parent.name == "experiments" or path.stem in ASKING
 
 
 @cache
