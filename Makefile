@@ -21,7 +21,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all coverage browser others types lint format bench docs figures clean distclean rebuild
+.PHONY: help demo test test-all coverage browser others types lint style format bench docs figures clean distclean rebuild
 
 # The caller's shell must not leak into the results.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
@@ -66,14 +66,16 @@ COMPILING := JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 XLA_FLAGS='--xla_backend_o
 	--xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1'
 PYTEST := $(COMPILING) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
-test: lint browser
-	$(PYTEST) -m 'not full' $(TESTS)
+# Tests of a tier, and beside them the types of some folders, which take a core for a minute or two.
+TIER = $(BIN)/python -m pyright $(1) & types=$$!; $(PYTEST) -m '$(2)' $(TESTS); tests=$$?; \
+	wait $$types || { echo 'Types are not right: see above, among the tests.' >&2; exit 1; }; exit $$tests
+
+test: style browser
+	$(call TIER,src benchmarks,not full)
 	@echo 'Left out: tests that take long, and those with PyTorch and Flax; they are in make test-all.'
 
-# Types of the tests take as long again as those of the package, which `lint` has checked, and one core: beside tests.
 test-all: test others
-	$(BIN)/python -m pyright tests & types=$$!; \
-	$(PYTEST) -m full $(TESTS); tests=$$?; wait $$types && exit $$tests
+	$(call TIER,tests,full)
 
 types: $(VENV)/.stamp-dev
 	$(BIN)/python -m pyright
@@ -96,11 +98,13 @@ others: $(VENV)/.stamp-dev
 browser: $(VENV)/.stamp-dev
 	@sh tests/page/install_browser.sh $(BIN)/python
 
-lint: $(VENV)/.stamp-dev
+lint: style
+	$(BIN)/python -m pyright src benchmarks
+
+style: $(VENV)/.stamp-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell --toml pyproject.toml .
-	$(BIN)/python -m pyright src benchmarks
 
 format: $(VENV)/.stamp-dev
 	$(BIN)/ruff check --fix .

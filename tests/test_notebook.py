@@ -58,6 +58,7 @@ def shown() -> dict[str, tuple[object, str]]:
     }
 
 
+@pytest.mark.full
 def test_everything_that_is_found_shows_itself():
     for name, (result, seen) in shown().items():
         html = result._repr_html_()  # pyright: ignore[reportAttributeAccessIssue]
@@ -72,6 +73,7 @@ def test_runs_and_comparisons_show_themselves():
     assert "<th>variable</th>" in comparison._repr_html_()
 
 
+@pytest.mark.full
 def test_results_and_sweeps_show_themselves(tmp_path):
     result = fs.run("model/chain", records=20)
     assert '<section class="festina">' in result._repr_html_()

@@ -152,6 +152,7 @@ print(json.dumps([len(traced), found, len(list(KEEPER.folder.iterdir()))]))
 """
 
 
+@pytest.mark.full
 def test_what_was_kept_runs_in_another_process_with_the_same_bits(tmp_path):
     """Also what calls LAPACK, which crashes where it was not looked up, and what was kept twice: programs that JAX
     finds in its own cache lose their functions when they are written again."""

@@ -191,6 +191,7 @@ def in_terminal(words: list[str], environment: dict[str, str]) -> str:
     return seen.decode()
 
 
+@pytest.mark.full
 def test_an_unwritable_folder_is_told_before_the_work(festina: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = festina("run", NAME, "--budget", "quick", "--out", tmp_path / "file" / "runs")

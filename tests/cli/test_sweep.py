@@ -94,6 +94,7 @@ def test_one_unusable_sweep_does_not_keep_the_others_waiting(tmp_path, capsys):
     assert code == 1 and "6 runs done" in out and str(good) in out and "sweep.json is damaged" in err
 
 
+@pytest.mark.full
 def test_a_finished_sweep_that_is_damaged_is_named_and_mended(tmp_path, capsys):
     words = ["sweep", *WORDS, "--out", tmp_path, "--processes", 1]
     assert said(capsys, *words)[0] == 0

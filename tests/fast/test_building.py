@@ -133,6 +133,7 @@ print(normals(1, 3).tolist())
 """
 
 
+@pytest.mark.full
 def test_two_processes_may_build_at_once(fake, tmp_path):
     settings = os.environ | {"CC": fake("sleep 0.5"), "FESTINA_CACHE": str(tmp_path / "cache"), "FESTINA_FAST": "1"}
     both = [

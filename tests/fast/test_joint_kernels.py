@@ -149,6 +149,7 @@ def test_streams_of_moments_agree_as_far_as_random_numbers_do(name):
     assert largest_gap(by_kernels(STREAMS[name]), by_jax(STREAMS[name])) < 1e-7
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("kind", [CLOSURES["closure"], POPULATIONS["population"], STREAMS["stream"]])
 def test_single_precision_agrees_to_its_rounding(kind):
     case = replace(kind, single=True)

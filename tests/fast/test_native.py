@@ -83,6 +83,7 @@ def agree(one, other, tolerance):
         np.testing.assert_allclose(mine, others, rtol=0, atol=tolerance)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize(
     ("build", "tolerance"),
     [
@@ -116,6 +117,7 @@ def test_a_run_is_resumed_from_a_checkpoint_to_the_last_bit(chunks, tmp_path):
     agree(resumed, undisturbed, 0.0)
 
 
+@pytest.mark.full
 def test_a_run_that_goes_astray_is_dated_as_with_jax(monkeypatch):
     """Gates that are too fast for their steps leave the finite numbers, in one arm of each seed."""
     build, inputs = Building(Wishart(30)), crossed((0.05, 2e-4))
@@ -127,6 +129,7 @@ def test_a_run_that_goes_astray_is_dated_as_with_jax(monkeypatch):
     assert np.isfinite(found.observed["loss"][0]).all() and np.isnan(found.observed["loss"][1, -1])
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize(
     ("build", "words"),
     [
@@ -169,6 +172,7 @@ def nothing_compiled(monkeypatch):
     return lambda: monkeypatch.setattr("festina.learning.loop._start", refused)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize(
     ("fields", "tolerance"),
     [

@@ -296,6 +296,7 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no forking here")
 def test_forked_after_jax_has_started_a_process_says_so_and_does_not_hang():
     script = FORKED.format(tests=str(Path(__file__).parent.parent))

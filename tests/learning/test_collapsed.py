@@ -89,6 +89,7 @@ def test_readouts_are_drawn_from_their_law():
         assert np.all(close < 4.5 * np.sqrt(2) * np.outer(scale, scale) / 200)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("field", [-199.0, -7.3, 0.13, 3.3, 41.0])
 def test_a_preactivation_under_a_field(field):
     """Where the table leads from x is where the integral of the density is Φ(x), also between its rows and columns."""
@@ -221,6 +222,7 @@ CASES = [  # neurons, inputs, kind, moves
 ]
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize(("neurons", "inputs", "kind", "moves"), CASES)
 def test_the_posterior_of_few_neurons(neurons, inputs, kind, moves):
     """Means by quadrature over all weights of two inputs; chains of draws must have them."""
@@ -240,6 +242,7 @@ def test_the_posterior_of_few_neurons(neurons, inputs, kind, moves):
     assert np.all(error < 0.03 * np.maximum(np.abs(theirs), 0.1))  # so that it can fail
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("inputs", [np.eye(3), RANDOM.normal(size=(5, 3)) / 2], ids=["orthonormal", "any"])
 def test_sites_are_those_of_expectation_propagation(inputs):
     """Means, variances and log-partition function as theory has them, in the space of examples."""
@@ -275,6 +278,7 @@ def test_shuffled_neurons_are_the_same_network():
     np.testing.assert_allclose(np.sort(one), np.sort(other), rtol=1e-12)
 
 
+@pytest.mark.full
 def test_weights_no_input_has_stay_at_their_prior():
     """Inputs in a plane of a space of four dimensions: there weights answer, elsewhere they are standard normal."""
     inputs = np.linalg.qr(RANDOM.normal(size=(4, 2)))[0].T
@@ -321,6 +325,7 @@ def test_calibration(data_sets):
         assert stats.chisquare(counts).pvalue > 1e-3
 
 
+@pytest.mark.full
 def test_theory_proposes_neurons():
     """The law of theory has the kernel of theory, and most of its neurons are welcome in a wide network."""
     counts, targets = (6, 3, 3), np.asarray(fs.worlds.orthogonal_classes((6, 3, 3)).class_targets)

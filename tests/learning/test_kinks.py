@@ -99,6 +99,7 @@ def draw(kind, sampler, step, wrapped):
         return jax.tree.map(np.asarray, moves(jax.random.split(jax.random.key(2), 30)))
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("kind", NONLINEARITIES)
 def test_without_rounding_or_without_kinks_draws_are_the_same_to_the_last_bit(kind):
     rounding = 0.0 if kind == "rectified" else 1.5

@@ -71,6 +71,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.mostly_full(4)
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_kernel_lowers_for_other_devices(name):
     function, state = KERNELS[name]()

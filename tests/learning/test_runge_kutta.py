@@ -59,6 +59,7 @@ def test_a_step_can_be_differentiated_both_ways():
     assert float(jax.grad(after)(0.3)) == pytest.approx(-2 * np.exp(-0.3), rel=1e-8)
 
 
+@pytest.mark.full
 def test_a_flow_takes_methods_of_another_library():
     network = fs.networks.DeepLinear.init(jax.random.key(0), (4, 5, 7))
     world = fs.worlds.tree(branching=(2, 2), features=7)

@@ -48,6 +48,7 @@ def test_shuffling_breaks_what_is_structured_and_leaves_what_is_random():
     np.testing.assert_allclose(noise.null.mean(axis=0).sum(), 1.0)
 
 
+@pytest.mark.full
 def test_the_null_has_the_law_of_shuffled_samples():
     """A unit on in two of four samples: both fall into one context in a third of all shuffles, and else into none."""
     found = fs.measures.gates(np.array([[1.0], [1.0], [0.0], [0.0]]), list("aabb"), shuffles=4000)

@@ -139,6 +139,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(fields, says):
         fs.models.WideBayesian.checked("model/wide-bayesian", SMALL | fields)
 
 
+@pytest.mark.full
 def test_the_collapsed_method_stays_at_its_temperature_and_finds_equilibrium_in_the_cold():
     network = small(method="collapsed", width=60, counts=(6, 5), temperature=0.05, warm_up=20, draws=60, records=40)
     run = network.run(seeds=2)

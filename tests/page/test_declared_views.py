@@ -43,7 +43,7 @@ def variables_of(view):
     return {part if isinstance(part, str) else part.variable for part in parts} - {""}
 
 
-@pytest.mark.mostly_full(2)
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("name", NAMES)
 def test_seen_from_the_beginning_with_theory_beside_it(name):
     views, result = views_of(find(name)), quick(name)

@@ -61,6 +61,7 @@ def test_the_line_of_theory_runs_along_the_other_axis():
     assert boundary(asked("model/chain", MapAxis("initial", (0.1, 0.2)), MapAxis("strength", (1.0, 2.0)))) == []
 
 
+@pytest.mark.full
 def test_onsets_of_outliers_are_lines_on_a_map_of_temperature():
     amplitude = MapAxis("amplitude", (0.8, 1.0))
     temperature = MapAxis("temperature", (0.01, 1.0))

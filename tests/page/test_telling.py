@@ -25,6 +25,7 @@ def test_a_story_that_ships_can_be_told(name):
         assert len(views_of(experiment)) >= step.view
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("name", telling.COURSE)
 def test_theory_is_seen_in_the_view_of_every_step(name):
     """A step whose view has nothing to show would be a blank page in a lecture."""

@@ -60,6 +60,7 @@ def test_the_function_between_layers_must_be_known():
         perceptron({"a.weight": np.ones((2, 2))}, "rleu")
 
 
+@pytest.mark.full
 def test_the_command_says_what_python_says(folder, capsys):
     probes = dict(np.load(folder / "probes.npz"))
     words = ["diagnose", folder / "checkpoints", "--probes", folder / "probes.npz", "--activation", "tanh"]

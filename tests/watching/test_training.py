@@ -98,6 +98,7 @@ def taught(start, scale, examples, targets, probes, wanted):
     return seen.report()
 
 
+@pytest.mark.full
 def test_the_gap_falls_with_the_scale_of_the_output(random):
     """As 1/α, on probes that the network has never seen, and the verdict is from what it is trained on."""
     inputs, outputs = task(random, 18)

@@ -89,6 +89,7 @@ def scaled(parameters, scale):
     return lambda now, inputs: scale * (curved(now, inputs) - curved(parameters, inputs))
 
 
+@pytest.mark.full
 def test_curvature_falls_with_the_scale_of_the_output(random):
     """Trained to the same targets, a network has a second order that is smaller by 1/α: from rich to lazy."""
     (inputs, targets), start = task(random), weights(random, bias=True)
