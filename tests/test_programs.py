@@ -10,12 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from festina.compiling import brief_jit, quick_jit
+from festina.compiling import brief_jit, quick_jit, thorough_jit
 from festina.lab.batch import batches
 from festina.lab.question import Question
 from festina.lab.registry import find
 from festina.precision import double
 from festina.programs import KEEPER
+from narrowing import there
 from toy import Toy
 
 
@@ -172,3 +173,9 @@ def test_only_programs_of_this_package_are_known_by_their_code():
         known = batches(find("linear/chain"), Question.of(find("linear/chain"), "quick", None, 0).runs)[0].builder
     assert own.program_mark == ""
     assert known.code and known.structure in known.program_mark and known.kind.__qualname__ in known.program_mark
+
+
+def test_every_way_of_compiling_says_how_much_it_optimises():
+    """An environment that turns optimisations off, as these tests do, means what asks for nothing."""
+    ways = brief_jit, quick_jit, thorough_jit
+    assert [there(way(abs).options)["xla_backend_optimization_level"] for way in ways] == [0, 1, 3]
