@@ -6,6 +6,7 @@ import pytest
 import festina as fs
 from festina.lab import labelled, solve
 from festina.models._wide import WideNetwork
+from narrowing import solution_of
 
 TIMES = np.array([0.0, 1.0])
 
@@ -47,5 +48,5 @@ def test_starts_that_are_ignored_make_no_difference():
     """All models that say so: what they predict is the same whatever they begin with."""
     for kind in (fs.models.Chain, fs.models.Reversal, fs.models.Margin):
         model = kind()
-        one, other = (model.solution(start)(TIMES) for start in (None, solve._start(model, 3)))
+        one, other = (solution_of(model, start)(TIMES) for start in (None, solve._start(model, 3)))
         assert all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
