@@ -5,6 +5,7 @@ from math import prod
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
@@ -118,8 +119,16 @@ def _answers(batch: Batch, times: np.ndarray, drawn: Any) -> Iterator[tuple[tupl
 def _starts(batch: Batch, drawn: Any) -> list[Any]:
     """The start of every run and arm: what has been drawn already, or drawn now."""
     leaves, structure = jax.tree.flatten(to_numpy(starts_of(batch)) if drawn is None else drawn)
-    rows = [list(leaf) for leaf in leaves]  # at once, for JAX takes a millisecond for a key by its number
+    rows = [_rows(leaf) for leaf in leaves]
     return [jax.tree.unflatten(structure, [of[at] for of in rows]) for at in batch.order.ravel()]
+
+
+def _rows(leaf: Any) -> list[Any]:
+    """The rows of an array; of an array of keys by their words, for JAX compiles programs to take it apart."""
+    if not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return list(leaf)
+    words, kind = np.asarray(jax.random.key_data(leaf)), jax.random.key_impl(leaf)
+    return [jax.random.wrap_key_data(one, impl=kind) for one in words]
 
 
 def _stacked(
