@@ -62,11 +62,11 @@ def pytest_collection_modifyitems(items):
             item.add_marker("full")
         item.add_marker(pytest.mark.xdist_group(group_of(item, met[function])))
         met[function] += 1
-    items.sort(key=lambda item: (item.path.stem in PICTURES, not asks(item.path)))
+    items.sort(key=lambda item: (item.path.stem == PICTURES, not asks(item.path)))
 
 
 ASKING = ("test_verdicts", "test_declared_views")  # for the quick run of every experiment, case by case
-PICTURES = ("test_every_picture",)
+PICTURES = "test_every_picture"
 USED = re.compile(r'quick\("([a-z]+/[a-z_]+)"')
 
 
@@ -75,8 +75,8 @@ def group_of(item, number):
     name = getattr(item, "callspec", None) and item.callspec.params.get("name")
     if name and item.path.stem in ASKING:
         return name
-    if item.path.stem in PICTURES:
-        return f"{item.path.stem} {number % 2}"
+    if item.path.stem == PICTURES:
+        return f"{PICTURES} {number % 2}"
     asked = used(item.path) if asks(item.path) else None
     return asked or f"{item.path.parent.name}/{item.path.stem}"
 

@@ -283,8 +283,9 @@ class Semantic(Model):
 def _made(make: Callable[..., SemanticWorld], *given: Any) -> SemanticWorld:
     """A world; of plain numbers it is made once, for theory looks at it a dozen times in every arm."""
     from festina.compiling import is_tracing
+    from festina.precision import is_traced
 
-    return make(*given) if is_tracing() or fs.draws.is_traced(given) else _known(make, *given)
+    return make(*given) if is_tracing() or is_traced(given) else _known(make, *given)
 
 
 @lru_cache(maxsize=32)
