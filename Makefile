@@ -58,13 +58,13 @@ help:
 demo: $(VENV)/.stamp-core
 	$(BIN)/festina $(DEMO)
 
-# Tests that share what takes long to make go to one worker (tests/conftest.py says which), in the order of files. Most of their time is compiling: wherever
+# Tests that share what takes long to make go to one worker (tests/sharing.py says which), in the order of files. Most of their time is compiling: wherever
 # festina does not ask for LLVM's optimisations there are none, each program is one piece for LLVM, since both cores are
 # busy (a fifth less of compiling), and what the first tier has compiled serves the second. Nor has NumPy a second
 # thread, which would spin beside small matrices for as long as they take.
 COMPILING := JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 XLA_FLAGS='--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
 	--xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1'
-PYTEST := $(COMPILING) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+PYTEST := $(COMPILING) $(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder
 
 # Tests of a tier, and beside them the types of some folders, which take a core for a minute or two.
 TIER = $(BIN)/python -m pyright $(1) & types=$$!; $(PYTEST) -m '$(2)' $(TESTS); tests=$$?; \

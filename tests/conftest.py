@@ -2,10 +2,8 @@
 
 import gc
 import os
-import re
 import sys
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 from jaxtyping import install_import_hook
@@ -23,6 +21,7 @@ import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 import compiling_often  # noqa: E402
+import sharing  # noqa: E402
 from festina.worlds import images  # noqa: E402
 from made_up_time import Time  # noqa: E402
 from shared import CACHE, COMPILED  # noqa: E402
@@ -47,12 +46,9 @@ settings.load_profile("repeatable")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Sort tests into tiers and groups.
+    """Sort tests into tiers, and into the order in which workers take them.
 
-    Of a test marked `mostly_full(n)` the first n cases (one) belong to `make test`, all others to `test-all`. A group
-    runs in one worker: a file, or whatever asks for the quick run of one experiment, since a worker that asks for what
-    another computes waits for it. These come first, for commands and pages are about the same results, and pictures of
-    all experiments last, in two halves.
+    Of a test marked `mostly_full(n)` the first n cases (one) belong to `make test`, all others to `test-all`.
     """
     met = Counter()
     for item in items:
@@ -60,37 +56,14 @@ def pytest_collection_modifyitems(items):
         mark = item.get_closest_marker("mostly_full")
         if mark and met[function] >= (mark.args[0] if mark.args else 1):
             item.add_marker("full")
-        item.add_marker(pytest.mark.xdist_group(group_of(item, met[function])))
         met[function] += 1
-    items.sort(key=lambda item: (item.path.stem == PICTURES, not asks(item.path)))
+    items.sort(key=lambda item: sharing.place(item.path))
 
 
-ASKING = ("test_verdicts", "test_declared_views")  # for the quick run of every experiment, case by case
-PICTURES = "test_every_picture"
-USED = re.compile(r'quick\("([a-z]+/[a-z_]+)"')
-
-
-def group_of(item, number):
-    """What a test runs together with."""
-    name = getattr(item, "callspec", None) and item.callspec.params.get("name")
-    if name and item.path.stem in ASKING:
-        return name
-    if item.path.stem == PICTURES:
-        return f"{PICTURES} {number % 2}"
-    asked = used(item.path) if asks(item.path) else None
-    return asked or f"{item.path.parent.name}/{item.path.stem}"
-
-
-def asks(path):
-    """Whether the tests of a file ask for quick runs."""
-    return path.parent.name == "experiments" or path.stem in ASKING
-
-
-@cache
-def used(path):
-    """The experiment whose quick run the tests of a file ask for first, if any."""
-    found = USED.search(path.read_text(encoding="utf-8"))
-    return found and found[1]
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests that share what takes long to make go to one worker."""
+    return sharing.Shares(config, log)
 
 
 @pytest.fixture(autouse=True)
