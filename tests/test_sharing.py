@@ -1,5 +1,7 @@
 """Tests that share a result go to one worker, which xdist's own groups no longer see to."""
 
+from itertools import chain
+
 import conftest
 from sharing import Shares, group_of
 
@@ -30,7 +32,7 @@ def shared_out(tests, config, workers=2):
         scheduler.add_node(worker)
         scheduler.add_node_collection(worker, tests)
     scheduler.schedule()
-    done = {worker: 0 for worker in crew}
+    done = dict.fromkeys(crew, 0)
     while any(done[worker] < len(worker.given) for worker in crew):
         for worker in crew:
             if done[worker] < len(worker.given):
@@ -45,7 +47,7 @@ def test_no_group_is_split_and_no_test_forgotten(monkeypatch, request):
     files = [f"tests/{folder}/test_{name}.py" for folder in ("worlds", "networks") for name in ("linear", "gated", "x")]
     tests = [f"{path}::test_{case}[{case}]" for path in [*files, "tests/docs/test_commands.py"] for case in range(5)]
     given = shared_out(tests, request.config)
-    assert sorted(sum(given, [])) == sorted(tests) and all(given)
+    assert sorted(chain(*given)) == sorted(tests) and all(given)
     first, second = ({group_of(test) for test in share} for share in given)
     assert not first & second
 
