@@ -2,7 +2,6 @@
 
 from itertools import chain
 
-import conftest
 from sharing import Shares, group_of
 
 
@@ -24,7 +23,7 @@ class Worker:
 
 def shared_out(tests, config, workers=2):
     """The tests that each worker gets, if each finishes what it has in turn."""
-    scheduler = conftest.pytest_xdist_make_scheduler(config, None)
+    scheduler = config.hook.pytest_xdist_make_scheduler(config=config, log=None)
     assert isinstance(scheduler, Shares)
     scheduler.numnodes = workers
     crew = [Worker(str(number)) for number in range(workers)]
