@@ -16,7 +16,22 @@ _known: dict[Any, Callable[..., Any]] = {}
 
 
 def checked(signature: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, which raises an exception where it is called with what its annotations do not allow."""
+    """The same function, which raises an exception where it is called with what its annotations do not allow.
+
+    What checks it is written when it is first called: a worker calls half of the functions that it imports.
+    """
+    written: list[Callable[..., Any]] = []
+
+    def checking(*arguments: Any, **named: Any) -> Any:
+        if not written:
+            written.append(_written(signature))
+        return written[0](*arguments, **named)
+
+    return checking
+
+
+def _written(signature: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with what checks it, or that of an equal signature."""
     returned = signature.__annotations__.get("return", Any)
     if returned is not Any:  # its arguments have been checked before
         signature.__annotations__ = {"return": returned}
