@@ -289,6 +289,7 @@ class Weather:
         return found.kind
 
 
+@pytest.mark.full
 def test_commands_end_orderly_at_any_moment(tmp_path):
     sky = Weather("sweep", tmp_path, seed=1)
     sky.strike(0, second=False, group=True)

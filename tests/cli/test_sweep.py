@@ -36,6 +36,7 @@ def test_a_dry_run_tells_what_it_would_take_and_stores_nothing(tmp_path, capsys)
     assert numbers["memory"] > 10**8 and numbers["disk"] > 6 * 501 * 8 and numbers["seconds"] > 0
 
 
+@pytest.mark.full
 def test_status_resume_and_one_more_worker(tmp_path, capsys, monkeypatch):
     assert said(capsys, "sweep", "slurm", *WORDS, "--out", tmp_path, "--shards", 2)[0] == 0
     (folder,) = sweeps_in(tmp_path)

@@ -49,6 +49,7 @@ def test_switches_are_seen_from_the_task_that_follows(result):
         np.testing.assert_allclose(one["sparseness"], np.sum(gates**2) / np.sum(np.abs(gates)) ** 2)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("speed", [0.18, 1.0])
 def test_an_adaptation_is_that_of_an_adaptive_integrator(result, speed):
     def rate(_, state):
@@ -64,6 +65,7 @@ def test_an_adaptation_is_that_of_an_adaptive_integrator(result, speed):
     np.testing.assert_allclose(seen["gates"].transpose("time", "path"), solved[:, 4:], atol=3e-3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("course", ["flexible", "forgetful", "tabulated"])
 def test_courses_are_the_euler_steps_of_their_own_timescales(result, course):
     weight_timescale, gate_timescale, bound = {

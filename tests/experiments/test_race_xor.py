@@ -39,6 +39,7 @@ def test_half_planes_learn_faster_by_about_their_strengths(result):
     assert 0.7 < fastest.measured < 0.8
 
 
+@pytest.mark.full
 def test_a_rectified_network_is_the_one_of_its_seed(result):
     """Descent written out anew, from the same weights."""
     import jax
@@ -112,6 +113,7 @@ def test_starts_are_positive_numbers_that_differ(scale):
         fs.run("race/xor", scale=scale)
 
 
+@pytest.mark.full
 def test_the_fit_finds_a_known_start(result):
     """Closed forms in the place of runs: their start comes back, and nothing is left."""
     solution = fs.theory.chain(2, 2**0.5 / 4, 3.1e-3, input_variance=0.5)(result["time"].values)

@@ -134,6 +134,7 @@ def largest_gap(one: Any, other: Any) -> float:
     return max(float(np.max(np.abs(np.asarray(a) - np.asarray(b)))) for a, b in pairs)
 
 
+@pytest.mark.mostly_full(4)
 @pytest.mark.parametrize("name", CLOSURES)
 def test_few_coordinates_agree_to_rounding(name):
     assert largest_gap(by_kernels(CLOSURES[name]), by_jax(CLOSURES[name])) < 1e-12
@@ -144,6 +145,7 @@ def test_many_coordinates_agree_to_rounding(name):
     assert largest_gap(by_kernels(POPULATIONS[name]), by_jax(POPULATIONS[name])) < 1e-12
 
 
+@pytest.mark.mostly_full(3)
 @pytest.mark.parametrize("name", STREAMS)
 def test_streams_of_moments_agree_as_far_as_random_numbers_do(name):
     assert largest_gap(by_kernels(STREAMS[name]), by_jax(STREAMS[name])) < 1e-7

@@ -18,6 +18,7 @@ def test_the_model_is_what_it_should_be():
     check_model(models.ConnectedAbstraction, **SMALL, scale=0.5, similarity=0.2)
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("strength", [1.0, 0.0])
 def test_both_layers_follow_the_literal_equations(strength):
     """A few steps of both layers in NumPy, with bounds and without, across a switch of tasks."""

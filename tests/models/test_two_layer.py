@@ -96,6 +96,7 @@ def test_derivatives_are_those_of_the_theory(of, by):
     np.testing.assert_allclose(found, (high - low) / (2 * step), atol=1e-6)
 
 
+@pytest.mark.full
 def test_modes_of_equal_strength_have_derivatives_too():
     model = fs.models.TwoLayer(inputs=3, outputs=2, weakest=2.0, **BRIEF)
     assert np.all(np.isfinite(model.derivative("learned", "strongest")))

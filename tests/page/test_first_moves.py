@@ -59,6 +59,7 @@ def shown_by_simulation(name, **fields):
 CHEAP = ["linear/chain", "linear/alignment", "linear/transition", "race/xor", "race/context", "coding/analog"]
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("name", CHEAP)
 def test_theory_that_is_shown_changes(name):
     move = MOVES[name]

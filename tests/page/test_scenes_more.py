@@ -98,6 +98,7 @@ def test_some_takes_what_is_there_and_else_the_first():
     assert some(array, kind=("c", "z", "a")).values.tolist() == [3.0, 1.0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["linear", "sigmoidal", "rectified"])
 def test_branches_are_those_of_the_theory(kind):
     network = fs.models.WideBayesian(nonlinearity=kind, counts=(20, 10, 10), temperature=0.1)

@@ -40,6 +40,7 @@ def watched(start, inputs, targets, rate, given, steps):
     return trained(seen, np.sqrt(len(inputs)), steps, rate).data
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("rate", [0.002, None])
 def test_modes_of_a_linear_network_are_learned_as_theory_predicts(random, rate):
     """White inputs and small weights; with the rate, and with time taken from the strongest mode."""
@@ -66,6 +67,7 @@ def test_decoupled_layers_of_any_number_learn_as_chains(random, given):
     assert float(data["learned"][-1].min()) > 0.95
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("given", [0.002, None])
 def test_random_layers_learn_as_their_flow(random, given):
     """Four layers of random weights, and inputs that are not white: no closed form, but a flow."""

@@ -37,6 +37,7 @@ MAKERS = {
 }
 
 
+@pytest.mark.mostly_full
 @pytest.mark.parametrize("name", MAKERS)
 def test_answers_and_slopes_are_those_of_vmap(name):
     with fs.double():
