@@ -13,7 +13,16 @@ from scipy import stats
 
 from festina import draws
 from festina.errors import ArgumentError
-from festina.learning import JointDescent, closed_process, compressed, compressed_by_row, drive, joint_process
+from festina.learning import (
+    JointDescent,
+    closed_process,
+    compressed,
+    compressed_by_row,
+    drive,
+    joint_process,
+    spanned_by_mean,
+    spanned_by_row,
+)
 from festina.learning.crossed import Crossed, every_run
 from festina.learning.wide import wide_steps
 from festina.networks import FullyConnected, NeuronGated, PathGated, Regularizer
@@ -85,6 +94,19 @@ def test_the_rate_is_the_gradient_of_the_literal_loss(kind):
             jax.tree.leaves(getattr(found, part)), jax.tree.leaves(getattr(slope, part)), strict=True
         ):
             np.testing.assert_allclose(got, -uphill / timescale, atol=1e-12)
+
+
+def test_one_row_stands_for_all_where_rows_are_equal():
+    """Students in the span of the teachers, all rows alike in it: both reduced problems have the errors of the whole."""
+    _, tasks = start(7)
+    mixing = np.random.default_rng(0).normal(size=(2, 2))
+    students = tuple(jnp.einsum("m,moi->oi", weights, tasks.maps) for weights in mixing)
+    network = PathGated(students, (jnp.asarray(0.4), jnp.asarray(0.7)))
+    for reduced, rows in ((spanned_by_row, 3), (spanned_by_mean, 1)):
+        small, goals = reduced(network, tasks)
+        assert small.map.shape == (rows, 2)
+        for goal, target in zip(goals.maps, tasks.maps, strict=True):
+            np.testing.assert_allclose(jnp.sum((goal - small.map) ** 2), jnp.sum((target - network.map) ** 2), rtol=1e-12)
 
 
 @pytest.mark.full

@@ -110,6 +110,7 @@ def test_the_figure_draws_without_a_warning(layers):
     ("arguments", "message"),
     [
         ((np.ones((6, 30)), [0, 1] * 3), "differ between samples"),
+        ((np.tile(np.arange(30.0), (6, 1)), [0, 1] * 3), "differ between samples"),
         ((np.random.default_rng(0).normal(size=(6, 30)), [0] * 6), "at least 2 classes"),
         ((np.random.default_rng(0).normal(size=(6, 5)), [0, 1] * 3), "at least 20 neurons"),
         ((np.full((6, 30), np.nan), [0, 1] * 3), "non-finite"),

@@ -112,7 +112,7 @@ def spanned_by_row(network: PathGated, tasks: Tasks) -> tuple[PathGated, Tasks]:
     """
     bases = teacher_bases(tasks)
 
-    def along(maps: Float[Array, "n o i"]) -> Float[Array, "n o m"]:
+    def along(maps: Float[Any, "n o i"]) -> Float[Array, "n o m"]:
         return jnp.einsum("noi,oim->nom", maps, bases)
 
     students = along(jnp.stack(network.students))

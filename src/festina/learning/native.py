@@ -4,9 +4,10 @@ A process that the kernels know has a `Plan`. The plans of all runs become one `
 runs up to the next recording; states, recordings and checkpoints are those of JAX.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import accumulate
 from typing import Any
 
 import equinox as eqx
@@ -21,14 +22,15 @@ from festina.journal import journal
 from festina.learning.crossed import every_run
 from festina.learning.process import Observed, State
 from festina.networks.abstraction import PathGated
-from festina.precision import to_numpy
+from festina.precision import bytes_of, to_numpy
 from festina.worlds.blocks import Blocks
 from festina.worlds.statistics import Population, Statistics, Wishart
 from festina.worlds.wishart import FEWEST, REACH, chi_polynomial
 
 JOURNAL = journal(__name__)
 Build = Callable[[Any], Any]
-Watch = Callable[[State], Observed]
+Watch = Callable[[Sequence[State]], Observed]
+MOST_BYTES = 2**26  # of states that are looked at together
 
 
 class Plan(eqx.Module):
@@ -64,7 +66,7 @@ class NativeChunk:
     Attributes:
         descent: of all runs.
         steps: between two recordings.
-        watch: what is recorded of the states of all runs.
+        watch: what is recorded of all runs (runs × states × …), given their states one after the other.
     """
 
     descent: fast.Descent
@@ -76,11 +78,13 @@ class NativeChunk:
         return partial(self._advance, count)
 
     def _advance(self, count: int, inputs: Any, state: State, first: Any) -> tuple[State, Observed]:
-        seen = []
-        for index in range(int(first), int(first) + count):
-            state = self.next(state, index)
-            seen.append(to_numpy(self.watch(state)))
-        return state, {name: np.stack([each[name] for each in seen], axis=1) for name in seen[0]}
+        most, seen = max(1, MOST_BYTES // bytes_of(state.parameters)), []
+        for begin in range(int(first), int(first) + count, most):
+            places = range(begin, min(begin + most, int(first) + count))
+            states = list(accumulate(places, self.next, initial=state))[1:]
+            seen.append(to_numpy(self.watch(states)))
+            state = states[-1]
+        return state, {name: np.concatenate([each[name] for each in seen], axis=1) for name in seen[0]}
 
     def next(self, state: State, index: int) -> State:
         """All runs at one recording, from the one before it."""
@@ -147,7 +151,7 @@ def native_chunk(build: Build, inputs: Any, state: State, against: str | None) -
         return tell_once(reason)
     shifts, tasks = to_numpy(state.memory)
     descent = descent_of(plan, tasks.maps, np.arange(len(tasks.maps)), tasks.loss_share, shifts)
-    return NativeChunk(descent, plan.steps, lambda state: _observed(build, inputs, state))
+    return NativeChunk(descent, plan.steps, partial(_watched, build, inputs))
 
 
 @partial(brief_jit, static_argnums=0)
@@ -155,9 +159,23 @@ def _plans(build: Build, inputs: Any) -> Plan:
     return every_run(lambda inputs: build(inputs).plan, inputs)
 
 
+def _watched(build: Build, inputs: Any, states: Sequence[State]) -> Observed:
+    """Many recordings at once: a call of a program takes as long as what it computes here."""
+    course = jax.tree.map(
+        lambda *leaves: np.stack(leaves, axis=1), *((state.time, state.step, state.parameters) for state in states)
+    )
+    return _observed(build, inputs, states[0].memory, course)
+
+
 @partial(brief_jit, static_argnums=0)
-def _observed(build: Build, inputs: Any, state: State) -> Observed:
-    return every_run(lambda inputs, state: build(inputs).observe(state), inputs, state)
+def _observed(build: Build, inputs: Any, memory: Any, course: Any) -> Observed:
+    """What is recorded of all runs at all states of a course, (time, step, parameters) of each (runs × states × …)."""
+
+    def one(inputs: Any, memory: Any, course: Any) -> Observed:
+        process = build(inputs)
+        return jax.vmap(lambda *of: process.observe(State(*of, memory)))(*course)
+
+    return every_run(one, inputs, memory, course)
 
 
 def reason_by_structure(plan: Plan, network: PathGated) -> str:

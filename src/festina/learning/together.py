@@ -70,10 +70,14 @@ def joint_together(
         return None  # said where JAX begins with them
     descent = descent_of(plan, sets.maps, start_of, sets.loss_share, None)
 
-    def watch(state: State) -> Observed:
+    def at(state: State) -> Observed:
         target = descent.maps[descent.set_of, descent.task_at(int(state.step[0]))]
         return observe(View(state.parameters, rule, state.memory[1], target))
 
+    def watch(states: Sequence[State]) -> Observed:
+        seen = [at(state) for state in states]
+        return {name: np.stack([each[name] for each in seen], axis=1) for name in seen[0]}
+
     times = np.tile(np.arange(records + 1) * (steps_per_record * step_size), (count, 1))
     chunk = NativeChunk(descent, steps_per_record, watch)
-    return Together(chunk, state, watch(state), times, records * steps_per_record)
+    return Together(chunk, state, at(state), times, records * steps_per_record)
