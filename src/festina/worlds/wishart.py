@@ -79,8 +79,16 @@ def chi_polynomial(degrees: int, count: int) -> Float[np.ndarray, "count powers"
         # from whichever tail is near, so that neither end loses its digits
         tail = special.ndtr(-np.abs(z))
         quantile = 2 * np.where(z < 0, special.gammaincinv(half, tail), special.gammainccinv(half, tail))
-        fits.append(np.polynomial.chebyshev.cheb2poly(np.polynomial.chebyshev.chebfit(nodes, np.sqrt(quantile), power)))
+        fits.append(_in_powers(np.polynomial.chebyshev.chebfit(nodes, np.sqrt(quantile), power)))
     return np.stack(fits)
+
+
+def _in_powers(series: Float[np.ndarray, " powers"]) -> Float[np.ndarray, " powers"]:
+    """A Chebyshev series in powers of its variable, as many; NumPy leaves out the last ones if they are exactly zero."""
+    powers = np.zeros_like(series)
+    found = np.polynomial.chebyshev.cheb2poly(series)
+    powers[: len(found)] = found
+    return powers
 
 
 def _chi_by_gamma(key: Array, count: int, degrees: int, dtype: Any) -> Float[Array, " count"]:
