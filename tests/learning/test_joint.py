@@ -97,7 +97,7 @@ def test_the_rate_is_the_gradient_of_the_literal_loss(kind):
 
 
 def test_one_row_stands_for_all_where_rows_are_equal():
-    """Students in the span of the teachers, all rows alike in it: both reduced problems have the errors of the whole."""
+    """Students in the span of the teachers, all rows alike in it: reduced problems have the errors of the whole."""
     _, tasks = start(7)
     mixing = np.random.default_rng(0).normal(size=(2, 2))
     students = tuple(jnp.einsum("m,moi->oi", weights, tasks.maps) for weights in mixing)
@@ -106,7 +106,9 @@ def test_one_row_stands_for_all_where_rows_are_equal():
         small, goals = reduced(network, tasks)
         assert small.map.shape == (rows, 2)
         for goal, target in zip(goals.maps, tasks.maps, strict=True):
-            np.testing.assert_allclose(jnp.sum((goal - small.map) ** 2), jnp.sum((target - network.map) ** 2), rtol=1e-12)
+            np.testing.assert_allclose(
+                jnp.sum((goal - small.map) ** 2), jnp.sum((target - network.map) ** 2), rtol=1e-12
+            )
 
 
 @pytest.mark.full

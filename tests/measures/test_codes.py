@@ -13,6 +13,7 @@ from festina.measures import (
     outliers,
     overlaps,
     persistence,
+    representatives,
     serving,
     sharpness,
 )
@@ -96,3 +97,8 @@ def test_kernels_that_tell_the_same_classes_apart_are_alike_whatever_their_size(
     ]
     expected = np.sum(centred[0] * centred[1]) / np.linalg.norm(centred[0]) / np.linalg.norm(centred[1])
     assert grouping_cosine(first, second, counts) == pytest.approx(expected) and expected < 0.95
+
+
+def test_representatives_are_the_largest_and_some_of_all_others():
+    readouts = np.array([[3.0, 4.0], [0.0, 1.0], [6.0, 0.0], [0.1, 0.1], [2.0, 2.0], [0.0, 0.5]])
+    assert representatives(readouts, 5).tolist() == [2, 0, 4, 1, 3]

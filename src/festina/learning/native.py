@@ -173,7 +173,11 @@ def _observed(build: Build, inputs: Any, memory: Any, course: Any) -> Observed:
 
     def one(inputs: Any, memory: Any, course: Any) -> Observed:
         process = build(inputs)
-        return jax.vmap(lambda *of: process.observe(State(*of, memory)))(*course)
+
+        def at(time: Any, step: Any, parameters: Any) -> Observed:
+            return process.observe(State(time, step, parameters, memory))
+
+        return jax.vmap(at)(*course)
 
     return every_run(one, inputs, memory, course)
 

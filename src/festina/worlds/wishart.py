@@ -84,7 +84,7 @@ def chi_polynomial(degrees: int, count: int) -> Float[np.ndarray, "count powers"
 
 
 def _in_powers(series: Float[np.ndarray, " powers"]) -> Float[np.ndarray, " powers"]:
-    """A Chebyshev series in powers of its variable, as many; NumPy leaves out the last ones if they are exactly zero."""
+    """A Chebyshev series in as many powers of its variable; NumPy leaves out the last ones if they are exactly zero."""
     powers = np.zeros_like(series)
     found = np.polynomial.chebyshev.cheb2poly(series)
     powers[: len(found)] = found
