@@ -3,9 +3,10 @@
     python benchmarks/mutations.py [--faults 200] [--seed 0] [--rooms learning theory lab measures] [--workers 2]
 
 A fault is one small change of the source: a comparison, sum, product or truth value turned round, a number moved, a
-condition negated, a call left out. Each is made in a copy of the project, whose quick tests run until one of them fails
-(or a thousand seconds are over: a loop without an end is seen, too). Those named after the module come first, then
-those that mention what it defines, then all others of the room. What nobody has seen is printed as a change of a line.
+condition negated, a call left out. Each is made in a copy of the project, whose tests run until one of them fails (or a
+thousand seconds are over: a loop without an end is seen, too). Those named after the module come first, then those that
+mention what it defines, then all others of the room; those of `make test`, and only if none of them fails, those that
+take long. What nobody has seen is printed as a change of a line.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from queue import Queue
 
@@ -193,22 +195,22 @@ def seen_by(fault: Fault, folder: Path) -> str | None:
     text = target.read_text()
     try:
         target.write_text(fault.apply(text))
-        for group in tests_of(fault.module, folder):
+        for tier, group in product(("not full", "full"), tests_of(fault.module, folder)):
             try:
-                outcome = subprocess.run(_command(group), cwd=folder, env=_settings(folder), timeout=PATIENCE,
+                outcome = subprocess.run(_command(group, tier), cwd=folder, env=_settings(folder), timeout=PATIENCE,
                                          capture_output=True, text=True, check=False)  # fmt: skip
             except subprocess.TimeoutExpired:
                 return "no end"
             if outcome.returncode not in (0, 5):  # 5: nothing was selected
                 red = [line for line in outcome.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-                return red[0] if red else f"ended with {outcome.returncode}"
+                return f"{red[0]}{' (takes long)' * (tier == 'full')}" if red else f"ended with {outcome.returncode}"
         return None
     finally:
         target.write_text(text)
 
 
-def _command(files: list[str]) -> list[str]:
-    options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not full"]
+def _command(files: list[str], tier: str) -> list[str]:
+    options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", tier]
     return [sys.executable, "-m", "pytest", *options, *files]
 
 
