@@ -50,8 +50,9 @@ def warn(message: str) -> None:
 def say(message: str) -> None:
     """One line on standard error, above a progress bar if there is one."""
     line = f"festina: {' '.join(message.split())}"
-    if "tqdm" in sys.modules:
-        sys.modules["tqdm"].tqdm.write(line, file=sys.stderr)
+    bars = sys.modules.get("festina.learning.progress")
+    if bars is not None:
+        bars.Bar.write(line, file=sys.stderr)
     else:
         print(line, file=sys.stderr)
 

@@ -1,11 +1,23 @@
 """Progress as a person sees it: one bar for a whole batch, nothing where there is neither terminal nor notebook."""
 
+from threading import RLock
 from types import TracebackType
 from typing import Any
 
 from tqdm.auto import tqdm
 
 from festina.notebook import in_kernel
+
+
+class Bar(tqdm):
+    """A bar whose turn to write is a matter between threads.
+
+    tqdm's own lock is one between processes as well, which nobody here shares bars with. It is a semaphore that Python
+    3.14 expects to be given back, and a command leaves without doing so (`festina.__main__`).
+    """
+
+
+Bar.set_lock(RLock())
 
 
 class Progress:
@@ -16,7 +28,7 @@ class Progress:
 
     def __init__(self, label: str, total: int, unit: str = "record", *, silent: bool = False) -> None:
         disable = True if silent else False if in_kernel() else None  # None: unless standard error is a terminal
-        self._bar: Any = tqdm(total=total, desc=label, unit=unit, disable=disable, leave=False, smoothing=0.1)
+        self._bar: Any = Bar(total=total, desc=label, unit=unit, disable=disable, leave=False, smoothing=0.1)
 
     def advance(self, count: int) -> None:
         self._bar.update(count)
