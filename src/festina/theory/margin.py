@@ -353,7 +353,8 @@ def _clock(time: np.ndarray, log_sizes: np.ndarray, rates: np.ndarray) -> np.nda
         _integrated_clock(np.minimum(time.ravel(), np.max(until[part])), last[part], log_sizes[:, part], rates[:, part])
         for part in parts
     ]
-    return np.concatenate(columns, axis=1).reshape(shape)
+    clock = np.where(time.ravel()[:, None] < until, np.concatenate(columns, axis=1), last)  # the end is known exactly
+    return clock.reshape(shape)
 
 
 def _settling(last: np.ndarray, log_sizes: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
