@@ -419,7 +419,11 @@ def test_a_chain_under_the_common_loop():
             inputs["key"],
             6,
             2,
-            lambda state: {"draw": state.parameters[0][0], "gradients": state.memory.gradients},
+            lambda state: {
+                "draw": state.parameters[0][0],
+                "gradients": state.memory.gradients,
+                "acceptance": state.memory.acceptance,
+            },
             constant(TEMPERATURE),
             2,
             method,
@@ -427,4 +431,6 @@ def test_a_chain_under_the_common_loop():
 
     seen = drive(build, {"key": jax.random.split(jax.random.key(0), 3)}).observed
     assert np.all(seen["gradients"] == 0)
+    rates = seen["acceptance"][:, 1:]
+    assert np.all((rates > 0) & (rates <= 1))  # means of probabilities
     assert all(np.any(one != other, axis=(1, 2)).all() for one, other in pairwise(seen["draw"].swapaxes(0, 1)))
