@@ -102,7 +102,7 @@ def connected(by: tuple[str, ...]) -> tuple[Any, ...]:
     """The second layer becomes gates, the first one teachers; units in the order of the teachers' rows."""
     return (
         Heat(
-            "The second layer opens the half of the task at hand",
+            "The second layer opens the half of the current task",
             Quantity("second_layer", "weight", of=lambda data, config: _sorted_units(data, "second_layer")),
             rows="output",
             columns="unit",

@@ -203,7 +203,7 @@ REVERSAL = (
     ),
     _passing(("imbalance",)),
     Curves(
-        "Balanced layers: escapes that mean nothing",
+        "Balanced layers: escapes by rounding errors",
         Quantity("loss", "loss / loss at t = 0", of=_escapes),
         by=("arithmetic",),
         marks=lambda config: (Mark("saddle", y=0.25),),

@@ -76,10 +76,10 @@ def _saddle_views(by: tuple[str, ...]) -> tuple[Any, ...]:
             surface=_mode_surface,
             marks=_mode_marks,
             equal=True,
-            note="Small weights turn the corners one mode at a time; large ones cut them, or come from outside.",
+            note="Small weights learn one mode at a time, near the saddles; large ones learn both, or start outside.",
         ),
         Curves(
-            "Ways down",
+            "Directions of descent",
             "index",
             by=by,
             marks=_indices,

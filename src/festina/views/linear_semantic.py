@@ -60,7 +60,7 @@ def _views(where: dict[str, str], curves: Curves) -> tuple[Any, ...]:
             "Items part, broad classes first",
             _embedding(0, where),
             _embedding(1, where),
-            note="All items begin in one place; each level of the world that is learned parts their ways again.",
+            note="All items begin in one place; each level of the world that is learned separates them further.",
         ),
         Heat(
             "Similarity of items",
