@@ -41,7 +41,7 @@ class Clothes(Experiment):
     fifth of all labels stay, or from *warm* to *cold* weather, whereby half of them stay. Both with the flexible and
     the forgetful network of `abstraction/images`, and the bounds of the paper's table (‖c‖₂).
 
-    Fashion-MNIST is used wherever it is at hand (`festina data fetch fashion`, or a package of the operating system).
+    Fashion-MNIST is used wherever it is available (`festina data fetch fashion`, or a package of the operating system).
     Elsewhere digits stand in, with the same two permutations of their labels. What the paper says does not apply to
     these, and they have claims of their own. The paper gives no numbers: thresholds are ours.
 

@@ -46,8 +46,8 @@ class Margin(Experiment):
     with Δ at first, so that two claims are not reproduced. For a similar reason units for one example, which cannot
     last beyond Δ = √2, are found just beyond it unless the start is small.
 
-    Do not judge by the function that is learned. The index 2⟨y f(z₁, z₂, 0)⟩ − 1 suggests itself, but a network with no
-    linear pathway has (2−Δ²)/(2+Δ²) of it, not 1: pathways for one example follow the third input, too.
+    The function that is learned is a misleading measure. The index 2⟨y f(z₁, z₂, 0)⟩ − 1 suggests itself, but a network
+    with no linear pathway has (2−Δ²)/(2+Δ²) of it, not 1: pathways for one example follow the third input, too.
     """
 
     name = "race/margin"
