@@ -108,7 +108,7 @@ def connected(by: tuple[str, ...]) -> tuple[Any, ...]:
             columns="unit",
             panels=by,
             diverging=True,
-            note="Units stand in the order of the teachers' rows that they resemble: those of A, then those of B.",
+            note="Units are in the order of the teachers' rows that they resemble: those of A, then those of B.",
         ),
         Heat(
             "Hidden units become rows of the teachers",

@@ -13,7 +13,7 @@ from festina.views.vocabulary import Curves, Mark, Plane, Quantity, Surface
 
 Selected = Callable[[xr.DataArray, Any], xr.DataArray]
 MOST_SURFACE = 41  # points along a side
-PLANE = "A student that stands at a teacher knows its task; students in between follow the current task."
+PLANE = "A student at a teacher knows its task; students in between follow the current task."
 
 
 def _students(title: str, by: tuple[str, ...], note: str, select: Selected) -> Plane:

@@ -12,7 +12,7 @@ from festina.views import _reduced as reduced
 from festina.views._entries import some
 from festina.views.vocabulary import Curves, Heat, Mark, Plane, Quantity
 
-PLANE = "A student that stands at a teacher knows its task; students in between follow the current task."
+PLANE = "A student at a teacher knows its task; students in between follow the current task."
 SWITCH = "A letter says which task is shown from there on; nothing announces it."
 
 COURSES = (

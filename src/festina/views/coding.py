@@ -22,7 +22,7 @@ ANY = f"Neurons that share a code share a place: a cloud, islands, or a few outl
 def _wide(experiment: str, note: str) -> tuple[Any, ...]:
     return (
         neurons.readouts("Readouts of all neurons, and those that theory predicts", note, experiment),
-        neurons.raster("Activity of neurons in each class", note="Rows stand in the order of their code."),
+        neurons.raster("Activity of neurons in each class", note="Rows are in the order of their codes."),
         neurons.kernels("Kernel between classes"),
     )
 
@@ -43,7 +43,7 @@ REDUNDANT_VIEWS = (
 
 
 DIGITS = (
-    neurons.raster("One task, three codes", ("nonlinearity",), "Rows stand in the order of their code."),
+    neurons.raster("One task, three codes", ("nonlinearity",), "Rows are in the order of their codes."),
     neurons.kernels("Kernel between digits", ("nonlinearity",)),
     neurons.kernels(
         "Features of images that were never seen", ("nonlinearity",), variable="test_class_kernel", note="At the end."

@@ -207,7 +207,7 @@ REVERSAL = (
         Quantity("loss", "loss / loss at t = 0", of=_escapes),
         by=("arithmetic",),
         marks=lambda config: (Mark("saddle", y=0.25),),
-        note="One network with λ = 0, computed in six ways: exactly it stays at ¼ for ever, rounding errors let it go.",
+        note="One network with λ = 0, computed in six ways: the exact flow stays at ¼, rounding errors let it escape.",
     ),
 )
 

@@ -154,7 +154,7 @@ CONTINUAL = (
         note="Mean over both tasks, at the smallest imbalance.",
     ),
     Curves(
-        "One end, different ways there",
+        "One end, different trajectories",
         Quantity("share", "loss on task 1 / ½|S₁ − S₂|²", where={"schedule": "blocked", "task": 1}),
         by=("imbalance",),
         marks=lambda config: (Mark("switch of the task", x=config.until / 2), Mark("all forgotten", y=1.0)),

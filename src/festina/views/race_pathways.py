@@ -55,7 +55,7 @@ SPEEDS = (
         "Who explains the target if there is one for both",
         Quantity("learned", "share of the rival", of=_contest),
         along="rival",
-        note="Above one half the rival wins: whoever is faster has most in the end.",
+        note="Above one half the rival wins: the faster pathway has most in the end.",
     ),
     Curves(
         "From a large start deeper is faster",

@@ -96,7 +96,7 @@ def watch(
     per_octave: int = 2,
     rate: float | None = None,
 ) -> Watch:
-    """Watch a network of PyTorch, Equinox, Flax or one's own while it is trained: is it lazy or rich?
+    """Watch a network of PyTorch, Equinox, Flax or your own while it is trained: is it lazy or rich?
 
     The network is looked at on *probes*, some inputs with their targets (a few hundred suffice), before training and
     whenever the watch is called. Every look takes the tangent kernel on the probes, the gap to the linearised twin,

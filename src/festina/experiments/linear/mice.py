@@ -75,7 +75,7 @@ class Mice(Experiment):
     presets = (
         Preset("published model", "Chance decides which side is learned first, though animals start alike."),
         Preset(
-            "scattered births", "With unequal first constant weights animals no longer change the side of their bias.",
+            "scattered starts", "With unequal first constant weights animals no longer change the side of their bias.",
             {"initial_spread": 0.05},
         ),
         Preset(
