@@ -1,4 +1,4 @@
-"""What to look at in animals that learn a decision: single courses among the saddles of the expected update."""
+"""What to look at in animals that learn a decision: single trajectories among the saddles of the expected update."""
 
 from __future__ import annotations
 

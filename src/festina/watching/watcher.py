@@ -116,7 +116,8 @@ def watch(
             is exact, for up to 500 probes × outputs and 256 MiB of derivatives, and 64 otherwise.
         per_octave: looks of the schedule each time the number of steps doubles.
         rate: time of the gradient flow of ½⟨|f − y|²⟩ in a step (the learning rate, if that is the loss), for the
-            course that theory predicts for the modes of a linear network; taken from the strongest mode unless given.
+            learning curves that theory predicts for the modes of a linear network; taken from the strongest mode unless
+            given.
 
     Returns:
         A `Watch`; ``watch.report()`` has the verdict.

@@ -47,8 +47,8 @@ class Reduction(Experiment):
     The reduction is exact in the last two pairs. Of the full network from random weights it is not: what a row has
     outside of the span of its teachers, and what rows do not have in common, decays, but not before it has influenced
     which path goes where, and when. Started from the mean of the rows, the reduced model has nearly the full one's
-    course. The published one does not start from the network that it is compared with: it specialises at one and the
-    same time for all seeds, mostly too early, and its paths may be the other way round.
+    learning curve. The published one does not start from the network that it is compared with: it specialises at one
+    and the same time for all seeds, mostly too early, and its paths may be the other way round.
     """
 
     name = "abstraction/reduction"
@@ -100,15 +100,15 @@ class Reduction(Experiment):
 
     @claims.paper(SANDBRINK_2024.at("fig. A.1"), claims.above(0.99), loosely=claims.above(0.9), reason=OUTSIDE)
     def captured(self, result: Result) -> xr.DataArray:
-        """From random weights the reduced model captures the full one's course (correlation of losses; our
+        """From random weights the reduced model captures the full one's learning curve (correlation of losses; our
         threshold).
         """
         return correlation(result, "reduced")
 
     @claims.code(NOTEBOOK, claims.above(0.99), loosely=claims.above(0.9), reason=UNRELATED)
     def captured_as_published(self, result: Result) -> xr.DataArray:
-        """The reduced model with the published start and bounds captures the full one's course (correlation of losses;
-        our threshold).
+        """The reduced model with the published start and bounds captures the full one's learning curve (correlation of
+        losses; our threshold).
         """
         return correlation(result, "published")
 

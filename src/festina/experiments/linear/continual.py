@@ -73,7 +73,7 @@ class Continual(Experiment):
 
     @claims.theory(claims.below(1e-8), source=BRAUN_2022)
     def exact(self, result: Result) -> np.ndarray:
-        """Restarted at every switch, the exact solution is the simulated course of every schedule and every λ."""
+        """Restarted at every switch, the exact solution is the simulated trajectory for every schedule and every λ."""
         return result.errors("map")
 
     @claims.theory(claims.below(0.01))
@@ -84,7 +84,7 @@ class Continual(Experiment):
 
     @claims.theory(claims.above(0.1))
     def forgetting_path(self, result: Result) -> xr.DataArray:
-        """The course of forgetting depends on λ: at some time two networks differ by more than a tenth of what is
+        """How forgetting proceeds depends on λ: at some time two networks differ by more than a tenth of what is
         forgotten in the end.
         """
         if np.ptp(result.config.imbalance) < 2.0 * result.config.weakest:

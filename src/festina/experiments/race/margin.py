@@ -346,5 +346,5 @@ def _draw_course(axis: Axes, result: Result) -> None:
     near = sorted({float(abs(margins - wanted).idxmin()) for wanted in (WELL_BELOW, CROSSING, WELL_ABOVE)})
     curves(axis, result, "loss", by="separation", label=lambda x: f"Δ = {x:g}", scale=scale, separation=near)
     axis.plot([], [], color="0.3", label="simulation", **DOTS)
-    axis.set(title=f"Course (σ = {scale:g})", xlim=(0, result["time"][-1]), ylim=(-0.02, 0.54))
+    axis.set(title=f"Learning (σ = {scale:g})", xlim=(0, result["time"][-1]), ylim=(-0.02, 0.54))
     axis.legend(loc="center right", fontsize=6.5)
