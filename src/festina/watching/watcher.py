@@ -109,7 +109,7 @@ def watch(
         targets: (probes, outputs), or one class for each probe.
         layers: names of layers whose activations are looked at, too; for (apply, parameters) functions of parameters
             and inputs by name, with answers (probes, units) or (probes, channels, positions …).
-        training: (inputs, targets) that the network is trained on, some thousand at most. The linearised twin is then
+        training: (inputs, targets) that the network is trained on, 10 000 at most. The linearised twin is then
             trained on them, and its gap to the network on the probes counts for the verdict; without them it is trained
             on the probes.
         directions: number of random directions for the tangent kernel; chosen by itself if 0: none, and the kernel
