@@ -28,7 +28,7 @@ FAMILIES = {
     "linear": "deep linear networks: stages, saddles, lazy and rich, continual learning",
     "race": "gated deep linear networks: which pathway learns first, and so wins",
     "rectified": "ReLU networks as gated linear ones: mixed selectivity",
-    "abstraction": "tasks that nobody announces: gates that learn to switch",
+    "abstraction": "task abstraction: gates that learn to switch between unannounced tasks",
     "coding": "wide Bayesian networks: analog, redundant and sparse codes",
 }
 """What each family of experiments is about."""
@@ -74,8 +74,8 @@ def experiments_by_family() -> str:
 
 
 def models_table() -> str:
-    """One row for each model: what it is, and what of it can be turned."""
-    rows = ["| model | what it is | numbers to turn | steps to take |", "|---|---|---|---|"]
+    """One row for each model: what it is, and its fields."""
+    rows = ["| model | what it is | continuous fields | structural fields |", "|---|---|---|---|"]
     for model in all_models():
         turned, stepped = (_fields(model, kind) for kind in ("continuous", "structural"))
         page = f"generated/models/{model.name.removeprefix('model/')}.md"
@@ -88,8 +88,8 @@ def _fields(experiment: Experiment, kind: str) -> str:
 
 
 def sliders_table() -> str:
-    """One row for each experiment: its dimensions, and all else that can be turned in it."""
-    rows = ["| experiment | along its dimensions | numbers to turn |", "|---|---|---|"]
+    """One row for each experiment: its dimensions, and all other continuous fields."""
+    rows = ["| experiment | along its dimensions | other continuous fields |", "|---|---|---|"]
     for experiment in all_experiments():
         along = [f"`{dim}`" for dim in experiment.arms.dims]
         turned = _fields(experiment, "continuous")

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 ROOMS = (
-    ("festina", "The front door", "Verbs that need nothing but `import festina as fs`."),
+    ("festina", "Main functions", "What `import festina as fs` gives at once."),
     ("festina.worlds", "Worlds", "What there is to learn."),
     ("festina.networks", "Networks", "What learns."),
     ("festina.learning", "Learning", "How it learns: flow, descent, posterior sampling, tasks in blocks."),
@@ -90,6 +90,6 @@ def room_page(name: str, title: str, about: str, listed: list[str]) -> str:
     rows = "\n".join(f"   ~{each}" for each in listed)
     about = about.replace("](models.md)", "](../models.md)")
     return (
-        f"# {title}\n\n{about} Their home is `{name}`.\n\n```{{eval-rst}}\n"
+        f"# {title}\n\n{about} They are in `{name}`.\n\n```{{eval-rst}}\n"
         f".. autosummary::\n   :nosignatures:\n\n{rows}\n```\n"
     )

@@ -18,7 +18,7 @@ from festina.learning.outlook import Counted, Outlook, followed_by, foretold
 from narrowing import there
 from toy import Toy
 
-REMEDY = "Ctrl-C loses nothing that is done, the same command goes on"
+REMEDY = "Ctrl-C loses nothing that is finished, and the same command goes on from there"
 
 
 @pytest.fixture

@@ -125,5 +125,5 @@ def test_a_derivative_that_is_not_there_is_refused_in_a_sentence():
     """Four students and teachers in three dimensions have no basis that turns smoothly with them."""
     fields = {"inputs": 3, "outputs": 1, "data": "closure", "until": 0.1, "records": 2, "scale": 0.5}
     model = models.TaskAbstraction(**SMALL | fields)
-    with pytest.raises(FestinaError, match=r"∂loss/∂scale of .* cannot be had"):
+    with pytest.raises(FestinaError, match=r"∂loss/∂scale of .* does not exist"):
         model.derivative("loss", "scale")

@@ -3,7 +3,7 @@ Fast gates make tasks
 =====================
 
 Two tasks take turns, and nobody says when. Each of two paths should come to hold one of them. Whether it does is
-decided by the speed of the gates: fast ones part the tasks before weights have forgotten them. Vary
+decided by the speed of the gates: fast ones separate the tasks before weights have forgotten them. Vary
 ``gate_timescale``; weights have the timescale 1.3.
 
 An alignment of 1 means one path for each task, of 0.71 that both paths hold the same mixture.

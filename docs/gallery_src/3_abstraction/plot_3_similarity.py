@@ -2,8 +2,8 @@
 Similar tasks
 =============
 
-The more similar two tasks are, the less there is to part, and the longer it takes. Vary ``similarity``, the cosine of
-the teachers, and look at the gates: with similar tasks they stay together for many blocks.
+The more similar two tasks are, the less there is to separate, and the longer it takes. Vary ``similarity``, the cosine
+of the teachers, and look at the gates: with similar tasks they stay together for many blocks.
 """
 
 import matplotlib.pyplot as plt

@@ -81,7 +81,7 @@ def add_output(parser: Parser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="print JSON for machines, and nothing else")
     group.add_argument("--debug", action="store_true", help="show where an error came from")
-    group.add_argument("--verbose", "-v", action="store_true", help="tell of every step on standard error; -vv of more")
+    group.add_argument("--verbose", "-v", action="store_true", help="report every step on standard error; -vv: more")
 
 
 def add_work(parser: Parser, *, budget: Budget = "full", first_seed: bool = True, fresh: bool = True) -> Any:
@@ -105,7 +105,7 @@ def add_folder(group: Any) -> None:
 
 def add_fresh(group: Any) -> None:
     """Whether the folder may answer."""
-    group.add_argument("--fresh", action="store_true", help="compute even what the folder already holds")
+    group.add_argument("--fresh", action="store_true", help="compute even what is already in the folder")
 
 
 def add_fields(parser: Parser, experiment: Experiment | None) -> None:
@@ -115,7 +115,7 @@ def add_fields(parser: Parser, experiment: Experiment | None) -> None:
     group.add_argument(
         "--set", metavar="FIELD=VALUE", action="append", default=[], help="any field by its name; may be repeated"
     )
-    group.add_argument("--settings", metavar="FILE", help="a TOML file with fields; flags win over it")
+    group.add_argument("--settings", metavar="FILE", help="a TOML file with fields; flags override it")
     for facts in facts_of(experiment) if experiment else ():
         flag = flag_of(facts.name)
         if flag.removeprefix("--") in RESERVED:

@@ -30,7 +30,7 @@ usage: festina COMMAND ...
 A laboratory for the theory of learning: simulate it, solve it exactly where mathematics can, see which claims hold.
 
 commands:
-  tour                  the first half minute: one experiment from each body of work, and a network of one's own
+  tour                  the first half minute: one experiment from each body of work, and a network of your own
   list                  every experiment, one line each, grouped by source
   show NAME             what an experiment asks, its fields, its claims
   run NAME              simulate, put theory beside it, judge the claims, draw the figure
@@ -44,7 +44,7 @@ commands:
   data                  list or fetch the images that some experiments can use
   version               which festina this is
 
-Every command has --help, and -v to tell what it does; `festina run NAME --help` and
+Every command has --help, and -v to report what it does; `festina run NAME --help` and
 `festina sweep NAME --help` show the experiment's fields.
 """
 

@@ -16,7 +16,7 @@ def data(words: list[str]) -> int:
     parser = Parser(
         "data",
         usage="festina data list | festina data fetch NAME [--folder DIR]",
-        description="Which images are at hand, and those that are not: `fetch` downloads a set (mnist or fashion) and "
+        description="Which images are available, and which are not: `fetch` downloads a set (mnist or fashion) and "
         "compares it with the published one. $FESTINA_DATA says where sets are kept.",
     )
     parser.add_argument("action", metavar="list|fetch", help="what to do")

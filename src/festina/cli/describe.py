@@ -37,7 +37,7 @@ def print_experiments(experiments: Sequence[Experiment], models: Sequence[Experi
     for model in models:
         print(one_line(f"  {pad(model.name, widest)}  {model.summary()}"))
     print()
-    print("`festina show NAME` tells more, `festina run NAME` runs one, `festina reproduce` runs all.")
+    print("`festina show NAME` describes one, `festina run NAME` runs one, `festina reproduce` runs all.")
 
 
 def print_experiment(experiment: Experiment, as_json: bool) -> None:

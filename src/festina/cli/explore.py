@@ -27,9 +27,7 @@ def explore(words: list[str]) -> int:
     parser.add_argument("--out", metavar="DIR", default=RESULTS, help=f"the store of results [default {RESULTS}]")
     parser.add_argument("--no-browser", action="store_true", help="print the address, and do not open it")
     parser.add_argument("--debug", action="store_true", help="show where an error came from")
-    parser.add_argument(
-        "--verbose", "-v", action="store_true", help="tell of every step on standard error; -vv of more"
-    )
+    parser.add_argument("--verbose", "-v", action="store_true", help="report every step on standard error; -vv: more")
     found = parser.read(words)
     port = arguments.whole_number("port", found.port) or 0
     if not 0 <= port <= 65535:

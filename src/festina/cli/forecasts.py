@@ -11,7 +11,7 @@ from festina.experiment import Experiment
 from festina.lab import machine
 from festina.wording import duration
 
-REMEDY = "Ctrl-C loses nothing that is done, the same command goes on"
+REMEDY = "Ctrl-C loses nothing that is finished, and the same command goes on from there"
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def resume(words: list[str]) -> int:
 def work(words: list[str]) -> int:
     parser = Parser(
         "sweep work",
-        description="Be one of the workers of a sweep: compute its batches that are not done and that no other worker "
+        description="Start one worker of a sweep: compute its batches that are not done and that no other worker "
         "is computing, on one core. Any number of workers may do so at once, on any machine that sees the folder.",
     )
     parser.add_argument("store", metavar="FOLDER", help="the folder of a sweep")
@@ -133,17 +133,17 @@ DESCRIPTIONS = {
     "sweep": "Run an experiment at every point of a grid; killed at any moment, the same command goes on. "
     "`festina sweep status STORE` tells how far it is, `festina sweep resume STORE` goes on with it, "
     "`festina sweep slurm NAME …` writes it as an array job, `festina sweep work FOLDER` is one more worker.",
-    "sweep slurm": "Write a sweep as an array job of SLURM; its tasks share out the batches against the one store.",
+    "sweep slurm": "Write a sweep as an array job of SLURM, whose tasks divide its batches and share one store.",
 }
 
 
 def _add_executors(parser: Parser) -> None:
-    group = parser.add_argument_group("who computes")
+    group = parser.add_argument_group("workers")
     group.add_argument("--processes", metavar="N", help="worker processes on this machine [default: one for each core]")
     group.add_argument("--workers", metavar="N", help="start a dask cluster of N workers on this machine")
     group.add_argument("--scheduler", metavar="ADDRESS", help="use the dask cluster whose scheduler is there")
     group.add_argument(
-        "--dry-run", action="store_true", help="time the first batch, tell what the sweep would take, store nothing"
+        "--dry-run", action="store_true", help="time the first batch, say what the sweep would take, store nothing"
     )
 
 

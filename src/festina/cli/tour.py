@@ -26,13 +26,13 @@ HEAD = ("experiment", "claims", "time", "what it shows")
 def tour(words: list[str]) -> int:
     parser = Parser(
         "tour",
-        description="One experiment from each body of work, and a network of one's own: a table, and one report. "
+        description="One experiment from each body of work, and a network of your own: a table, and one report. "
         "It takes half a minute; the second time it is answered from the folder of results.",
     )
     group = parser.add_argument_group("work")
     arguments.add_folder(group)
     arguments.add_fresh(group)
-    parser.add_argument("--no-browser", action="store_true", help="say where the report is, and do not open it")
+    parser.add_argument("--no-browser", action="store_true", help="print the path of the report, and do not open it")
     arguments.add_output(parser)
     found = parser.read(words)
     machine.prepare()

@@ -1,4 +1,4 @@
-"""What runs experiments: registry, run, sweep, store, report (`festina.run` and `festina.sweep` are its front door)."""
+"""What runs experiments: registry, run, sweep, store, report (`festina.run` and `festina.sweep` lead here)."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Run an experiment, or a model by itself: the front door of the lab."""
+"""Run an experiment, or a model by itself: the main function of the lab."""
 
 from pathlib import Path
 from typing import Any

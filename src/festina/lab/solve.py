@@ -73,9 +73,7 @@ def derivative_of(model: Model, variable: str, field: str, seed: int) -> xr.Data
     with double():
         times, values = to_numpy(_slope_along(Builder.of(model), variable, fields, field, jnp.asarray(seed)))
     if not np.isfinite(values).any():
-        raise FestinaError(
-            f"∂{variable}/∂{field} of {model!r} cannot be had: what it begins with has no derivative there"
-        )
+        raise FestinaError(f"∂{variable}/∂{field} of {model!r} does not exist: its start is not differentiable there")
     kind = model.variables[variable]
     coordinates = {name: values for name, values in model.coordinates().items() if name in kind.dims}
     found = xr.DataArray(values, dims=("time", *kind.dims), coords={"time": times} | coordinates)

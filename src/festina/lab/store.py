@@ -43,7 +43,8 @@ def check_writable(store: Path) -> None:
 
 
 def save(folder: Path, result: Result, card: dict[str, Any]) -> None:
-    """Write a result; the card comes last, so that a kill in between leaves a half-written folder, not a lie."""
+    """Write a result; the card comes last, so that a kill in between leaves a folder that is seen to be
+    half-written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / CARD).unlink(missing_ok=True)  # of a result that is computed afresh: its data is about to go

@@ -171,7 +171,7 @@ def closed_process(
         rule: how it learns, with no cost on weights.
         blocks: which task is shown when.
         tasks: the teachers, in the numbering of the blocks.
-        key: of the data, of which there are none.
+        key: not used, since no data are drawn.
         step_size: dt.
         records: recordings after the first.
         steps_per_record: steps between two of them.

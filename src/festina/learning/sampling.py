@@ -315,7 +315,7 @@ def _size_of_answers(network: Any, inputs: Any) -> int:
 def _result(outcome: Recording, origin: Origin) -> Posterior:
     """The posterior of chains that have ended; raises if they were interrupted, or one of them diverged."""
     if outcome.failures:
-        raise FestinaError(f"chain {outcome.failures[0].run} left the finite numbers: {outcome.failures[0]}")
+        raise FestinaError(f"chain {outcome.failures[0].run} diverged: {outcome.failures[0]}")
     if not outcome.interrupted:
         return posterior_of(outcome, origin)
     kept = outcome.records - 1 - origin.warm_up

@@ -126,7 +126,7 @@ class Trajectory:
 
 
 class Diverged(FestinaError):
-    """A run that left the finite numbers; ``trajectory`` holds what was recorded before."""
+    """A run whose weights became infinite or NaN; ``trajectory`` holds what was recorded before."""
 
     def __init__(self, message: str, trajectory: Trajectory) -> None:
         super().__init__(message)

@@ -104,7 +104,8 @@ class LinearInBlocks(RecordedInBlocks):
     outputs: int = structural(10, ge=1, le=1000, help="outputs d_out of the tasks")
     batch: int = structural(200, ge=1, le=1_000_000, help="inputs B seen in one step (sampled and wishart)")
     data: Data = structural(
-        "wishart", help="what a step sees: a `sampled` batch, its law (`wishart`), all inputs (`population`, `closure`)"
+        "wishart",
+        help="what a step sees: a `sampled` batch, its moments alone (`wishart`), all inputs (`population`, `closure`)",
     )
     convention: Literal["sum", "mean"] = structural(
         "sum", help="`sum`: loss summed over outputs, rows of norm 1/√d_in; `mean`: averaged, unit rows"

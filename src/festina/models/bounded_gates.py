@@ -21,7 +21,7 @@ NOTHING = 1e-12  # a gate that is no larger counts as zero
 
 
 class Begin(NamedTuple):
-    """Gates at t = 0, and a key for data, of which there are none."""
+    """Gates at t = 0, and a key that is not used, since no data are drawn."""
 
     gates: Float[Array, " gates"]
     data: Key
@@ -74,7 +74,7 @@ class BoundedGates(Model):
     normalization: float = continuous(5 / 11, ge=1e-3, le=100, help="coefficient λ₂ of (‖c‖ − 1)²")
     order: Literal[1, 2] = structural(1, help="order k of the norm: ‖c‖₁ or ‖c‖₂")
     until: Duration = structural(200.0, unit="τ_c", help="when to stop")
-    steps: int = structural(200_000, ge=1, le=10_000_000, help="Euler steps; gates at zero tremble by one of them")
+    steps: int = structural(200_000, ge=1, le=10_000_000, help="Euler steps; gates at zero oscillate by one of them")
     records: int = structural(1000, ge=1, le=1_000_000, help="recordings, evenly spaced; must divide the steps")
 
     @field_validator("second")

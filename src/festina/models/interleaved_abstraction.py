@@ -22,7 +22,8 @@ NEVER = 500.0  # a block that hardly any run outlasts
 SWITCHING = Equation(
     r"P(\text{switch before a step}) = p, \qquad \bar\tau_B = \frac{dt}{p}, "
     r"\qquad \frac{\langle \tau_B^2 \rangle}{\langle \tau_B \rangle} = (2 - p)\, \bar\tau_B",
-    "Blocks that end with one probability in every step have all lengths; a moment falls into one of twice their mean.",
+    "Blocks that end with the same probability in every step have all lengths; the one on at a random time is "
+    "twice as long as the mean.",
 )
 
 
@@ -61,14 +62,14 @@ class InterleavedAbstraction(TaskAbstraction):
     presets = (
         Preset("blocks by chance", "Blocks of mean length 1 end at any time; students keep one task each."),
         Preset("interleaved", "With a task drawn anew in every step both students learn the mean.", {"switching": 0.5}),
-        Preset("regular blocks", "The blocks of the clock.", {"switching": 0.0, "block_length": 1.0}),
+        Preset("regular blocks", "Blocks of equal length.", {"switching": 0.0, "block_length": 1.0}),
     )
 
     switching: Probability = continuous(
         0.001, help="probability p of a switch before a step, besides the ends of blocks; ½: two tasks interleaved"
     )
     block_length: Duration = continuous(
-        NEVER, unit="t", help="how long a task is shown at most, τ_B; by default as long as chance has it"
+        NEVER, unit="t", help="how long a task is shown at most, τ_B; by default blocks end by chance alone"
     )
 
     def start(self, key: Key) -> Begin:  # pyright: ignore[reportIncompatibleMethodOverride] (has one part more)

@@ -41,11 +41,11 @@ PROTECTED = Equation(
 )
 
 NO_TWINS = {"difference": 1e-9, "along_first": 1.0, "along_second": 0.0, "along_gate": 0.0}
-"""What networks have no use for that are not twins."""
+"""Fields that have no effect unless networks begin as twins."""
 
 
 class Begin(NamedTuple):
-    """Paths and gates at t = 0, and a key for data, of which there are none."""
+    """Paths and gates at t = 0, and a key that is not used, since no data are drawn."""
 
     network: PathGated
     data: Key

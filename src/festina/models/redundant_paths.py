@@ -55,7 +55,7 @@ class RedundantPaths(TaskAbstraction):
         Preset("one path too few", "Two students for three tasks.", {"tasks": 3, "paths": 2, "outputs": 6}),
     )
 
-    paths: int = structural(4, ge=1, le=20, help="paths P, as many as one likes")
+    paths: int = structural(4, ge=1, le=20, help="paths P, any number")
     column_cost: Coefficient = continuous(0.0, help="coefficient of the mean norm of the students' columns")
     square_cost: Coefficient = continuous(0.0, help="coefficient λ_W of Σ W²/(2 P d_in)")
 

@@ -33,7 +33,7 @@ class Reversal(Model):
     g = (W₁v − W₂ᵀu)/2 of the weights grows as e^(st), and the rest, d = (W₁v + W₂ᵀu)/2, dies as e^(−st). Exactly g = 0;
     in a simulation it is as large as rounding errors make it, and these depend on how one and the same network is
     written: along which axes, with its hidden units in which order, with which form of the gradient, from weights that
-    were kept in which precision. Theory is the exact solution, which knows of none of this, nor of a nudge.
+    were kept in which precision. Theory is the exact solution, which depends on none of this, nor on a nudge.
 
     Example:
         >>> import festina as fs

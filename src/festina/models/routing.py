@@ -75,8 +75,10 @@ class Routing(RoutingModel):
         ),
     )
     presets = (
-        Preset("shared", "One hidden matrix hears all trained pairs, and learns mode by mode."),
-        Preset("private", "A network for every pair hears its own pair alone, and is slow.", {"pathways": "private"}),
+        Preset("shared", "One hidden matrix learns from all trained pairs, mode by mode."),
+        Preset(
+            "private", "A network for every pair learns from its own pair alone, and is slow.", {"pathways": "private"}
+        ),
         Preset(
             "race",
             "From a small start the shared pathway takes nearly all.",

@@ -94,7 +94,7 @@ class SaddleToSaddle(Model):
     equations = (
         Equation(
             r"L_k = \tfrac12 \sum_{j > k} s_j^2, \qquad \mathrm{index}_k = (m - k)(H - k)",
-            "The best map of rank k is a saddle: each mode it lacks goes downhill in each hidden direction not in use.",
+            "The best map of rank k is a saddle: the loss falls along each missing mode in each free hidden direction.",
         ),
         Equation(
             r"t_j = \frac{\tau}{2 s_j} \ln\Bigl(\frac{s_j}{a_j} - 1\Bigr), \qquad "

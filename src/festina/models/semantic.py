@@ -43,7 +43,7 @@ class Semantic(Model):
 
     Illusory correlations need features that an item can lack. With features of neighbourhoods (a subtree, a class, an
     arc of the ring, a diamond of the grid), each neighbourhood owns features that are 1 inside it and 0 outside. While
-    a deep network knows only the broader levels, items just outside seem to have them: the illusion.
+    a deep network knows only the broader levels, items just outside seem to have them: an illusory correlation.
 
     Example:
         >>> import festina as fs
@@ -104,7 +104,7 @@ class Semantic(Model):
         Preset("shallow", "One layer learns all levels at one rate.", {"depth": 1}),
         Preset(
             "illusions",
-            "Two layers see features in items that lack them, until they know better.",
+            "Two layers ascribe features to items that lack them, until these illusory correlations are unlearned.",
             {"features_of": "neighbourhoods"},
         ),
     )

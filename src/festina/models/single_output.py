@@ -28,9 +28,9 @@ class SingleOutput(Model):
     """A linear network y = aᵀWx with one output that learns s·ŝᵀx from white inputs.
 
     All weights start as σ/√Nh times normal numbers, so that the tangent kernel K = WᵀW + |a|²I begins as ≈ 2σ²I; its
-    alignment with the target is A = ŝᵀKŝ/|K|. Each hidden unit of the first half has a twin in the second one, with
-    which its weights are correlated, but for the sign of a. At a correlation of 1, mirrored weights, the output begins
-    at zero, and from large weights K changes to second order only, in proportion to (1 − √(L/L₀))².
+    alignment with the target is A = ŝᵀKŝ/|K|. Each hidden unit of the first half has a mirrored partner in the second
+    one, with which its weights are correlated, but for the sign of a. At a correlation of 1, mirrored weights, the
+    output begins at zero, and from large weights K changes to second order only, in proportion to (1 − √(L/L₀))².
 
     With w = Wŝ and c = aᵀw the flow along the target is τẇ = (s − c)a, τȧ = (s − c)w. Theory (right for small σ): with
     r = e^θ, τ dθ/dt = s − c, and g = (w + a)/2, d = (w − a)/2 at the start, the weights along the target are
@@ -62,7 +62,7 @@ class SingleOutput(Model):
     hidden: int = structural(50, ge=2, le=10_000, multiple_of=2, help="hidden units Nh, even")
     scale: Start = continuous(3e-3, scale="log", help="initial scale σ of the weights")
     mirroring: float = continuous(
-        0.0, ge=0, le=1, help="correlation of the weights of twins among the hidden units, whose readouts are opposite"
+        0.0, ge=0, le=1, help="correlation of weights between mirrored hidden units, whose readouts are opposite"
     )
     strength: Strength = continuous(1.0, help="size s of the target")
     until: Duration = continuous(15.0, unit="τ", help="when to stop")

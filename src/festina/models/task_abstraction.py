@@ -51,7 +51,7 @@ class TaskAbstraction(LinearInBlocks):
 
     Students W^p and gates c^p descend L = ½⟨|y* − y|²⟩ + s [λ₁ Σ max(0, −c) + λ₂ (‖c‖ − 1)²] together, from small
     random students and gates of ½ (or another `initial_gate`). Fast and bounded gates come to choose among students,
-    each of which keeps one task; free and slow ones leave all students to follow the task of the moment. Corresponding
+    each of which keeps one task; with free and slow ones all students follow the current task. Corresponding
     rows of any two teachers have the cosine `similarity`. Teachers of a `rank` have so many equal singular values, with
     vectors that are orthogonal to those of other teachers as long as inputs are enough for all.
 

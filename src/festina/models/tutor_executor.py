@@ -80,8 +80,8 @@ class TutorExecutor(Model):
     crosstalk m adds m times the other part: with m = 1 both layers descend the gradient of (R − Q)²/2. A shallow
     network has one layer, and the delta rule. Time is in sessions; see `festina.networks.tutor`.
 
-    Gratings have contrasts c, and drive their pathway with (c / c_max)^γ. In the published model it only counts whether
-    there is one (γ = 0), so that a psychometric curve has one step on each side; with γ = 1 it is graded. All that
+    Gratings have contrasts c, and drive their pathway with (c / c_max)^γ. In the published model only its presence
+    matters (γ = 0), so that a psychometric curve has one step on each side; with γ = 1 it is graded. All that
     happens in a session is recorded by contrast and choice: how many trials, and their mean teaching signals δ_tot
     (the tutor's), δ_stim and δ_const (the executor's), which are not a number where there was no such trial.
 

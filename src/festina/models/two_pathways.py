@@ -94,7 +94,7 @@ class TwoPathways(Model):
         Preset("deeper", "From a small start a third layer is slow.", {"rival_depth": 3}),
         Preset("large and deeper", "From a large start it is fast.", {"rival_depth": 3, "initial": 0.4}),
         Preset("shared edge", "Four paths through one edge: twice as fast.", {"path_count": 4}),
-        Preset("one target", "Whoever is faster has most of it in the end.", {"path_count": 4, "answers": "same"}),
+        Preset("one target", "The faster pathway has most of it in the end.", {"path_count": 4, "answers": "same"}),
     )
 
     @field_validator("rival_start")

@@ -54,7 +54,7 @@ class Views(LogTime):
     for views of amplitude 1. For p < 1, D is positive definite and every start ends in the one non-negative
     least-squares solution. For p = 1 data do not care which view does the work, and the start decides: at depth 2 its
     ratios are kept, from depth 3 on differences of π^(2/L−1). Strengths are log-normal at the start. With answers of
-    their own, y_m = a_m x_m, pathways do not meet: D is diagonal, and each is a chain of L weights.
+    their own, y_m = a_m x_m, pathways do not interact: D is diagonal, and each is a chain of L weights.
 
     Example:
         >>> import festina as fs
@@ -88,9 +88,9 @@ class Views(LogTime):
         ),
     )
     presets = (
-        Preset("seen apart", "Views that are sometimes seen alone race in passing, and end alike."),
+        Preset("seen apart", "Views that are sometimes seen alone race transiently, and end alike."),
         Preset("never apart", "Of views that always come together, one takes most.", {"together": 1.0}),
-        Preset("slots", "Views with answers of their own do not meet.", {"answers": "own", "weakest": 0.5}),
+        Preset("slots", "Views with answers of their own do not interact.", {"answers": "own", "weakest": 0.5}),
     )
 
     def coordinates(self) -> dict[str, list[int]]:

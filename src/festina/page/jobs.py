@@ -184,7 +184,7 @@ class Jobs:
 
 
 class UnknownJob(UnknownName):
-    """A run or map that is not there, or not there any more; others' names are nobody's business."""
+    """A run or map that is not there, or not there any more; names of other jobs are not shown."""
 
     def __init__(self, kind: str, name: str) -> None:
         FestinaError.__init__(self, f"unknown {kind} {name[:40]!r}; it may have been long ago, or on another server")

@@ -1,4 +1,4 @@
-"""What somebody has at home: saved results, sweeps, reports of watched trainings and stories, in a folder of theirs.
+"""The user's own folder: saved results, sweeps, reports of watched trainings and stories, in a folder of theirs.
 
 A folder is looked through once, when the page is opened with it; what is in it is read when it is asked for.
 """

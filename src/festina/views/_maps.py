@@ -102,13 +102,13 @@ def connected(by: tuple[str, ...]) -> tuple[Any, ...]:
     """The second layer becomes gates, the first one teachers; units in the order of the teachers' rows."""
     return (
         Heat(
-            "The second layer opens the half of the task at hand",
+            "The second layer opens the half of the current task",
             Quantity("second_layer", "weight", of=lambda data, config: _sorted_units(data, "second_layer")),
             rows="output",
             columns="unit",
             panels=by,
             diverging=True,
-            note="Units stand in the order of the teachers' rows that they resemble: those of A, then those of B.",
+            note="Units are in the order of the teachers' rows that they resemble: those of A, then those of B.",
         ),
         Heat(
             "Hidden units become rows of the teachers",

@@ -13,7 +13,7 @@ from festina.views.vocabulary import Curves, Mark, Plane, Quantity, Surface
 
 Selected = Callable[[xr.DataArray, Any], xr.DataArray]
 MOST_SURFACE = 41  # points along a side
-PLANE = "A student that stands at a teacher knows its task; students in between follow the task of the moment."
+PLANE = "A student at a teacher knows its task; students in between follow the current task."
 
 
 def _students(title: str, by: tuple[str, ...], note: str, select: Selected) -> Plane:
@@ -121,13 +121,13 @@ def _specialisation(separation: xr.DataArray, weights: xr.DataArray, config: Any
 
 
 MECHANISM = (
-    _students("Flexible students stay, forgetful ones travel", ("course", "path"), PLANE, _learning),
+    _students("Flexible students stay, forgetful ones follow the current task", ("course", "path"), PLANE, _learning),
     Plane(
         "Gates that move first protect what students know",
         _adapting("separation of gates c̄", _separation),
         _adapting("specialisation w̄", _specialisation),
         by=("law", "adapting_gate_timescale"),
-        note="A switch goes from the right to the left; the slower the gates, the more is lost on the way.",
+        note="A switch goes from the right to the left; the slower the gates, the more specialisation is lost.",
     ),
     _gates("Gates", ("course", "path"), _learning),
 )
@@ -191,13 +191,13 @@ def _ways(title: str, order: Callable[[Any], int], norm: str, note: str) -> Plan
     )
 
 
-COMPETE = "Bounds alone leave a line of solutions, from one open gate to both half open: nothing pulls to its ends."
+COMPETE = "Bounds alone leave a line of solutions, from one open gate to both half open: nothing favours its ends."
 REGULARIZER = (
-    _ways("Ways down to ‖c‖₁ = 1", lambda config: 1, "L1", COMPETE),
-    _ways("Ways down to ‖c‖₂ = 1", lambda config: 2, "L2", COMPETE),
+    _ways("Descent to ‖c‖₁ = 1", lambda config: 1, "L1", COMPETE),
+    _ways("Descent to ‖c‖₂ = 1", lambda config: 2, "L2", COMPETE),
 )
 GATES = (
-    _ways("The way down to the bounds", lambda config: config.order, "L1", COMPETE),
+    _ways("Gates descend to their bounds", lambda config: config.order, "L1", COMPETE),
     Curves("Both gates", Quantity("gates", "gate c"), by=("gate",)),
-    Curves("What is left of the bounds' cost", "penalty", y="log"),
+    Curves("Cost of violating the bounds", "penalty", y="log"),
 )

@@ -12,7 +12,7 @@ from festina.views import _reduced as reduced
 from festina.views._entries import some
 from festina.views.vocabulary import Curves, Heat, Mark, Plane, Quantity
 
-PLANE = "A student that stands at a teacher knows its task; students in between follow the task of the moment."
+PLANE = "A student at a teacher knows its task; students in between follow the current task."
 SWITCH = "A letter says which task is shown from there on; nothing announces it."
 
 COURSES = (
@@ -125,7 +125,7 @@ MIXTURES = (
     _in_triangle(
         "Students turn about the middle of the teachers' triangle",
         ("arm", "path"),
-        "Tasks are the midpoints of its sides: any triangle that holds them will do, and students turn on.",
+        "Tasks are the midpoints of its sides: any triangle that holds them is a solution; students keep turning.",
     ),
     gated.gates("Two gates are half open in every task", ("arm", "path")),
     gated.loss("Loss on the task shown", ("arm",)),
@@ -217,7 +217,7 @@ USE = Quantity("norms", "use |c| |W| / |W*|", of=_use)
 REDUNDANCY = (
     Curves("A cost of weights silences paths that are not needed", USE, by=("arm", "path")),
     Curves(
-        "How heavy paths are",
+        "Norms of the paths",
         Quantity("norms", "|W| / |W*|", of=lambda data, config: data["norms"] / gated.teacher_norm(config)),
         by=("arm",),
     ),

@@ -13,16 +13,16 @@ from festina.views.coding_width import FINITE, WIDTH
 from festina.views.vocabulary import Curves, Quantity
 
 MELTS = "Raise the temperature and the code melts."
-ANALOG = f"A cloud: every neuron carries its own mixture of classes, Gaussian as theory has it (rings). {MELTS}"
-REDUNDANT = f"Islands: many neurons share a code, at the places that theory has. {MELTS}"
-SPARSE = f"All but a few neurons stay at zero; the outliers stand where theory has them. {MELTS}"
+ANALOG = f"A cloud: every neuron carries its own mixture of classes, Gaussian as in theory (rings). {MELTS}"
+REDUNDANT = f"Islands: many neurons share a code, at the places that theory predicts. {MELTS}"
+SPARSE = f"All but a few neurons stay at zero; the outliers are where theory predicts them. {MELTS}"
 ANY = f"Neurons that share a code share a place: a cloud, islands, or a few outliers. {MELTS}"
 
 
 def _wide(experiment: str, note: str) -> tuple[Any, ...]:
     return (
-        neurons.readouts("Readouts of all neurons, and where theory has them", note, experiment),
-        neurons.raster("Activity of neurons in each class", note="Rows stand in the order of their code."),
+        neurons.readouts("Readouts of all neurons, and those that theory predicts", note, experiment),
+        neurons.raster("Activity of neurons in each class", note="Rows are in the order of their codes."),
         neurons.kernels("Kernel between classes"),
     )
 
@@ -30,12 +30,12 @@ def _wide(experiment: str, note: str) -> tuple[Any, ...]:
 COLD = ("equilibrium", "cooled", "planted")
 REDUNDANT_VIEWS = (
     neurons.readouts(
-        "Readouts of all neurons, and where theory has them", REDUNDANT, "coding/redundant", phase="equilibrium"
+        "Readouts of all neurons, and those that theory predicts", REDUNDANT, "coding/redundant", phase="equilibrium"
     ),
     neurons.raster(
         "Codes of three chains",
         ("phase",),
-        "Chains that cool down freeze with shares of their own; planted ones have those of theory.",
+        "Cooled chains freeze with shares of codes of their own; those that start from theory (planted) keep its.",
         phase=COLD,
     ),
     neurons.kernels("Kernel between classes", ("phase",), phase=COLD),
@@ -43,7 +43,7 @@ REDUNDANT_VIEWS = (
 
 
 DIGITS = (
-    neurons.raster("One task, three codes", ("nonlinearity",), "Rows stand in the order of their code."),
+    neurons.raster("One task, three codes", ("nonlinearity",), "Rows are in the order of their codes."),
     neurons.kernels("Kernel between digits", ("nonlinearity",)),
     neurons.kernels(
         "Features of images that were never seen", ("nonlinearity",), variable="test_class_kernel", note="At the end."

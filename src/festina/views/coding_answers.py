@@ -33,7 +33,7 @@ PREDICTOR = (
         along="evidence",
         note="Linear answers follow the evidence, sigmoidal ones saturate, rectified ones grow beyond it.",
     ),
-    Curves("Mean answers, and what theory has of them", _evidence("mean"), by=("nonlinearity",), along="evidence"),
+    Curves("Mean answers, and theory", _evidence("mean"), by=("nonlinearity",), along="evidence"),
     neurons.raster("Codes behind the answers", ("nonlinearity",)),
 )
 

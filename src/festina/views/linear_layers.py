@@ -203,11 +203,11 @@ REVERSAL = (
     ),
     _passing(("imbalance",)),
     Curves(
-        "Balanced layers: escapes that mean nothing",
+        "Balanced layers: escapes by rounding errors",
         Quantity("loss", "loss / loss at t = 0", of=_escapes),
         by=("arithmetic",),
         marks=lambda config: (Mark("saddle", y=0.25),),
-        note="One network with λ = 0, computed in six ways: exactly it stays at ¼ for ever, rounding errors let it go.",
+        note="One network with λ = 0, computed in six ways: the exact flow stays at ¼, rounding errors let it escape.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""What to look at in animals that learn a decision: single courses among the saddles of the expected update."""
+"""What to look at in animals that learn a decision: single trajectories among the saddles of the expected update."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _views(by: tuple[str, ...]) -> tuple[Any, ...]:
             Quantity("accuracy", "share of correct choices", of=_accuracy),
             by=by,
             marks=lambda config: (Mark("chance", y=0.5),),
-            note="The band spans all animals: deep networks go individual ways, shallow ones do not.",
+            note="The band spans all animals: deep networks differ from one another, shallow ones hardly do.",
         ),
         Curves(
             "Psychometric curve",

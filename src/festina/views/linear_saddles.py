@@ -76,10 +76,10 @@ def _saddle_views(by: tuple[str, ...]) -> tuple[Any, ...]:
             surface=_mode_surface,
             marks=_mode_marks,
             equal=True,
-            note="Small weights turn the corners one mode at a time; large ones cut them, or come from outside.",
+            note="Small weights learn one mode at a time, near the saddles; large ones learn both, or start outside.",
         ),
         Curves(
-            "Ways down",
+            "Directions of descent",
             "index",
             by=by,
             marks=_indices,
@@ -154,7 +154,7 @@ CONTINUAL = (
         note="Mean over both tasks, at the smallest imbalance.",
     ),
     Curves(
-        "One end, different ways there",
+        "One end, different trajectories",
         Quantity("share", "loss on task 1 / ½|S₁ − S₂|²", where={"schedule": "blocked", "task": 1}),
         by=("imbalance",),
         marks=lambda config: (Mark("switch of the task", x=config.until / 2), Mark("all forgotten", y=1.0)),

@@ -57,10 +57,10 @@ def _embedding(axis: int, where: dict[str, str]) -> Quantity:
 def _views(where: dict[str, str], curves: Curves) -> tuple[Any, ...]:
     return (
         Plane(
-            "Items part, broad classes first",
+            "Items separate, broad classes first",
             _embedding(0, where),
             _embedding(1, where),
-            note="All items begin in one place; each level of the world that is learned parts their ways again.",
+            note="All items begin in one place; each level of the world that is learned separates them further.",
         ),
         Heat(
             "Similarity of items",

@@ -91,7 +91,7 @@ def _xor_loss(data: xr.Dataset, config: Any) -> xr.DataArray:
 
 XOR = (
     Curves(
-        "Which gating sees anything to learn",
+        "Which gatings see a correlation",
         Quantity("strength", "strength π of a pathway", of=_xor_strength),
         by=("gating",),
         note="Pathways for one example, or for a half-plane, learn; those for a class, or always on, see no "
@@ -199,7 +199,7 @@ RACE_OF_KINDS = Plane(
 
 MARGIN = (
     Curves(
-        "Nonlinear solutions before they are needed",
+        "Nonlinear solutions emerge before they are needed",
         "single_share",
         by=("scale",),
         along="separation",

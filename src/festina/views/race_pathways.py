@@ -52,10 +52,10 @@ SPEEDS = (
         note="Each rival differs from the first pathway in one thing alone.",
     ),
     Bars(
-        "Who gets the target if there is one for both",
+        "Who explains the target if there is one for both",
         Quantity("learned", "share of the rival", of=_contest),
         along="rival",
-        note="Above one half the rival wins: whoever is faster has most in the end.",
+        note="Above one half the rival wins: the faster pathway has most in the end.",
     ),
     Curves(
         "From a large start deeper is faster",
@@ -135,14 +135,14 @@ VIEWS_EXPERIMENT = (
         Quantity("strength", "strength π of a view's pathway", of=_always_together),
         by=("view",),
         x="log",
-        note="The first run at the largest p, from the smallest start: which view wins is up to the seed.",
+        note="The first run at the largest p, from the smallest start: which view wins depends on the seed.",
     ),
     Curves(
         "Views sometimes seen apart: all end alike",
         Quantity("strength", "strength π of a view's pathway", of=_sometimes_apart),
         by=("view",),
         x="log",
-        note="The same start at the largest p below 1: a race in passing, of which no trace is left.",
+        note="The same start at the largest p below 1: a transient race that leaves no trace.",
     ),
     Curves(
         "The smaller the start, the more the winner takes",

@@ -112,7 +112,7 @@ ROUTING = (
         Quantity("learned", ANSWERED, of=_speeds),
         by=("network",),
         x="log",
-        note="On trained pairs: the shared matrix hears K·M of them, and is ahead by K·M^(1/3).",
+        note="On trained pairs: the shared matrix learns from K·M of them, and is faster by K·M^(1/3).",
     ),
     Curves(
         "The shared pathway wins the race",

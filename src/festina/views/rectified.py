@@ -114,12 +114,12 @@ def _apart(config: Any) -> Sequence[Mark]:
 
 FROZEN = (
     Curves(
-        "Gates frozen early learn otherwise, gates frozen late the same",
+        "Gates frozen early change the loss, gates frozen late do not",
         Quantity("loss", "loss, share of the first", of=_frozen_loss),
         by=("network",),
     ),
     Curves(
-        "How far frozen networks part from the one that goes on",
+        "Distance of networks with frozen gates from the ReLU network",
         Quantity("loss", "difference of losses, share of the first", of=_frozen_gap),
         by=("network",),
         marks=_apart,

@@ -64,8 +64,8 @@ def _off(axis: Axes, step: np.ndarray, report: Report) -> None:
         low, high = data[name] - data[f"{name}_error"], data[name] + data[f"{name}_error"]
         axis.fill_between(step, low, high, color=colour, alpha=0.25, lw=0)
     largest = np.nanmax(np.append(np.ravel([data["gap"], data["curvature"]]), 0.0))
-    axis.set(ylabel="share of the way", ylim=(0, 1.3 * min(max(1.05, float(largest)), 2.0)))
-    axis.set(title="Off the linearised network")
+    axis.set(ylabel="share of the change", ylim=(0, 1.3 * min(max(1.05, float(largest)), 2.0)))
+    axis.set(title="Deviation from linearisation")
     for height, word in ((LAZY / 2, "lazy"), (RICH + 0.06, "rich")):
         axis.text(0.02, height, word, color="0.45", fontsize=7, va="center", transform=axis.get_yaxis_transform())
     axis.legend(loc="upper left", fontsize=7)

@@ -1,4 +1,4 @@
-"""How much of the way of a network's answers something misses, and how sure that is."""
+"""How much of the change of a network's answers something misses, and how sure that is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from jaxtyping import Float
 
 @dataclass(frozen=True)
 class Share:
-    """How much of the way of the answers something misses, |missed| / |moved|, and its standard error over probes."""
+    """How much of the change of the answers something misses, |missed| / |moved|, and its standard error over
+    probes."""
 
     value: float
     error: float

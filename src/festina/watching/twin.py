@@ -2,7 +2,8 @@
 
 *Lazy* means that a network learns as its twin does (Chizat, Oyallon & Bach 2019). Two gaps say how far it does not:
 
-- the *curvature* along the way that training took, |f(θ) − f₀ − J₀(θ − θ₀)| / |f(θ) − f₀|, which needs no training;
+- the *curvature* along the trajectory that training took, |f(θ) − f₀ − J₀(θ − θ₀)| / |f(θ) − f₀|, which needs no
+training;
 - the *gap* to the twin trained alike. Under gradient flow of ½|f − y|² the twin's error on the probes is
   e^{−sK₀}(f₀ − y) with K₀ = J₀J₀ᵀ. It is taken at the s at which its loss is the network's own, so that rates,
   schedules and optimisers do not matter: |f − f_twin| / |f − f₀|.

@@ -2,13 +2,13 @@
 
 *Lazy* means that a network stays where its first-order expansion at its start is accurate, so that the curvature along
 the way that training took decides (see `festina.watching.twin`): below `LAZY` the network is its linearised twin, above
-`RICH` it is not, and between them it is *mixed*. There are two more witnesses. The tangent kernel of a rich network
-turns. And the gap to the twin trained alike says, half-way down the loss, whether the twin goes the same way (at the
-end all that learn the same examples agree on them). If training examples are given, the twin is trained on them, and
-the gap decides with the curvature: where the two do not agree the network is mixed. Otherwise the twin is trained on
-the probes, and only casts doubt. Rich networks whose kernel turns only after half of the loss is gone are *delayed
-rich*. Where witnesses disagree, or a number is within two standard errors of its cut, the verdict says so. The cuts are
-conventions; standard errors are those of other probes.
+`RICH` it is not, and between them it is *mixed*. Two more numbers are compared with it. The tangent kernel of a rich
+network turns. And the gap to the twin trained alike says, when half of the loss is gone, whether the twin learns the
+same function (at the end all that learn the same examples agree on them). If training examples are given, the twin is
+trained on them, and the gap decides with the curvature: where the two do not agree the network is mixed. Otherwise the
+twin is trained on the probes, and only casts doubt. Rich networks whose kernel turns only after half of the loss is
+gone are *delayed rich*. Where these numbers disagree, or a number is within two standard errors of its cut, the verdict
+says so. The cuts are conventions; standard errors are those of other probes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from festina.measures.alignment import at_fall, silent_share
 from festina.notebook import Told
 from festina.watching.share import Share
 
-LAZY, RICH = 0.2, 0.5  # share of the way of the answers that the first-order expansion misses
+LAZY, RICH = 0.2, 0.5  # share of the change of the answers that the first-order expansion misses
 KEPT, TURNED = 0.05, 0.2  # 1 − cosine between the first tangent kernel and the one farthest from it
 LEARNED = 0.1  # of the first loss: networks whose loss fell by less have not been trained
 HALF_WAY = "when half of the loss is gone"
@@ -74,16 +74,19 @@ def judge(data: xr.Dataset) -> Verdict:
     curved, turned = _last(data, "curvature"), float(data["distance"].sel(layer="all").max())
     word, parted = _word(curved), _half_way(data, loss)
     reasons = [
-        f"its answers are {curved} of their way off its first-order expansion at the start",
+        f"its answers deviate from its first-order expansion at the start by {curved} of their change",
         _of_kernel(data, turned),
     ]
     doubts = list(_doubts(word, turned))
     if "training_loss" in data and np.isfinite(parted.value):
         word = word if _word(parted) == word else "mixed"
-        reasons.insert(1, f"{HALF_WAY}, its answers are {parted} of their way off its linearised twin, trained alike")
+        gap = f"by {parted} of their change"
+        reasons.insert(1, f"{HALF_WAY}, its answers deviate {gap} from its linearised twin, trained alike")
         doubts += _borders(curved, parted)
         if {_word(curved), _word(parted)} == {"lazy", "rich"}:
-            doubts.append("these two disagree; rules other than gradient descent let the twin go another way, too")
+            doubts.append(
+                "these two disagree; the twin also learns another function if the rule is not gradient descent"
+            )
     else:
         doubts += [*_borders(curved), *_of_probes(word, parted)]
     early = float(at_fall(loss, data["distance"].sel(layer="all").values, 0.5)) / turned if turned else np.nan
@@ -121,8 +124,8 @@ def _of_probes(word: str, parted: Share) -> Iterator[str]:
     """What a twin says that was not trained on what the network was trained on."""
     if (word, _word(parted)) in (("lazy", "rich"), ("rich", "lazy")):
         yield (
-            f"{HALF_WAY}, the linearised twin, trained on the probes, is {parted} of the way off; this counts only if "
-            "the network was trained on the probes, too: give `training`"
+            f"{HALF_WAY}, its answers deviate by {parted} of their change from its linearised twin, trained on the "
+            "probes; this counts only if the network was trained on the probes, too: give `training`"
         )
 
 

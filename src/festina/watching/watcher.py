@@ -96,7 +96,7 @@ def watch(
     per_octave: int = 2,
     rate: float | None = None,
 ) -> Watch:
-    """Watch a network of PyTorch, Equinox, Flax or one's own while it is trained: is it lazy or rich?
+    """Watch a network of PyTorch, Equinox, Flax or your own while it is trained: is it lazy or rich?
 
     The network is looked at on *probes*, some inputs with their targets (a few hundred suffice), before training and
     whenever the watch is called. Every look takes the tangent kernel on the probes, the gap to the linearised twin,
@@ -109,14 +109,15 @@ def watch(
         targets: (probes, outputs), or one class for each probe.
         layers: names of layers whose activations are looked at, too; for (apply, parameters) functions of parameters
             and inputs by name, with answers (probes, units) or (probes, channels, positions …).
-        training: (inputs, targets) that the network is trained on, some thousand at most. The linearised twin is then
+        training: (inputs, targets) that the network is trained on, 10 000 at most. The linearised twin is then
             trained on them, and its gap to the network on the probes counts for the verdict; without them it is trained
             on the probes.
         directions: number of random directions for the tangent kernel; chosen by itself if 0: none, and the kernel
             is exact, for up to 500 probes × outputs and 256 MiB of derivatives, and 64 otherwise.
         per_octave: looks of the schedule each time the number of steps doubles.
         rate: time of the gradient flow of ½⟨|f − y|²⟩ in a step (the learning rate, if that is the loss), for the
-            course that theory predicts for the modes of a linear network; taken from the strongest mode unless given.
+            learning curves that theory predicts for the modes of a linear network; taken from the strongest mode unless
+            given.
 
     Returns:
         A `Watch`; ``watch.report()`` has the verdict.

@@ -33,17 +33,18 @@ class BlockLength(Experiment):
     The reduced model learns two tasks in alternation, for several block lengths τ_B, with constants that stand for the
     network of the paper's first simulation (τ_w = 1.3, τ_c = .06, bounds 2/11 and 10/11). Networks begin with small
     `random` weights; or near the `orbit`, where both paths know half of both tasks, about where unspecialised networks
-    end up, and differ by as much as random weights do; or there as twins that differ a tiny bit in one coordinate.
-    From random weights longer blocks specialise faster up to about 1.5 τ_w; in still longer ones both students learn
-    the first task so well that specialisation comes later and remains imperfect. On the orbit linear stability gives
-    the exact rate at which a small difference between paths grows, and twins follow it: nought for short blocks, and
-    steeply rising with τ_B. That is *not* what specialises networks from random weights: at τ_B = 1 it would take
-    thousands of blocks, and a network that starts near the orbit stays there. The first blocks, a transient, decide.
+    end up, and differ by as much as random weights do; or there as *twins*, which differ by a tiny amount in one
+    coordinate only. From random weights longer blocks specialise faster up to about 1.5 τ_w; in still longer ones both
+    students learn the first task so well that specialisation comes later and remains imperfect. On the orbit linear
+    stability gives the exact rate at which a small difference between paths grows, and twins follow it: nought for
+    short blocks, and steeply rising with τ_B. That is *not* what specialises networks from random weights: at τ_B = 1
+    it would take thousands of blocks, and a network that starts near the orbit stays there. The first blocks, a
+    transient, decide.
 
     The paper's second-order estimate (eq. 21: a gain of 2τ_B²|ε|²/τ_wτ_c per round, half of it by its own steps) takes
     the gates to be equal again whenever a block begins. They are not: as the error changes its sign, the gates'
     difference is undone and with it the gain, so that short blocks on the orbit gain nothing. The effective potential
-    of fig. A.9C is a cartoon of that estimate, a parabola −½ g w̄² at its rate of growth g. Shown here is the measured
+    of fig. A.9C illustrates that estimate, a parabola −½ g w̄² at its rate of growth g. Shown here is the measured
     one: the mean change of |w̄| over a round, from random weights, as a force, integrated over |w̄|.
     """
 

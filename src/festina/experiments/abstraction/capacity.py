@@ -52,10 +52,10 @@ class Capacity(Experiment):
     - *forgotten*: the mean loss in a block of a task that returns, relative to that of a fresh network.
 
     P students span at most P dimensions, so that the mean share kept is at most P/M, at any time. Flexible networks
-    reach it; all students of forgetful ones are alike, and keep the task at hand whatever P is. The paper has as many
+    reach it; all students of forgetful ones are alike, and keep the current task whatever P is. The paper has as many
     paths as tasks, or more (for "the P ≤ M case" it refers to app. A.3, which has P > M): the map below P = M is ours.
 
-    We expected that students that are too few follow the task at hand. A single one does, and it is worse off than a
+    We expected that students that are too few follow the current task. A single one does, and it is worse off than a
     fresh network: it has to lose one task before it learns another. But P = M − 1 = 3 paths hold one task for good, or
     two, and only the others come and go; which ones depends on the start. (Ten other runs, looked at for that alone, do
     the same, and four paths hold two or more of five tasks.) So the task that returns is kept better than expected
@@ -112,7 +112,7 @@ class Capacity(Experiment):
 
     @claims.theory(claims.below(0.75), budget="full", reason=HELD)
     def oldest_lost(self, result: Result) -> xr.DataArray:
-        """With fewer paths than tasks, students follow the task at hand (share kept of a task when its blocks begin,
+        """With fewer paths than tasks, students follow the current task (share kept of a task when its blocks begin,
         over P/M, flexible, in the mean of runs; our threshold).
         """
         shares = returning(result).sel(arm="flexible")

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 PLACE = SANDBRINK_2024.at("app. A.9.1, fig. A.15")
 WARM, UPPER = "warm-cold", "upper-lower"
 STAND_INS = {"fashion_upper_lower": "digits", "fashion_warm_cold": "digits_half_kept"}
-LATER = "the stand-in: where half of the digits keep their labels gates part some switches later, see the description"
+LATER = (
+    "the stand-in: where half of the digits keep their labels gates separate some switches later, see the description"
+)
 FAST = 0.2  # of a block: recovery within it counts as a switch by gates
 COLORS = {UPPER: BLUE, WARM: VERMILLION}
 
@@ -41,12 +43,12 @@ class Clothes(Experiment):
     fifth of all labels stay, or from *warm* to *cold* weather, whereby half of them stay. Both with the flexible and
     the forgetful network of `abstraction/images`, and the bounds of the paper's table (‖c‖₂).
 
-    Fashion-MNIST is used wherever it is at hand (`festina data fetch fashion`, or a package of the operating system).
+    Fashion-MNIST is used wherever it is available (`festina data fetch fashion`, or a package of the operating system).
     Elsewhere digits stand in, with the same two permutations of their labels. What the paper says does not apply to
     these, and they have claims of their own. The paper gives no numbers: thresholds are ours.
 
-    Digits are not quite as clothes are said to be: where half of them keep their labels the gates part four switches
-    later (four seeds), and after ten blocks recovery still takes .05 of a block longer.
+    Digits are not quite as clothes are said to be: where half of them keep their labels the gates separate four
+    switches later (four seeds), and after ten blocks recovery still takes .05 of a block longer.
     """
 
     name = "abstraction/clothes"

@@ -139,15 +139,15 @@ class Composition(Experiment):
 
     @claims.paper(SANDBRINK_2024.at("app. A.8, fig. A.12H"), claims.above(0.95))
     def subtask_specialised(self, result: Result) -> xr.DataArray:
-        """In subtask composition rows keep to their teachers throughout the new tasks (mean total alignment; our
-        threshold).
+        """In subtask composition rows stay aligned with their teachers throughout the new tasks (mean total alignment;
+        our threshold).
         """
         return alignment(result, "subtask", "flexible", "sum").mean("time")
 
     @claims.reference(SEPARATE, claims.between(0.35, 0.41), loosely=claims.below(0.65), budget="full")
     def subtask_unspecialised(self, result: Result) -> xr.DataArray:
-        """In subtask composition rows of the forgetful network keep to no teacher (mean total alignment during new
-        tasks).
+        """In subtask composition rows of the forgetful network are aligned with no teacher (mean total alignment during
+        new tasks).
         """
         return alignment(result, "subtask", "forgetful", "sum").mean("time")
 

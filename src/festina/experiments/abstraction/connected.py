@@ -111,14 +111,14 @@ class Connected(Experiment):
 
     @claims.paper(APPENDIX, claims.above(0.7), loosely=claims.above(0.5))
     def single_units(self, result: Result) -> xr.DataArray:
-        """Every output listens to one hidden unit in the flexible network (share of its largest weight in the sum of
-        their squares; our threshold).
+        """Every output depends mainly on one hidden unit in the flexible network (share of its largest weight in the
+        sum of their squares; our threshold).
         """
         return largest_share(result, "flexible")
 
     @claims.paper(APPENDIX, claims.below(0.5))
     def many_units(self, result: Result) -> xr.DataArray:
-        """Every output listens to several hidden units in the forgetful network (share of its largest weight in the sum
+        """Every output depends on several hidden units in the forgetful network (share of its largest weight in the sum
         of their squares; our threshold).
         """
         return largest_share(result, "forgetful")

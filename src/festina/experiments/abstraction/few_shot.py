@@ -31,7 +31,7 @@ SAMPLES = 12  # after a switch, as far as they are drawn
 
 
 class FewShot(Experiment):
-    """Even if every step sees one sample only, a network with specialised students changes its task within two of them.
+    """Even if every step sees one sample only, a network with specialised students adapts to a new task within two.
 
     The two tasks, the network and both arms of `abstraction/specialization`, with coarse time: B = 1 input in a step,
     33 steps in a block. A single input says little about a whole map, so that both learning and loss are noisy; curves
@@ -91,23 +91,27 @@ class FewShot(Experiment):
 
     @claims.reference(SEPARATE, claims.near(0.50, 0.05))
     def switch(self, result: Result) -> xr.DataArray:
-        """A late switch finds the flexible network fully set on the other task (mean loss before the first sample)."""
+        """At a late switch the flexible network still answers in the previous task alone (mean loss before the first
+        sample).
+        """
         return settled_loss(result, "flexible").isel(sample=0)
 
     @claims.reference(SEPARATE, claims.near(0.155, 0.03))
     def one_sample(self, result: Result) -> xr.DataArray:
-        """One sample after a late switch the flexible network has found most of the way to the new task (mean loss)."""
+        """One sample after a late switch the flexible network has adapted most of the way to the new task (mean
+        loss).
+        """
         return settled_loss(result, "flexible").isel(sample=1)
 
     @claims.reference(SEPARATE, claims.near(0.085, 0.02))
     def two_samples(self, result: Result) -> xr.DataArray:
-        """A second sample after a late switch brings the flexible network further (mean loss after two)."""
+        """A second sample after a late switch adapts the flexible network further (mean loss after two)."""
         return settled_loss(result, "flexible").isel(sample=2)
 
     @claims.theory(claims.between(0.9, 1.0))
     def forgetful_waits(self, result: Result) -> xr.DataArray:
-        """Two samples tell the forgetful network next to nothing (mean loss after them, as a share of that before; our
-        thresholds).
+        """Two samples hardly change the loss of the forgetful network (mean loss after them, as a share of that before;
+        our thresholds).
         """
         loss = settled_loss(result, "forgetful")
         return loss.isel(sample=2) / loss.isel(sample=0)

@@ -34,8 +34,9 @@ class Images(Experiment):
 
     The gates of the *flexible* arm are fast and bounded; those of the *forgetful* arm are as slow as its weights, and
     free. The paper shows MNIST, whose second task puts even digits before odd ones, and Fashion-MNIST with two orders
-    of clothes (`abstraction/clothes` compares them). MNIST is used wherever it is at hand (`festina data fetch mnist`);
-    elsewhere the 8×8 digits that come with scikit-learn stand in, with a warning if other images were asked for.
+    of clothes (`abstraction/clothes` compares them). MNIST is used wherever it is available (`festina data fetch
+    mnist`); elsewhere the 8×8 digits that come with scikit-learn stand in, with a warning if other images were asked
+    for.
 
     What the paper says is put to the test on its own images alone, and does not apply to digits of another set; these
     have claims of their own. The thresholds are ours, since the paper gives none. Gates separate less for warm–cold

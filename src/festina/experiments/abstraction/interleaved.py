@@ -253,6 +253,11 @@ def _draw_courses(axis: Axes, result: Result) -> None:
             one = courses.sel(length=near, method="nearest")
             label = f"{schedule}, {one['length']:g}"
             draw_band(axis, one["time"].values, one.values, color=look["color"], label=label, **line)
-    axis.set(xlabel="time t", ylabel="total alignment", title="courses, by mean length", xlim=(0, result.config.until))
+    axis.set(
+        xlabel="time t",
+        ylabel="total alignment",
+        title="learning curves, by mean length",
+        xlim=(0, result.config.until),
+    )
     axis.set(ylim=(0.3, 1.05), yticks=[0.4, 0.6, 0.8, 1.0])
     axis.legend(loc="lower right", fontsize=6.5, ncols=2, columnspacing=0.8)

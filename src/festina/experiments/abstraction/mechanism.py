@@ -44,19 +44,20 @@ NOTEBOOK = SANDBRINK_2024.at("repository aproca/neural_task_abstraction, fig4_me
 class Mechanism(Experiment):
     """After a switch fast gates move before weights can, so that what the students know is hardly touched.
 
-    *Adaptation*: from complete specialisation, w^p_m = δ_pm and c = (1, 0), the second task is shown. If both teachers
-    lose the same, w̄_1 = w̄_2, then τ_c c̄² − 2τ_w w̄² is conserved, and specialisation w̄ is a function of the gates'
-    separation c̄ alone: w̄ = √(1 − ½(τ_c/τ_w)(1 − c̄²)) (eq. 10). As in the published code τ_w = 1 and dt = 10⁻⁴ (the
-    tables have 5 and 10⁻³; with τ_w = 1 steps of 10⁻³ are themselves off the curve by 4.6·10⁻⁴, more than is claimed
-    here). The regulariser is that of the tables; the code's is weaker, .05/.025. The caption's statement that the loss
-    falls below 10⁻² for every τ_c is true of the code's block of 5, and false of two in the tables' block of 1.
+    *Adaptation*: from complete specialisation, w^p_m = δ_pm and c = (1, 0), the second task is shown. If specialisation
+    is the same on both teachers, w̄_1 = w̄_2, then τ_c c̄² − 2τ_w w̄² is conserved, and specialisation w̄ is a function
+    of the gates' separation c̄ alone: w̄ = √(1 − ½(τ_c/τ_w)(1 − c̄²)) (eq. 10). As in the published code τ_w = 1 and
+    dt = 10⁻⁴ (the tables have 5 and 10⁻³; with τ_w = 1 steps of 10⁻³ are themselves off the curve by 4.6·10⁻⁴, more
+    than is claimed here). The regulariser is that of the tables; the code's is weaker, .05/.025. The caption's
+    statement that the loss falls below 10⁻² for every τ_c is true of the code's block of 5, and false of two in the
+    tables' block of 1.
 
     *Courses*: two tasks alternate, from small random weights. In the flexible network students stay where they are when
-    the task changes and gates switch, in the forgetful one (no bounds on the gates) both students travel and no gate
-    closes. Timescales are those of the reduced model in fig. A.1, 1.3 and .06. Not every start is specialised after 17
-    blocks: 3 of 100 seeds are not, among them one of the first ten, and so what is claimed of every flexible network
-    (`students-stay`, `gates-switch`) is not reproduced, though it is true of the nine others; the paper shows one run.
-    Those tabulated for fig. 4, 5 and .7, leave every network unspecialised (the third course).
+    the task changes and gates switch, in the forgetful one (no bounds on the gates) both students move from teacher to
+    teacher and no gate closes. Timescales are those of the reduced model in fig. A.1, 1.3 and .06. Not every start is
+    specialised after 17 blocks: 3 of 100 seeds are not, among them one of the first ten, and so what is claimed of
+    every flexible network (`students-stay`, `gates-switch`) is not reproduced, though it is true of the nine others;
+    the paper shows one run. Those tabulated for fig. 4, 5 and .7, leave every network unspecialised (the third course).
 
     *Outside*: besides w̄ both students learn the new task together, by co-specialisation w̿ (fig. A.11). If the sum of
     gates is 1, dw̿/dc̄ = τ_c/2τ_w w̄, which gives w̿ as a function of c̄ as well (`fs.theory.abstraction.co_specialized`),
@@ -88,7 +89,8 @@ class Mechanism(Experiment):
 
     presets = (
         Preset(
-            "Figure 4", "Gates move first and protect what the students know; the forgetful network's students travel."
+            "Figure 4",
+            "Gates move first and protect what the students know; the forgetful network's students move instead.",
         ),
         Preset(
             "slow weights", "Weights ten times slower lose next to nothing in a switch.", {"adapting_timescale": 10.0}
@@ -128,7 +130,9 @@ class Mechanism(Experiment):
 
     @claims.paper(SANDBRINK_2024.at("section 5.3, fig. A.10"), claims.below(0.05))
     def symmetric(self, result: Result) -> xr.DataArray:
-        """Both teachers lose approximately the same during an adaptation (largest |w̄_1 − w̄_2|; our threshold)."""
+        """During an adaptation specialisation on both teachers falls by approximately the same (largest |w̄_1 − w̄_2|;
+        our threshold).
+        """
         return abs(adapting(result)["asymmetry"]).max(["run", "time"])
 
     @claims.paper(SANDBRINK_2024.at("section 5.2.1, fig. A.11A, B"), claims.below(0.0))
@@ -150,8 +154,8 @@ class Mechanism(Experiment):
 
     @claims.theory(claims.near(0.0, 0.02), source=SANDBRINK_2024.at("app. A.7.3, fig. 4E"))
     def stops_short(self, result: Result) -> xr.DataArray:
-        """An adaptation ends where co-specialisation has made up for the rest of the gates' way (separation of gates in
-        the end less that of the closed form; our tolerance).
+        """An adaptation ends before gates have switched completely, where co-specialisation makes up for the rest
+        (separation of gates in the end less that of the closed form; our tolerance).
         """
         seen = adapting(result, WATCHED)["separation"].isel(run=0).sel(time=WATCHED, method="nearest")
         return seen - fs.theory.abstraction.adapted_separation(seen[GATES].values, result.config.adapting_timescale)
@@ -184,13 +188,15 @@ class Mechanism(Experiment):
 
     @claims.paper(SANDBRINK_2024.at("fig. 4B"), claims.below(0.1), reason=ONE_RUN)
     def students_stay(self, result: Result) -> xr.DataArray:
-        """Students of the flexible network hardly move in a late block (their way over their size; our threshold)."""
+        """Students of the flexible network hardly move in a late block (how far they move, over their norm; our
+        threshold).
+        """
         return in_last_block(result, "flexible")["way"]
 
     @claims.paper(SANDBRINK_2024.at("fig. 4C"), claims.above(1.0))
     def students_travel(self, result: Result) -> xr.DataArray:
-        """Students of the forgetful network are remapped entirely in a late block (their way over their size, √2 from
-        one teacher to the other; our threshold).
+        """Students of the forgetful network are remapped entirely in a late block (how far they move, over their norm,
+        √2 from one teacher to the other; our threshold).
         """
         return in_last_block(result, "forgetful")["way"]
 

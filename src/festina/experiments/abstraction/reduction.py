@@ -24,14 +24,14 @@ EXACT = 1e-10
 PLANE: dict[str, Any] = {"described": "plane", "data": "closure"}
 NOTEBOOK = SANDBRINK_2024.at("repository aproca/neural_task_abstraction, figA1_full_vs_toy.ipynb")
 COURSE, SPECIALISED = 12, 20  # blocks in which most networks specialise, and within which the source's do
-OUTSIDE = "likely the source's scope: weights outside the teachers' span have a say, see the experiment's description"
+OUTSIDE = "likely the source's scope: weights outside the teachers' span matter, see the experiment's description"
 UNRELATED = "likely the source: its reduced model starts from fixed vectors, see the experiment's description"
 SHOWN = looks_of(("full", "reduced", "rows", "published"), (BLACK, BLUE, GREEN, VERMILLION))
 LOOKS = {model: look | {"lw": 1.0} for model, look in SHOWN.items()}
 
 
 class Reduction(Experiment):
-    """A network that starts in the span of its teachers is two vectors in a plane; from random weights, only roughly.
+    """A network in the span of its teachers reduces to two vectors in a plane; from random weights, only roughly.
 
     With infinitely many inputs, row β of path p of y = Σ_p c^p W^p x feels only the error of its own row. Once its
     weights are w_1 w*1_β + w_2 w*2_β, two numbers describe it, and if all rows have the same two numbers the network
@@ -45,10 +45,10 @@ class Reduction(Experiment):
       degrees) to either side of the diagonal, and bounds that are not doubled.
 
     The reduction is exact in the last two pairs. Of the full network from random weights it is not: what a row has
-    outside of the span of its teachers, and what rows do not have in common, decays, but not before it has a say in
+    outside of the span of its teachers, and what rows do not have in common, decays, but not before it has influenced
     which path goes where, and when. Started from the mean of the rows, the reduced model has nearly the full one's
-    course. The published one does not start from the network that it is compared with: it specialises at one and the
-    same time for all seeds, mostly too early, and its paths may be the other way round.
+    learning curve. The published one does not start from the network that it is compared with: it specialises at one
+    and the same time for all seeds, mostly too early, and its paths may be the other way round.
     """
 
     name = "abstraction/reduction"
@@ -100,15 +100,15 @@ class Reduction(Experiment):
 
     @claims.paper(SANDBRINK_2024.at("fig. A.1"), claims.above(0.99), loosely=claims.above(0.9), reason=OUTSIDE)
     def captured(self, result: Result) -> xr.DataArray:
-        """From random weights the reduced model captures the full one's course (correlation of losses; our
+        """From random weights the reduced model captures the full one's learning curve (correlation of losses; our
         threshold).
         """
         return correlation(result, "reduced")
 
     @claims.code(NOTEBOOK, claims.above(0.99), loosely=claims.above(0.9), reason=UNRELATED)
     def captured_as_published(self, result: Result) -> xr.DataArray:
-        """The reduced model with the published start and bounds captures the full one's course (correlation of losses;
-        our threshold).
+        """The reduced model with the published start and bounds captures the full one's learning curve (correlation of
+        losses; our threshold).
         """
         return correlation(result, "published")
 

@@ -78,8 +78,8 @@ class Redundancy(Experiment):
 
     presets = (
         Preset("Figure A.3", "A cost of columns silences two of four paths in most runs; one of squares does little."),
-        Preset("dear columns", "At three times the cost some paths in use fade as well.", {"column_cost": 0.6}),
-        Preset("dear squares", "At ten times the cost of squares unused paths decay as well.", {"square_cost": 7.7}),
+        Preset("costly columns", "At three times the cost some paths in use fade as well.", {"column_cost": 0.6}),
+        Preset("costly squares", "At ten times the cost of squares unused paths decay as well.", {"square_cost": 7.7}),
     )
 
     @claims.code(NOTEBOOK, claims.near(1.0, 0.1), budget="full", reason=ONE_RUN)

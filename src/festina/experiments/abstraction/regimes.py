@@ -18,7 +18,7 @@ MODEL = models.TaskAbstraction
 STRENGTH, TIMESCALE = 0.3, 0.005  # of the bounds in the first map, of the gates in the second
 NOTEBOOK = SANDBRINK_2024.at("repository aproca/neural_task_abstraction, fig5_NTA_hpam.ipynb")
 UNLIKE_PRINT = (
-    "likely the source: its published code, run anew, differs from its own print as much, see the experiment's "
+    "likely the source: its published code, run anew, differs from its printed values as much, see the experiment's "
     "description"
 )
 SOURCE, BATCH = 7.0, 200  # how long the source trains every cell, and inputs that it sees in a step
@@ -63,8 +63,9 @@ class Regimes(Experiment):
     - at the edge of the second map (strength .05), and at its shortest blocks, where .82 to .90 is found for a printed
       .62 to .69 with any regulariser.
 
-    The notebook's numbers are not those of the code beside it: run anew, that code differs from the print as much, and
-    from the maps here by .01 and .02. What made the print is not known, but likely began with larger weights: with
+    The notebook's numbers are not those of the code beside it: run anew, that code differs from the printed values as
+    much, and from the maps here by .01 and .02. How the printed values were computed is not known, but likely from
+    larger initial weights: with
     `scale=0.1`, ten times the published one, the second map is off by .05 and the first by .08. `abstraction/starts`
     has the maps of all scales.
     """

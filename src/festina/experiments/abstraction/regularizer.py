@@ -124,7 +124,7 @@ class RegularizerFlow(Experiment):
         return abs(abs(gates).sum("gate", skipna=False) - reach_of(result)).max()
 
     def figure(self, result: Result) -> Figure:
-        """R over both gates with the ways down, for each norm; and how far apart gates are in the end."""
+        """R over both gates with the descent of gates, for each norm; and how far apart gates are in the end."""
         with Page(1, 3, height=2.75) as page:
             for order in (1, 2):
                 _draw_landscape(page[order - 1], result, order)

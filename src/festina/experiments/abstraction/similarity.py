@@ -44,7 +44,7 @@ class Similarity(Experiment):
     late in training. Any student that has just learned the task shown has it, whether or not there is another one for
     the other task: it reads 1 − ρ for both arms (claim `published-blind`). Here students and teachers are matched one
     to one, and differences keep their sign and are averaged over both students and two blocks, which leaves nothing of
-    a network whose students both follow the task of the moment.
+    a network whose students both follow the current task.
 
     The bound on the gates is that of the paper's table 3, .5 (‖c‖₂ − 1)². The published notebook (figA13_orthogonality)
     has a tenth of it: its strength of .1 is multiplied by ten for ‖c‖₁ and not for ‖c‖₂, which leaves .05. One-to-one

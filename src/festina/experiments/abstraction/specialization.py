@@ -45,7 +45,7 @@ class Specialization(Experiment):
 
     The *flexible* arm has fast gates (τ_c ≪ τ_w) with bounds. Its students come to agree with one teacher each, and a
     switch of tasks is answered by the gates alone. The *forgetful* arm has no bounds and gates as slow as its weights:
-    both students follow the task of the moment, and everything is learned anew in every block.
+    both students follow the current task, and everything is learned anew in every block.
 
     The paper prints neither losses nor times of its figure; those expected here are of a separate simulation of the
     published settings.

@@ -33,7 +33,7 @@ MODEL = models.TaskAbstraction
 EDGE = 0.06  # a gate timescale at which networks are about to specialise in the longest blocks
 SMALL = 0.1  # initial weights up to this share of the teachers' are small
 SCALES = (0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1, 0.3, 1.0)
-LARGER_START = "likely the source: its print was made from larger weights than it states, see the description"
+LARGER_START = "likely the source: its printed maps were made from larger weights than it states, see the description"
 FAST = "the scope of the source: gates as fast as those of the second map are not held back, see the description"
 COLORS = {"speed": BLUE, "strength": VERMILLION}
 MARKS = {"speed": "o", "strength": "s"}
@@ -54,8 +54,8 @@ class Starts(Experiment):
     `abstraction/regimes`). One initial scale all but gives the second map, σ = .1, ten times the published one: with
     blocks of .4 it has 1.00 .997 .995 .99 for a printed .908 .997 .995 .988, and rms .05 over all cells, where the
     published scale has .10. The first map comes nearer with larger weights, too (.07 at σ = .3, .08 at .1, against
-    .10), but is not met. The print was thus likely made from larger weights than the paper states, and with something
-    else besides.
+    .10), but is not reproduced. The printed maps were thus likely made from larger weights than the paper states, and
+    with another difference.
     """
 
     name = "abstraction/starts"

@@ -65,7 +65,7 @@ def growth(result: Result, data: xr.Dataset, network: str = DEEP) -> xr.DataArra
     Those are the sessions in which animals without bias are at {const}. Time is η · trials.
     """
     alike = result.config.initial_spread == 0 and 0.75 < pace(result) < 1.33
-    require_case(alike, "animals born alike, which learn as much in a session as those of the default")
+    require_case(alike, "animals with equal initial weights, which learn as much in a session as those of the default")
     model, ends = model_of(result, network=network), data.sel(network=network).isel(time=LINEAR)
     rates, coefficients = model.growth("const")
     amplitudes = fs.theory.saddles.amplitudes(coefficients, ends["tutor"].values, ends["executor"].values)[..., :2]

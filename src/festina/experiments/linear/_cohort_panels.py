@@ -143,7 +143,7 @@ def draw_points(axis: Axes, result: Result) -> None:
 
 def draw_saddles(axis: Axes, result: Result) -> None:
     """A few animals with the expected course from their weights after the early window, and the saddles."""
-    _slope_plane(axis, "Courses and saddles", -0.24, 1.34)
+    _slope_plane(axis, "Trajectories, saddles", -0.24, 1.34)
     courses, expected = slopes_of(result, DEEP), fs.measures.behaviour.slopes(forecast(result)["right"])
     order = np.argsort(result["asymmetry"].sel(network=DEEP).values)
     for animal, color in zip(order[np.linspace(0, len(order) - 1, 5).astype(int)], PALETTE, strict=False):

@@ -26,7 +26,7 @@ CONFLICT = "½|S₁ − S₂|²"
 
 
 class Continual(Experiment):
-    """What is forgotten in the end depends on the tasks alone, the way there on the balance of the layers.
+    """What is forgotten in the end depends on the tasks alone, the trajectory on the balance of the layers.
 
     Networks with W₂ᵀW₂ − W₁W₁ᵀ = λI, for several λ, meet three schedules of equal length in which both tasks are shown
     equally long: blocked (S₁, then S₂), alternating blocks, and interleaved, where the statistics are those of the
@@ -48,7 +48,8 @@ class Continual(Experiment):
     quick = {"records": 240, "seeds": 2}
     presets = (
         Preset(
-            "orthogonal tasks", "The second task overwrites the first; networks with other λ get there in other ways."
+            "orthogonal tasks",
+            "The second task overwrites the first; networks with other λ end there on other trajectories.",
         ),
         Preset("similar tasks", "At 30° an eighth as much is forgotten as between orthogonal tasks.", {"angle": 30.0}),
         Preset(
@@ -72,7 +73,7 @@ class Continual(Experiment):
 
     @claims.theory(claims.below(1e-8), source=BRAUN_2022)
     def exact(self, result: Result) -> np.ndarray:
-        """Restarted at every switch, the exact solution is the simulated course of every schedule and every λ."""
+        """Restarted at every switch, the exact solution is the simulated trajectory for every schedule and every λ."""
         return result.errors("map")
 
     @claims.theory(claims.below(0.01))
@@ -83,7 +84,7 @@ class Continual(Experiment):
 
     @claims.theory(claims.above(0.1))
     def forgetting_path(self, result: Result) -> xr.DataArray:
-        """The course of forgetting depends on λ: at some time two networks differ by more than a tenth of what is
+        """How forgetting proceeds depends on λ: at some time two networks differ by more than a tenth of what is
         forgotten in the end.
         """
         if np.ptp(result.config.imbalance) < 2.0 * result.config.weakest:
@@ -188,7 +189,7 @@ def _draw_forgetting(axis: Axes, result: Result, looks: Mapping[float, Look]) ->
     axis.axhline(1.0, color="0.6", lw=0.7, ls=":")
     axis.text(0.49 * until, 1.03, f"{CONFLICT}, for every λ", ha="right", va="bottom", fontsize=7, color="0.3")
     axis.set(xlim=(0, until / 2), ylim=(-0.03, 1.18), xlabel="time since the switch (t − T₁) / τ")
-    axis.set(ylabel=f"forgetting F / {CONFLICT}", title="One end, different ways")
+    axis.set(ylabel=f"forgetting F / {CONFLICT}", title="One end, different paths")
 
 
 def _draw_schedules(axis: Axes, result: Result) -> None:

@@ -20,7 +20,7 @@ from festina.sources import LECTURE, LIEBANA_2025
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SIMULATED = "a separate simulation of the published rule, without spread at birth"
+SIMULATED = "a separate simulation of the published rule, without spread of the initial weights"
 REANALYSED = "a third party's analysis of the published behaviour of 30 mice (aeronjl/unspool, cell2025)"
 DEPTH = LECTURE.at("Saddle points arise through depth")
 SADDLES = LECTURE.at("Dynamics pass near a hierarchy of saddle points")
@@ -34,12 +34,13 @@ ONE_LAYER = {"layers": 1, "crosstalk": 1.0}
 
 
 class Mice(Experiment):
-    """Deep networks that learn a decision from chance choices go individual yet systematic ways; shallow ones do not.
+    """Deep networks learn a decision along individual yet systematic trajectories; shallow ones do not.
 
-    Next to the published model each animal, with the same stimuli and the same luck, is a *scattered start*, with
-    constant weights that begin with a spread, of which nothing is published; a *total error* network, in which both
-    layers descend the gradient of (R − Q)²/2; a *shallow* and a *slow shallow* one, with the delta rule; and a *graded*
-    one, which sees gratings of half the contrast half as well: the published model only sees whether there is one.
+    Next to the published model each animal, with the same stimuli and the same random numbers, is a *scattered start*,
+    with constant weights that begin with a spread, of which nothing is published; a *total error* network, in which
+    both layers descend the gradient of (R − Q)²/2; a *shallow* and a *slow shallow* one, with the delta rule; and a
+    *graded* one, which sees gratings of half the contrast half as well: the published model only sees whether there is
+    one.
 
     Simulated animals end with 85 % of their choices right, with nothing fitted to the 75.8 % of mice. Robust: deep
     networks (with either rule and any start) end up far more diverse than shallow ones, and the late asymmetry of an
@@ -52,8 +53,9 @@ class Mice(Experiment):
     away from {const} and starves the pathway of the other side.
 
     Saddles arise through depth: with choices made by chance the loss of a shallow network has one stationary point,
-    that of a deep one eight, one for each set of open pathways, of which seven are saddles with as many ways down as
-    pathways are closed. For gratings that count by being there, choices of the animal's own have the same points.
+    that of a deep one eight, one for each set of open pathways, of which seven are saddles with as many directions of
+    descent as pathways are closed. If only the presence of a grating matters, choices by the animal's own values have
+    the same points.
     """
 
     name = "linear/mice"
@@ -71,9 +73,9 @@ class Mice(Experiment):
     )
     seeds, quick = 200, {"seeds": 40}
     presets = (
-        Preset("published model", "Animals born alike go different ways: chance decides which side is learned first."),
+        Preset("published model", "Chance decides which side is learned first, though animals start alike."),
         Preset(
-            "scattered births", "Born with unequal constant weights, animals no longer change the side of their bias.",
+            "scattered starts", "With unequal first constant weights animals no longer change the side of their bias.",
             {"initial_spread": 0.05},
         ),
         Preset(
@@ -122,7 +124,7 @@ class Mice(Experiment):
 
     @claims.reference(SIMULATED, claims.near(-0.67, 0.26))
     def flip_simulated(self, result: Result) -> float:
-        """Early and late bias of simulated animals without spread at birth have r = −.67 (± .26, the standard
+        """Early and late bias of simulated animals without spread of initial weights have r = −.67 (± .26, the standard
         deviation over cohorts).
         """
         return cohorts.after_bias(as_simulated(result, "the default configuration"), "late_bias")
@@ -182,16 +184,16 @@ class Mice(Experiment):
 
     @claims.theory(claims.below(0.1))
     def chance(self, result: Result) -> xr.DataArray:
-        """Individuality is born of chance: from animals' first weights the expected update gives less than a tenth of
-        the SD of their late slope difference.
+        """Individual differences arise by chance: from animals' first weights the expected update gives less than a
+        tenth of the SD of their late slope difference.
         """
-        require_case(result.config.initial_spread == 0, "animals born alike")
+        require_case(result.config.initial_spread == 0, "animals with equal initial weights")
         expected = models.TutorExecutor.measure(result.solved)["asymmetry"].std("run")
         return (expected / cohorts.cohort(result)["asymmetry"].std("run")).sel(network=DEEP)
 
     @claims.theory(claims.above(0.9), loosely=claims.above(0.7))
     def fate(self, result: Result) -> float:
-        """After session 8 little is left to chance: the expected update from an animal's weights foretells its late
+        """After session 8 little is left to chance: the expected update from an animal's weights predicts its late
         slope difference (r).
         """
         seen = cohorts.cohort(result)["asymmetry"].sel(network=DEEP).values
@@ -243,7 +245,7 @@ class Mice(Experiment):
         """In the published model a grating of half the contrast changes late choices as much as a full one (ratio of
         the differences between gratings on the right and on the left).
         """
-        require_case(result.config.grading == 0, "gratings that count by being there")
+        require_case(result.config.grading == 0, "gratings of which only the presence matters, --grading 0")
         return cohorts.weak_over_strong(result, DEEP)
 
     @claims.theory(claims.between(0.5, 0.9))
@@ -251,7 +253,10 @@ class Mice(Experiment):
         """If what an animal sees is in proportion to contrast, gratings of half the contrast change late choices by
         half to nine tenths (our prediction) of what full ones do.
         """
-        require_case(model_of(result, network=GRADED).grading == 1, "gratings that count in proportion to contrast")
+        require_case(
+            model_of(result, network=GRADED).grading == 1,
+            "gratings that matter in proportion to their contrast",
+        )
         return cohorts.weak_over_strong(result, GRADED)
 
     @claims.theory(claims.near(1.0, 0.0625))
@@ -263,7 +268,7 @@ class Mice(Experiment):
 
     @claims.theory(claims.below(0.08))
     def curves_expected(self, result: Result) -> xr.DataArray:
-        """From an animal's weights after session 8 the expected update foretells its late choices at all five contrasts
+        """From an animal's weights after session 8 the expected update predicts its late choices at all five contrasts
         (mean absolute error of their shares, graded gratings).
         """
         seen = cohorts.shares_right(cohorts.cohort(result), GRADED, slice(-LATE, None))
@@ -281,7 +286,7 @@ class Mice(Experiment):
 
     @claims.theory(claims.below(0.05))
     def signals_expected(self, result: Result) -> xr.DataArray:
-        """From an animal's weights after session 8 the expected update foretells its late teaching signals δ_tot,
+        """From an animal's weights after session 8 the expected update predicts its late teaching signals δ_tot,
         δ_stim and δ_const of correct choices (mean absolute error).
         """
         cohorts.cohort(result)

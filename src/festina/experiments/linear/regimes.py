@@ -82,7 +82,7 @@ class Regimes(Experiment):
         ),
         Preset(
             "small start",
-            "The smaller the initial map, the longer λ = 0 waits; lazy networks do not care.",
+            "The smaller the initial map, the longer λ = 0 waits; lazy networks are not affected.",
             {"scale": 0.01},
         ),
     )

@@ -85,7 +85,7 @@ class Reversal(Experiment):
     def exact(self, result: Result) -> np.ndarray:
         """With λ ≠ 0 the reversal of a task follows the closed form, mode by mode."""
         fine = min(result.config.imbalance) >= FINEST
-        require_case(fine, f"a smallest λ of {FINEST:g} at least: rounding errors drown smaller ones")
+        require_case(fine, f"a smallest λ of {FINEST:g} at least: rounding errors exceed smaller ones")
         return result.part("ladder").errors("strength")
 
     @claims.theory(claims.near(0.25, 1e-6), source=BRAUN_2022)
@@ -256,7 +256,7 @@ def _draw_escapes(axis: Axes, result: Result) -> None:
     place = {"xycoords": ("axes fraction", "data"), "xytext": (3, 0), "textcoords": "offset points"}
     axis.annotate("¼", (1, float(exact.isel(arithmetic=0, time=-1))), va="center", fontsize=7.5, **place)
     axis.set(xlim=(0, result.config.until), ylim=(-0.01, 0.55), xlabel=SINCE)
-    axis.set(ylabel="loss / loss at t = 0", title="λ = 0: escapes that mean nothing")
+    axis.set(ylabel="loss / loss at t = 0", title="λ = 0: escapes by rounding errors")
     axis.legend(loc="upper right", ncols=2, fontsize=7, labelspacing=0.35, columnspacing=1.2)
 
 

@@ -39,8 +39,8 @@ class Saddles(Experiment):
 
     Four networks learn the same task: two layers from small weights (*deep*), the same from a *tenth* of them and from
     *large* ones, and one layer (*shallow*). The network rests at the saddle of rank k where its gradient is smallest
-    between the two moments at which the loss is half-way from the saddle before, and half-way to the next. What saddles
-    are like, and when the network leaves each of them, stands at the model `saddle-to-saddle`: order and losses of the
+    between the two moments at which the loss is half-way from the saddle before, and half-way to the next. The model
+    `saddle-to-saddle` says what saddles are like, and when the network leaves each of them: order and losses of the
     stages are those of the task, but when they come is decided by the initial weights, and so differs from one network
     to the next. Where one stage happens to follow soon after another, the network has not come close to the saddle
     between them before it leaves; how close it comes goes as σ^(2(s_k − s_{k+1})/(s_k + s_{k+1})), a slow power of σ.
@@ -60,10 +60,10 @@ class Saddles(Experiment):
     seeds = 64
     quick = {"seeds": 12, "records": 160}
     presets = (
-        Preset("four saddles", "Four modes are four saddles, with 24, 15, 8 and 3 ways down."),
+        Preset("four saddles", "Four modes are four saddles, with 24, 15, 8 and 3 directions of descent."),
         Preset("smaller weights", "Weights a thousand times smaller rest longer, and closer to each saddle.",
                {"scale": 1e-7, "until": 24.0}),
-        Preset("a narrow bottleneck", "With a hidden unit for each mode the last saddle has a single way down.",
+        Preset("a narrow bottleneck", "With a hidden unit for each mode the last saddle has one direction of descent.",
                {"hidden": 4}),
         Preset("two modes", "Two modes of very different strength: two saddles, and a long rest at the second.",
                {"inputs": 2, "outputs": 2, "hidden": 3}),
@@ -114,8 +114,8 @@ class Saddles(Experiment):
 
     @claims.theory(claims.below(0.1))
     def curvature(self, result: Result) -> xr.DataArray:
-        """The steepest way down from the saddle of rank k has the curvature −s of the next mode (relative error where
-        the network rests).
+        """The steepest direction of descent at the saddle of rank k has the curvature −s of the next mode (relative
+        error where the network rests).
         """
         return abs(at_rest(result)["curvature"] / -_of_saddles(result, "strengths") - 1)
 
@@ -195,7 +195,7 @@ class Saddles(Experiment):
         |S − S_k| (our threshold) from each S_k, in the median.
         """
         require_case(result.config.large >= 1.0, "large weights: --large 1")
-        require_case(result["mode"].size > 1, "two modes at least: one has no way but past its saddle")
+        require_case(result["mode"].size > 1, "two modes at least: with one, the map cannot avoid the saddle")
         return result["distance"].sel(network="large").min("time").median("run")
 
     def figure(self, result: Result) -> Figure:
@@ -304,7 +304,7 @@ def _draw_index(axis: Axes, result: Result) -> None:
         seen = _first(result, network)
         axis.plot(seen["time"], seen["index"], **LOOKS[network])
     axis.set(xlim=(0, result["time"][-1]), ylim=(-0.03 * indices[0], 1.1 * indices[0]))
-    axis.set(xlabel="time t / τ", ylabel="negative directions", title="Ways down: $(m − k)(H − k)$")
+    axis.set(xlabel="time t / τ", ylabel="negative directions", title="Descent: $(m − k)(H − k)$")
 
 
 def _draw_distances(axis: Axes, result: Result) -> None:

@@ -39,7 +39,7 @@ class Semantics(Experiment):
 
     Six networks have the same world and are cut from the same draw: two layers, the same from a tenth of the weights
     and from decoupled ones, one layer, and two and one that learn features of neighbourhoods, which items can lack.
-    How fast each level of the world is learned, and what an illusion is, stands at the model `semantic`.
+    The model `semantic` says how fast each level of the world is learned, and what illusory correlations are.
     """
 
     name = "linear/semantics"
@@ -132,7 +132,7 @@ class Semantics(Experiment):
         return (size.max("time") - size.isel(time=0)).max("radius")
 
     def figure(self, result: Result) -> Figure:
-        """Course of learning, layout of the items, their similarity, half-times, illusions."""
+        """Course of learning, layout of the items, their similarity, half-times, illusory correlations."""
         with style():
             figure = plt.figure(figsize=(TWO_COLUMNS, 4.5))
             rows = figure.add_gridspec(2, 1, height_ratios=(1.35, 1))

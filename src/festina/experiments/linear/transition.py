@@ -71,7 +71,7 @@ class Transition(Experiment):
         ),
         Preset(
             "small start",
-            "A start of 10⁻⁶ makes balanced layers wait twice as long; very unequal ones do not care.",
+            "A start of 10⁻⁶ makes balanced layers wait twice as long; very unequal ones are not affected.",
             {"scale": 1e-6},
         ),
         Preset("large start", "From a start of 0.05 little is left of the wait.", {"scale": 0.05}),

@@ -33,7 +33,7 @@ class Context(Experiment):
     Rectified networks (`model/decision`) are not told the context, they have to get it from a cue of size κ. Without
     one they stall at L = ¼; the weaker it is, the longer they stay there. Their gates are not those of the gated
     network. A rectified unit that is on in exactly one context grows along the feature cued there, which is as often on
-    in the other context: gates for one context are none that a unit can keep. What is found instead are half-spaces of
+    in the other context: a unit cannot keep gates for one context. What is found instead are half-spaces of
     features and cue together; the typical unit is on for three examples of one context and one of the other. (Early on,
     units slide along the edges of such half-spaces, and their gates flicker.) This was observed here first, and is no
     prediction: at κ = 1 the only sets that would keep themselves at the start have three examples of either context.
@@ -116,7 +116,7 @@ class Context(Experiment):
     @claims.paper(
         LECTURE.at("assumptions & caveats: can approximate ReLU networks with small random weights, but not always"),
         claims.below(0.02),
-        reason="the lecture's own caveat: gates for one context are none that a rectified unit can keep; see the "
+        reason="the lecture's own caveat: a rectified unit cannot keep gates for one context; see the "
         "experiment's description",
     )
     def follows(self, result: Result) -> xr.DataArray:

@@ -46,8 +46,8 @@ class Margin(Experiment):
     with Δ at first, so that two claims are not reproduced. For a similar reason units for one example, which cannot
     last beyond Δ = √2, are found just beyond it unless the start is small.
 
-    Do not judge by the function that is learned. The index 2⟨y f(z₁, z₂, 0)⟩ − 1 suggests itself, but a network with no
-    linear pathway has (2−Δ²)/(2+Δ²) of it, not 1: pathways for one example follow the third input, too.
+    The function that is learned is a misleading measure. The index 2⟨y f(z₁, z₂, 0)⟩ − 1 suggests itself, but a network
+    with no linear pathway has (2−Δ²)/(2+Δ²) of it, not 1: pathways for one example follow the third input, too.
     """
 
     name = "race/margin"
@@ -346,5 +346,5 @@ def _draw_course(axis: Axes, result: Result) -> None:
     near = sorted({float(abs(margins - wanted).idxmin()) for wanted in (WELL_BELOW, CROSSING, WELL_ABOVE)})
     curves(axis, result, "loss", by="separation", label=lambda x: f"Δ = {x:g}", scale=scale, separation=near)
     axis.plot([], [], color="0.3", label="simulation", **DOTS)
-    axis.set(title=f"Course (σ = {scale:g})", xlim=(0, result["time"][-1]), ylim=(-0.02, 0.54))
+    axis.set(title=f"Learning (σ = {scale:g})", xlim=(0, result["time"][-1]), ylim=(-0.02, 0.54))
     axis.legend(loc="center right", fontsize=6.5)

@@ -32,16 +32,16 @@ class Speeds(Experiment):
 
     The lecture's four determinants of a pathway's speed, each a race inside one gated network (`model/two-pathways`): a
     first pathway of two layers, and a rival that differs from it in one thing alone. With outputs of their own they do
-    not meet, and half-times say how fast they are; with the same outputs they compete, and the faster one dominates.
-    From a balanced start a pathway of L layers, correlation s, and a first edge shared by n paths is a chain,
-    τπ̇ = n^(1/L) s L π^(2−2/L) (1 − π). The n paths send n times the gradient to the edge that they share, but to no
-    other, which is why a shared edge gains n^(1/L) and not n.
+    not interact, and half-times say how fast they are; with the same outputs they compete, and the faster one
+    dominates. From a balanced start a pathway of L layers, correlation s, and a first edge shared by n paths is a
+    chain, τπ̇ = n^(1/L) s L π^(2−2/L) (1 − π). The n paths send n times the gradient to the edge that they share, but
+    to no other, which is why a shared edge gains n^(1/L) and not n.
 
     Three of the four are qualified by "generally". Depth is slow from a small start only: L layers are faster than
     M < L wherever π is above (M/L)^(LM/2(L−M)), 8/27 for three layers against two, and from there on deeper is faster.
     Imbalance at the same strength never slows a pathway, at any depth, since Σ_l (∂π/∂w_l)² is least where all terms
-    are equal. Sharing is faster here because all paths ask the same of their edge and the loss is a sum over outputs;
-    as a mean over them, its edges would learn n times more slowly.
+    are equal. Sharing is faster here because all paths pull their edge in the same direction and the loss is a sum over
+    outputs; as a mean over them, its edges would learn n times more slowly.
     """
 
     name = "race/speeds"

@@ -120,7 +120,9 @@ class Tasks(Experiment):
 
     @claims.theory(claims.near(1.0, 0.05))
     def one_does_all(self, result: Result) -> xr.DataArray:
-        """If all tasks are alike, ρ = 1, one pathway does everything (effective number of pathways, smallest start)."""
+        """If all tasks are alike, ρ = 1, one pathway learns everything (effective number of pathways, smallest
+        start).
+        """
         require_case(1.0 in result["mean_target"], "tasks that are alike, --mean-target 1")
         return _final(result, "effective_number").sel(mean_target=1.0).rename(tasks="world")
 

@@ -31,16 +31,16 @@ class Views(Experiment):
     """Views of one target share it as least squares demand; only among views never seen apart does the start decide.
 
     V views of one target each have a pathway of L layers; with probability p all are present, otherwise one at a time
-    (`model/views`). For p < 1 every start ends in the one non-negative least-squares solution: a race may be run on the
-    way there, but it leaves no trace. This is why seeds can give identical results to three digits, such as the
+    (`model/views`). For p < 1 every start ends in the one non-negative least-squares solution: there may be a transient
+    race, but it leaves no trace. This is why seeds can give identical results to three digits, such as the
     dominance of .379 ± .000 over ten seeds that the author of a summary of Jarvis et al. reports of simulations of
     their own. (Its value depends on correlations that are not told, and is not judged here.) For p = 1 the start
     decides. At depth 2 its ratios are kept. From depth 3 on it is differences of π^(2/L−1), so that the smaller the
-    start, the more of all goes to one view, and which one is up to the seed.
+    start, the more one view takes, and which one depends on the seed.
 
     Two statements of that summary, neither of which is known to be the paper's, do not hold: that views in a single
     task never race, and that strengths are Lotka–Volterra species, ṡ_m = r_m s_m(1 − Σs²/K), which stands below as a
-    misprint. That form keeps ratios at equal rates, and so has no winner who takes all; it is exact only at depth 2
+    misprint. That form keeps ratios at equal rates, and so has no winner-take-all; it is exact only at depth 2
     with p = 1 and s = √π. And a measure can mislead: views that share a target get less than half of it each, so that
     a "coverage" which asks for more than half from each alone reads 0 where nearly all there is has been learned.
 
@@ -151,8 +151,8 @@ class Views(Experiment):
     @claims.theory(claims.above(0.8))
     @once_settled
     def winner_by_seed(self, result: Result) -> xr.DataArray:
-        """Which of the views that always co-occur wins is up to the seed (entropy of the winner, in units of that of a
-        fair draw; our threshold).
+        """Which of the views that always co-occur wins depends on the seed (entropy of the winner, in units of that of
+        a fair draw; our threshold).
         """
         chosen, enough = _racing(result)["strength"], max(ENOUGH, 2 * result.config.views)
         require_run(result.data.sizes["run"] >= enough, f"winners are too few to be counted; needs --seeds {enough}")
@@ -162,7 +162,7 @@ class Views(Experiment):
     @claims.theory(claims.above(0.2))
     @once_settled
     def transient(self, result: Result) -> xr.DataArray:
-        """Deep pathways of views that are sometimes seen apart race in passing: dominance on the way exceeds that at
+        """Deep pathways of views that are sometimes seen apart race transiently: dominance meanwhile exceeds that at
         the end (difference at the largest p < 1; our threshold).
         """
         smallest = _views(_small_start(result)).sel(together=_most_apart(result), depth=_deep(result)).isel(initial=0)

@@ -69,7 +69,7 @@ class Contexts(Experiment):
         Preset("three and five contexts", "Units on in two of three contexts, and in three or four of five."),
         Preset(
             "larger weights",
-            "From weights twenty times as large units keep more of the contexts they were born with.",
+            "From weights twenty times as large units keep more of the contexts that they had at the start.",
             {"deviation": 0.1 / 120},
         ),
         Preset("three to five contexts", "All worlds of the source, with 600 units in each network.", budget="full"),

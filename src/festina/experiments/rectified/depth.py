@@ -57,9 +57,9 @@ class Depth(Experiment):
 
     From larger weights (quick budget) the gated network has the loss of the ReLU network within 4% of L(0) on average,
     and one with single contexts is closer still. From weights as small as the published ones it has not (7%, two
-    runs): both go down the same stairs, at .53, .31 and .12 of L(0), but not at the same time. The ReLU network, whose
-    units are all on at first, waits with the linear network at .69, where the gated one never is, for its gates tell
-    contexts apart from the start; and once its units have switched, it is the faster one.
+    runs): both losses have the same plateaus, at .53, .31 and .12 of L(0), but not at the same time. The ReLU network,
+    whose units are all on at first, has one more at .69, as the linear network does; the gated one has not, for its
+    gates tell contexts apart from the start; and once its units have switched, it is the faster one.
     """
 
     name = "rectified/depth"

@@ -28,7 +28,7 @@ SHOWN = (0, 400, 1000, 3000)
 
 
 class Frozen(Experiment):
-    """A gated network with the gates that a ReLU network had at some time goes on to learn as it does, or does not.
+    """With the gates that a ReLU network had at some time, a gated network goes on to learn as it does, or differs.
 
     With its activity pattern as gates a ReLU network *is* a gated linear network, at every moment. For that to be a
     theory, gates must keep. So a ReLU network (one hidden layer, three contexts, as in `rectified/selectivity`) has its
@@ -38,17 +38,18 @@ class Frozen(Experiment):
 
     What we expected before the first full run, having seen networks of 120 units. If gates stabilise, the two agree for
     ever after from some time on. Gates of random weights tell nothing of later ones, so that networks frozen at the
-    start part at once. On the first plateau, where all units that matter are on everywhere, the gated network is a
-    linear one; it has to part when units switch, at some 800 steps, however long before that it was frozen. From 3000
-    steps on, when the common path is done, losses agree to the end. But gates go on to change: not all of those of step
-    3000 are the network's own at the end, and measured by the loss that is left at t, and not by the first one,
-    networks still part.
+    start differ at once. On the first plateau, where all units that matter are on everywhere, the gated network is a
+    linear one; its loss has to differ once units switch, at some 800 steps, however long before that it was frozen.
+    From 3000 steps on, when the common path is done, losses agree to the end. But gates go on to change: not all of
+    those of step 3000 are the network's own at the end, and relative to the loss that is left at t, and not to the
+    first one, networks still differ.
 
-    What was found with 600 units (three runs). Gates frozen anywhere between steps 200 and 600 part at step 830 to 860;
-    those of the plateau learn more slowly, but in the end nearly all, by the few units that are not on everywhere. From
-    step 3000 losses part by 1.04% of L(0), just above our threshold, and from 4000 by .55%. Gates never settle: a fifth
-    of those of step 4000 are not the network's own at the end, and over the loss that is left at t the gap is .08 to
-    .14 for all t from 400 to 6000. Losses agree late because little is left to learn, not because gates keep.
+    What was found with 600 units (three runs). Losses with gates frozen anywhere between steps 200 and 600 differ from
+    step 830 to 860 on; those of the plateau learn more slowly, but in the end nearly all, by the few units that are not
+    on everywhere. From step 3000 losses differ by 1.04% of L(0), just above our threshold, and from 4000 by .55%. Gates
+    never settle: a fifth of those of step 4000 are not the network's own at the end, and over the loss that is left at
+    t the gap is .08 to .14 for all t from 400 to 6000. Losses agree late because little is left to learn, not because
+    gates keep.
     """
 
     name = "rectified/frozen"
@@ -93,15 +94,15 @@ class Frozen(Experiment):
 
     @claims.theory(claims.below(600.0))
     def random_gates_part_at_once(self, result: Result) -> xr.DataArray:
-        """A gated network with the gates of the random start parts from the ReLU network before units switch (step at
-        which losses differ by 1% of L(0); our threshold).
+        """The loss of a gated network with the gates of the random start departs from the ReLU network's before units
+        switch (step at which losses differ by 1% of L(0); our threshold).
         """
         return departures(result, 0)
 
     @claims.theory(claims.near(800.0, 150.0), source=STABLE)
     def parting_when_units_switch(self, result: Result) -> xr.DataArray:
-        """Frozen on the first plateau, at step 400, the gated network parts from the ReLU network when units switch, at
-        about step 800 (step at which losses differ by 1% of L(0)).
+        """With gates frozen on the first plateau, at step 400, the loss departs from the ReLU network's when units
+        switch, at about step 800 (step at which losses differ by 1% of L(0)).
         """
         return departures(result, PLATEAU)
 
@@ -119,7 +120,7 @@ class Frozen(Experiment):
     @claims.paper(
         STABLE,
         claims.below(APART),
-        reason=f"our threshold: wide networks part by 1.04% of L(0) from step 3000, and by .55% from step 4000; {SEE}",
+        reason=f"our threshold: wide networks differ by 1.04% of L(0) from step 3000, by .55% from step 4000; {SEE}",
     )
     def ever_after(self, result: Result) -> xr.DataArray:
         """Frozen at step 3000 or later, the gated network has the loss of the ReLU network for ever after (largest gap
@@ -138,13 +139,13 @@ class Frozen(Experiment):
 
     @claims.theory(claims.above(0.03))
     def apart_by_what_is_left(self, result: Result) -> xr.DataArray:
-        """Measured by the loss that is left at step 3000, the gated network still parts from the ReLU network by some
-        percent (largest gap over L(3000); our threshold).
+        """Relative to the loss that is left at step 3000, the gated network still differs from the ReLU network by some
+        per cent (largest gap over L(3000); our threshold).
         """
         return relative_gaps(result).sel(frozen_at=at(result, LATE), drop=True)
 
     def figure(self, result: Result) -> Figure:
-        """Losses of some networks; how long they agree, how far they part, and how many gates keep, over t."""
+        """Losses of some networks; how long they agree, how far they differ, and how many gates keep, over t."""
         with Page(2, 2, height=4.5) as page:
             draw_losses(page[0], result)
             draw_agreement(page[1], result)
@@ -226,8 +227,10 @@ def draw_agreement(axis: Axes, result: Result) -> None:
     apart = common.time_past(APART, gaps(result)).transpose("run", "frozen_at")
     ever, runs = apart.isnull().all("run").values, apart.fillna(end) / 1000
     kept = {"ls": "none", "ms": 4.5, "mfc": "white", "mew": 0.9}
-    means(axis, steps[~ever] / 1000, runs.isel(frozen_at=~ever), color=BLUE, marker="o", label="part at", **kept)
-    means(axis, steps[ever] / 1000, runs.isel(frozen_at=ever), color=VERMILLION, marker="^", label="never part", **kept)
+    means(axis, steps[~ever] / 1000, runs.isel(frozen_at=~ever), color=BLUE, marker="o", label="differ from", **kept)
+    means(
+        axis, steps[ever] / 1000, runs.isel(frozen_at=ever), color=VERMILLION, marker="^", label="never differ", **kept
+    )
     axis.plot([0, end / 1000], [0, end / 1000], color="0.5", lw=0.8, ls=":", label="frozen at")
-    axis.set(ylabel="losses part at step\n(thousands)", ylim=(0, 1.05 * end / 1000))
+    axis.set(ylabel="losses differ from step\n(thousands)", ylim=(0, 1.05 * end / 1000))
     axis.legend(fontsize=6.5, loc="lower right")

@@ -32,20 +32,20 @@ class Race(Experiment):
     initial scale, all on one joint loss in the world of `rectified/selectivity`. The *energy* of a path is the sum of
     squares of what it adds to the output over all samples. Subsets of C − 1 contexts win, with the path always on.
 
-    How much they win by depends on what is called energy, and on what paths see, so that nothing is claimed of it. In
-    one run, a dozen definitions (energies, norms of W_p or of units, centred or not; the whole input or objects alone
-    for partial paths) gave C − 1 shares of .29 to .67, .44 to .76 and .49 to .82 with three, four and five contexts.
-    Sizes below C − 1 had at most .17 together: that they lose does not depend on the definition. The one used here was
-    chosen for coming closest to shares of .51, .69 and .75 that an earlier simulation of ours had found, and agreement
-    with these is no evidence.
+    How much they win by depends on the definition of energy, and on what paths see, so that there is no claim about it.
+    In one run, a dozen definitions (energies, norms of W_p or of units, centred or not; the whole input or objects
+    alone for partial paths) gave C − 1 shares of .29 to .67, .44 to .76 and .49 to .82 with three, four and five
+    contexts. Sizes below C − 1 had at most .17 together: that they lose does not depend on the definition. The one used
+    here was chosen for coming closest to shares of .51, .69 and .75 that an earlier simulation of ours had found, and
+    agreement with these is no evidence.
 
     The source explains this by correlation: paths that share contexts see more data, and so have a larger S. In a
     centred mode σ a path of k contexts has S = √(k² + k) σ/P *at the start*. On the *residual*, what the path always on
     leaves, it has S = √(k(C − k)/C) σ/P, the same for k = 1 and k = C − 1, and largest for the middle sizes
     (`festina.theory.rectified`). So there are two races, one from scratch, and one of all paths but the common one with
-    the residual as the target; and two duels between single contexts and all but one, from scratch (each with a common
-    path) and on the residual. On the residual the duel is a draw, and middle sizes win the race: what makes C − 1 win
-    from scratch is how much larger these paths are when the common one is done.
+    the residual as the target; and two races of single contexts against all but one alone (*duels*), from scratch (each
+    with a common path) and on the residual. On the residual both kinds are equally fast, and middle sizes win the race:
+    what makes C − 1 win from scratch is how much larger these paths are when the common one is done.
     """
 
     name = "rectified/race"
