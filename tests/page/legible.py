@@ -1,4 +1,4 @@
-"""What every picture is held to: its words stand within it, apart from each other, and as wide as they are meant to be."""
+"""What every picture is held to: its words stand within it, apart from each other, and as wide as they should be."""
 
 from typing import Any
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def telling(values: np.ndarray, most: int) -> np.ndarray:
     rows = np.reshape(values, (-1, count))
     away = np.abs(rows - (rows[:, even[before]] * (1 - share) + rows[:, even[before + 1]] * share))
     away = np.where(np.isfinite(away), away, 0.0).max(axis=0, initial=0.0)
-    turns = [start + int(away[start:stop].argmax()) for start, stop in zip(even, even[1:], strict=False)]
+    turns = [start + int(away[start:stop].argmax()) for start, stop in pairwise(even)]
     return np.unique([*even, *turns])
 
 
