@@ -76,7 +76,7 @@ const pixelsOf = (one, x, y) =>
 
 /** Where a name may stand, best first: beside its point, or above or below its line, at the right rather than the left. */
 function placesOf({ across, up, width, box, text }) {
-  const heights = [up - 0.75 * text, up + 0.85 * text];
+  const heights = [up - 0.9 * text, up + text];
   const lefts =
     across === null
       ? [1, 0.75, 0.5, 0.25, 0].map((share) => box.left + 6 + share * (box.width - width - 12))
