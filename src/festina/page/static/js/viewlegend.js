@@ -64,7 +64,7 @@ export function createViewLegend(toggle, word = "simulation") {
 
 /**
  * Names without the words that come before a number in all of them, and these words: "depth 1" and "depth 2" are "1" and
- * "2" of "depth"; "wide, rank 1" and "deep, rank 2" are "wide, 1" and "deep, 2" of "rank".
+ * "2" of "depth"; "wide, rank 1" and "deep, rank 2" are "wide, 1" and "deep, 2" of "rank". Two numbers keep their words.
  */
 export function shortened(names) {
   const parts = names.map((name) => name.split(", "));
@@ -73,8 +73,9 @@ export function shortened(names) {
     const stem = first.slice(0, first.lastIndexOf(" ") + 1);
     return even && parts.every((own) => own[place].startsWith(stem) && NUMBER.test(own[place].slice(stem.length))) ? stem : "";
   });
+  if (stems.filter(Boolean).length !== 1) return { stem: "", words: names };
   return {
-    stem: stems.filter(Boolean).map((stem) => stem.trim()).join(", "),
+    stem: stems.join("").trim(),
     words: parts.map((own) => own.map((part, place) => part.slice(stems[place]?.length ?? 0)).join(", ")),
   };
 }

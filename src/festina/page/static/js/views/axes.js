@@ -167,7 +167,7 @@ export function paintLabels(context, { box, text, x, y, below = 2 * text + 18 })
   context.font = font(text);
   context.textAlign = "center";
   context.textBaseline = "bottom";
-  context.fillText(typeset(x.label), box.left + box.width / 2, box.top + box.height + below, box.left + box.width);
+  writeIndexed(context, typeset(x.label), box.left + box.width / 2, box.top + box.height + below, text, box.left + box.width);
   context.save();
   context.translate(2, box.top + box.height / 2);
   context.rotate(-Math.PI / 2);
@@ -176,6 +176,23 @@ export function paintLabels(context, { box, text, x, y, below = 2 * text + 18 })
     context.fillText(words, 0, 1.2 * row * text, box.height + 30),
   );
   context.restore();
+}
+
+/** Words about a middle, above a line; what follows a letter and an underscore is its index, as in time (τ_c). */
+function writeIndexed(context, words, middle, bottom, text, most) {
+  const parts = words.split(/(?<=(?<!\p{L})\p{L})(_\p{L}{1,3})(?!\p{L})/u);
+  if (parts.length === 1) return context.fillText(words, middle, bottom, most);
+  const sized = parts.map((part) => (part.startsWith("_") ? [part.slice(1), 0.75 * text] : [part, text]));
+  let left = middle - sized.reduce((sum, [part, size]) => sum + widthOf(part, size), 0) / 2;
+  context.textAlign = "left";
+  for (const [part, size] of sized) {
+    context.font = font(size);
+    context.fillText(part, left, bottom + (size < text ? 0.1 * text : 0));
+    left += widthOf(part, size);
+  }
+  context.textAlign = "center";
+  context.font = font(text);
+  return undefined;
 }
 
 /** A straight line of one colour. */
