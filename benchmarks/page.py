@@ -33,6 +33,7 @@ MOVED = {
     "abstraction/specialization": "gate_timescale",
     "coding/sparse": "temperature",
 }
+GLIDED = ("linear/chain", "abstraction/specialization", "coding/sparse")
 COLD = ("race/xor", "coding/sparse")
 DONE = '.status[data-state="done"]'
 HELPERS = """
@@ -161,13 +162,13 @@ def paints(page: Any, address: str) -> tuple[list[float], list[float]]:
     return paint, cards
 
 
-def glide(page: Any, served: Served) -> tuple[float, float]:
+def glide(page: Any, served: Served, name: str, field: str) -> tuple[float, float]:
     """Megabytes of the server after a hundred moves of a slider, and after five hundred more."""
-    page.goto(f"{served.address}#/linear/chain")
+    page.goto(f"{served.address}#/{name}")
     page.wait_for_selector(DONE)
     found = []
     for number in range(MOVES + 101):
-        page.evaluate(GLIDE, ["initial", 100 + (37 * number) % 800])
+        page.evaluate(GLIDE, [field, 100 + (37 * number) % 800])
         if number in (100, MOVES + 100):
             page.wait_for_selector(DONE)
             found.append(served.megabytes())
@@ -210,9 +211,16 @@ def measured(browser: Any) -> Iterator[tuple[str, ...]]:
             theory, points = moves(page, served, name, field)
             yield row(f"`{name}`: slider to theory", theory, 60, f"{computed(served, name, field):.0f}")
             yield row(f"`{name}`: slider to first points", points, 250)
-        early, late = glide(page, served)
-        grown = "reached" if late - early < 0.05 * early else "missed"
-        yield f"server's memory over {MOVES} moves, MB", f"{early:.0f}", f"{late:.0f}", "", f"flat, {grown}"
+        for name in GLIDED:
+            early, late = glide(page, served, name, MOVED[name])
+            grown = "reached" if late - early < 0.05 * early else "missed"
+            yield (
+                f"`{name}`: server's memory over {MOVES} moves, MB",
+                f"{early:.0f}",
+                f"{late:.0f}",
+                "",
+                f"flat, {grown}",
+            )
         page.close()
     for name in COLD:
         theory, whole, cpu, said = cold(browser, name)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import legible
 import pytest
 from serving import needs_browser, real_server
 
@@ -62,6 +63,7 @@ def test_pictures_hold_the_numbers_of_the_result(page, address, name):
     few = {"seeds": MOST_SEEDS} if find(name).seeds_at("quick") > MOST_SEEDS else {}  # as the page has it
     result, views = quick(name, **few), views_of(find(name))
     expected = scenes(views, result.data, result.config)
+    legible.listen(page)
     page.goto(f"{address}/#/{name}")
     page.wait_for_selector(DONE)
     page.wait_for_function(f"() => {DRAWN}.every(drawn => drawn === null || !drawn.stale)")
@@ -77,3 +79,4 @@ def test_pictures_hold_the_numbers_of_the_result(page, address, name):
         missing = [number for number in sent if number not in shown and not (log and number <= 0)]
         assert len(missing) <= (1 if log else 0), (scene["title"], missing[:5])  # time zero has no place on a log axis
     assert all(colours > 2 for colours in page.evaluate(PAINTED)[:1])
+    legible.check(page)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from festina.page.events import Events, as_text
-from festina.page.series import MOST_LINES, Recording, chosen, lines, numbers
+from festina.page.series import MOST_LINES, Recording, chosen, lines, numbers, telling
 
 
 def recording(values, dims=(), coordinates=None):
@@ -20,6 +20,17 @@ def test_chosen_are_few_even_and_have_both_ends(count):
     assert found[0] == 0
     assert found[-1] == count - 1
     assert np.diff(found).max(initial=1) <= -(-count // 299)
+
+
+def test_peaks_are_kept_where_records_are_left_out():
+    values = np.zeros((2, 5000))
+    values[0, 137::250] = 1.0  # even records would meet but some of them
+    values[1, 4321] = np.nan
+    found = telling(values, 300)
+    assert len(found) <= 300
+    assert (found[0], found[-1]) == (0, 4999)
+    assert set(range(137, 5000, 250)) <= set(found.tolist())
+    np.testing.assert_array_equal(telling(values[:, :200], 300), np.arange(200))
 
 
 def test_what_is_not_finite_is_null():

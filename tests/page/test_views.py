@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import accessible
+import legible
 import numpy as np
 import pytest
 from examples import KINDS, RATES, TIMES, Answers, example
@@ -227,6 +228,40 @@ def test_the_same_name_has_the_same_colour(page, address):
     colours = {line["group"]: line["colour"] for line in plotted(page, "curves")["lines"]}
     assert colours == {"slow": "#0072B2", "fast": "#D55E00"}
     assert page.locator(".view-legend .groups").count() == 2  # a family of names for each picture
+    assert page.locator("[data-kind=graph] .view-legend .groups").count() == 1  # the second's stands with it
+
+
+def test_names_are_said_shortly_and_as_they_are_printed(page, address):
+    ask = "([file, name, said]) => import(`/static/js/${file}.js`).then(module => module[name](said))"
+    page.goto(address)
+    for names, stem, words in (
+        (["depth 1", "depth inf"], "depth", ["1", "inf"]),
+        (["wide, rank 1", "deep, rank 15"], "rank", ["wide, 1", "deep, 15"]),
+        (["imbalance 0, mode 1", "imbalance -2, mode 2"], "", ["imbalance 0, mode 1", "imbalance -2, mode 2"]),
+        (["slow", "fast gates"], "", ["slow", "fast gates"]),
+    ):
+        assert page.evaluate(ask, ["viewlegend", "shortened", names]) == {"stem": stem, "words": words}
+    for name, printed in (("depth inf", "depth ∞"), ("scale -1e-08", "scale −10⁻⁸"), ("task1", "task 1"), ("z2", "z₂")):
+        assert page.evaluate(ask, ["numbers", "typeset", name]) == printed
+    parts = page.evaluate(ask, ["equations", "partsOf", r"a = \text{b \quad c},\qquad d = \left( e \quad f \right)"])
+    assert [part.strip() for part in parts] == [r"a = \text{b \quad c},", r"d = \left( e \quad f \right)"]
+
+
+@pytest.mark.parametrize("kinds", ["curves-plane-bars", "heat-raster-graph"])
+def test_words_stand_apart_in_all_widths(page, address, kinds):
+    legible.listen(page)
+    visit(page, address, kinds)
+    legible.check(page)
+
+
+def test_an_axis_has_numbers_and_begins_at_zero_where_nothing_is_below(page, address):
+    page.goto(address)
+    ask = """async ([name, ...said]) => (await import('/static/js/views/axes.js'))[name](...said)"""
+    for ends in ([0.07, 0.98], [0.0, 1.04], [-3.0, 11.0], [0.51, 0.58]):
+        assert len(page.evaluate(ask, ["ticksOf", ends, 2])) >= 3
+    assert page.evaluate(ask, ["rangeOf", [0.01, 1.0], {"floor": True}]) == pytest.approx([0.0, 1.0396])
+    assert page.evaluate(ask, ["rangeOf", [-0.01, 1.0], {"floor": True}])[0] < -0.01
+    assert page.evaluate(ask, ["rangeOf", [0.5, 1.0], {"floor": True}])[0] == pytest.approx(0.48)
 
 
 def test_pin_keeps_a_copy_with_the_same_axes(page, address):

@@ -210,12 +210,13 @@ def _use(data: xr.Dataset, config: Any) -> xr.DataArray:
     """|c| |W|/|W*| of every path, the strongest first at each moment."""
     use = (abs(data["gates"]) * data["norms"] / gated.teacher_norm(config)).transpose(..., "path")
     ranked = use.copy(data=-np.sort(-use.values, axis=-1))
-    return ranked.assign_coords(path=[f"path {k + 1} by use" for k in range(ranked.sizes["path"])])
+    return ranked.assign_coords(path=[f"rank {k + 1}" for k in range(ranked.sizes["path"])])
 
 
 USE = Quantity("norms", "use |c| |W| / |W*|", of=_use)
+RANKED = "Paths by their rank: at each moment the one that is used most comes first."
 REDUNDANCY = (
-    Curves("A cost of weights silences paths that are not needed", USE, by=("arm", "path")),
+    Curves("A cost of weights silences paths that are not needed", USE, by=("arm", "path"), note=RANKED),
     Curves(
         "Norms of the paths",
         Quantity("norms", "|W| / |W*|", of=lambda data, config: data["norms"] / gated.teacher_norm(config)),
@@ -224,7 +225,7 @@ REDUNDANCY = (
     gated.loss("Loss on the task shown", ("arm",)),
 )
 REDUNDANT = (
-    Curves("How much each path is used", USE, by=("path",)),
+    Curves("How much each path is used", USE, by=("path",), note=RANKED),
     gated.gates("Gates", ("path",), SWITCH),
     gated.loss("Loss on the task shown", ()),
 )

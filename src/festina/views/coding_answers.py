@@ -64,7 +64,7 @@ REGIME = (
         "Features make answers sure, and less so in deep networks",
         Quantity("mean", "variance of answers", of=_variance),
         along="depth",
-        by=("nonlinearity", "regime"),
+        by=("regime", "nonlinearity"),
     ),
     neurons.kernels("Kernel between classes", ("regime", "nonlinearity")),
 )

@@ -65,6 +65,7 @@ REGIMES = (
         by=("architecture",),
         along="imbalance",
         y="log",
+        low=1e-4,
         note="How far the tangent kernel has moved by now, over its size at the start.",
     ),
 )

@@ -24,14 +24,14 @@ def _right(data: xr.Dataset, network: str) -> xr.DataArray:
 
 
 def _slope(side: int) -> Quantity:
-    """How much the strongest grating of one side changes the choice: p₀ − p_L, or p_R − p₀."""
+    """How much the strongest grating of one side changes the choice: p₀ − p(left), or p(right) − p₀."""
 
     def of(data: xr.Dataset, config: Any) -> xr.DataArray:
         right = _right(data, "tutor-executor")
         ends = [right.isel(contrast=place, drop=True) for place in (0, right.sizes["contrast"] // 2, -1)]
         return ends[side + 1] - ends[side]
 
-    return Quantity("right", ("left slope p₀ − p_L", "right slope p_R − p₀")[side], of=of)
+    return Quantity("right", ("left slope p₀ − p(left)", "right slope p(right) − p₀")[side], of=of)
 
 
 def _side(data: xr.Dataset, config: Any) -> xr.DataArray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from festina.page.scenes.common import ends, entry_name, found, frame_times, groups_of, named, shown_times, time_label
+from festina.page.scenes.common import entry_name, found, frame_times, groups_of, named, shown_times, time_label
 from festina.page.series import chosen, numbers
 from festina.views import Bars
 
@@ -30,13 +30,12 @@ def bars(view: Bars, data: xr.Dataset, config: Any) -> dict[str, Any] | None:
         for number, (_, place) in enumerate(groups)
         for index in range(len(at))
     ]
-    low, high = ends(np.asarray(array.values, float))
     return {
         "groups": [name for name, _ in groups],
         "times": frame_times(array, np.arange(array.sizes.get("time", 1))),
         "time_label": time_label(array),
         "x": {"label": view.along.replace("_", " ")},
-        "y": {"label": named(array), "low": low, "high": high},
+        "y": {"label": named(array), "low": None, "high": None},
         "bars": drawn,
     }
 

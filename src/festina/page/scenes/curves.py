@@ -10,7 +10,6 @@ import xarray as xr
 
 from festina.page.scenes.common import (
     MOST_RUNS,
-    ends,
     entry_name,
     found,
     frame_times,
@@ -22,7 +21,7 @@ from festina.page.scenes.common import (
     time_label,
     times_of,
 )
-from festina.page.series import MOST_TIMES, band, chosen, numbers
+from festina.page.series import MOST_TIMES, band, numbers, telling
 from festina.views import Curves
 
 MOST_LINES = 48
@@ -39,7 +38,7 @@ def curves(view: Curves, data: xr.Dataset, config: Any) -> dict[str, Any] | None
         return None
     if view.along != "time" and "time" in array.dims:
         array = array.isel(time=shown_times(array, array.size // array.sizes["time"]))
-    array = array.isel({view.along: chosen(array.sizes[view.along], MOST_TIMES)})
+    array = array.isel({view.along: _shown(array, view)})
     grids: list[list[Any]] = []
     groups = groups_of(array, view.by)
     rest = [str(dim) for dim in array.dims if dim not in ("run", "time", view.along, *view.by)]
@@ -52,18 +51,25 @@ def curves(view: Curves, data: xr.Dataset, config: Any) -> dict[str, Any] | None
     ]
     if not lines:
         return None
-    low, high = ends(array.values, view.low, view.high)
     framed = view.along != "time" and "time" in array.dims
     return {
         "groups": [name for name, _ in groups],
         "times": frame_times(array, np.arange(array.sizes["time"])) if framed else [],
         "time_label": time_label(array),
         "x": {"label": _x_label(array, view.along), "log": view.x == "log"},
-        "y": {"label": named(array), "log": view.y == "log", "low": low, "high": high},
+        "y": {"label": named(array), "log": view.y == "log", "low": view.low, "high": view.high},
         "grids": grids,
         "lines": lines,
         "marks": marks_of(view.marks, config),
     }
+
+
+def _shown(array: xr.DataArray, view: Curves) -> np.ndarray:
+    """Which places along a view's dimension are drawn."""
+    values = np.asarray(array.transpose(..., view.along).values, float)
+    if view.y == "log":
+        values = np.log(np.where(values > 0, values, np.nan))
+    return telling(values, MOST_TIMES)
 
 
 def _x_label(array: xr.DataArray, along: str) -> str:

@@ -15,11 +15,25 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** A sentence whose `backticked` parts are code. */
+/** A sentence whose `backticked` parts are code, and whose symbols have their indices and powers: τ_c, P^(1/L). */
 export function prose(text) {
   return String(text ?? "")
     .split("`")
-    .map((part, place) => (place % 2 ? element("code", {}, part) : part));
+    .flatMap((part, place) => (place % 2 ? element("code", {}, part) : symbols(part)));
+}
+
+// A single letter with an index of one to three signs, or a power of one or two, or one in brackets.
+const RAISED = /(?<=(?<![\p{L}_])\p{L})_([\p{L}\d]{1,3})(?![\p{L}\d_])|\^\(([^()]+)\)|\^([\p{L}\d]{1,2})(?![\p{L}\d])/gu;
+
+function symbols(text) {
+  const parts = [];
+  let end = 0;
+  for (const found of text.matchAll(RAISED)) {
+    const [whole, index, bracketed, power] = found;
+    parts.push(text.slice(end, found.index), element(index ? "sub" : "sup", {}, index ?? bracketed ?? power));
+    end = found.index + whole.length;
+  }
+  return [...parts, text.slice(end)].filter((part) => part !== "");
 }
 
 /** Put other children into an element. */

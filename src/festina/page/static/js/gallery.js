@@ -46,9 +46,7 @@ export async function showGallery(place) {
         element(
           "span",
           { class: "legend-line" },
-          Object.entries(MARKS)
-            .map(([name, mark]) => `${mark} ${name}`)
-            .join("  ·  "),
+          Object.entries(MARKS).map(([name, mark]) => element("span", {}, `${mark} ${name}`)),
         ),
       ),
     ),
@@ -151,7 +149,7 @@ function statusText({ status, claims }) {
   const counted = Object.entries(others).map(([kind, found]) => `${kind} ${held(found)} of ${total(found)}`);
   return [
     ...parts.flatMap((part, k) => (k ? [", ", part] : [part])),
-    element("span", { class: "aside" }, ` ${[...counted, `${status.budget} budget`].join(" · ")}`),
+    element("span", { class: "aside" }, (parts.length ? " · " : "") + [...counted, `${status.budget} budget`].join(" · ")),
   ];
 }
 

@@ -16,6 +16,7 @@ export function createHeatmap({ open, tell }) {
   const canvas = element("canvas", { "aria-hidden": "true" });
   const bar = element("canvas", { class: "bar", "aria-hidden": "true" });
   const [low, high] = [element("span"), element("span")];
+  const name = element("span", { class: "bar-name" });
   const field = element(
     "div",
     { class: "heatmap", tabindex: "0", role: "application", "aria-roledescription": "map" },
@@ -25,7 +26,7 @@ export function createHeatmap({ open, tell }) {
     "figure",
     { class: "map-figure" },
     field,
-    element("figcaption", { class: "bar-line" }, low, bar, high),
+    element("figcaption", { class: "bar-line" }, name, low, bar, high),
   );
   const state = { cells: null, map: null, labels: null, cursor: null, lines: [] };
 
@@ -49,6 +50,7 @@ export function createHeatmap({ open, tell }) {
     drawAxes(context, size, map, state.labels);
     if (cells && state.cursor) outline(context, cellBox(size, cells, state.cursor));
     drawBar(bar);
+    fill(name, state.labels?.value ?? "");
     fill(low, range ? readable(range[0], 3) : "");
     fill(high, range ? readable(range[1], 3) : "");
   }
@@ -222,7 +224,7 @@ function outline(context, [x, y, wide, tall]) {
 function drawAxes(context, size, map, labels) {
   const box = inner(size);
   const { soft, ink } = chartColours();
-  context.font = '12px "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif';
+  context.font = '13px "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif';
   const ticks = box.width < 300 ? 3 : TICKS;
   for (let k = 0; k < ticks; k += 1) {
     const share = k / (ticks - 1);

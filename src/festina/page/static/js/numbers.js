@@ -1,6 +1,7 @@
 /** Numbers as people read them, as inputs hold them, and as sliders place them. */
 
 const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 export const SLIDER_STEPS = 1000;
 
 /** A number for reading: few digits, powers of ten where they are needed, a true minus sign. */
@@ -23,6 +24,15 @@ export function readableText(text) {
   return String(text ?? "").replace(/(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])/gi, (found) =>
     /e/i.test(found) ? readable(Number(found)) : found.replace("-", "−"),
   );
+}
+
+/** A name as it is printed: −3, 10⁻⁸ and ∞ as numbers, z₁ with its index, task 1 as two words, ReLU as it is called. */
+export function typeset(name) {
+  return readableText(name)
+    .replace(/(?<![\w.])inf(?!\w)/g, "∞")
+    .replace(/\brelu\b/g, "ReLU")
+    .replace(/\b([a-z]{2,})(\d+)\b/g, "$1 $2")
+    .replace(/\b([a-z])(\d)\b/g, (_, letter, digit) => letter + SUBSCRIPTS[digit]);
 }
 
 /** A value as inputs, addresses and commands hold it. */

@@ -1,6 +1,6 @@
 /** Time, for all pictures of a page at once: a slider that follows a run, and a button that plays. */
 
-import { element, freshId } from "./dom.js";
+import { element, fill, freshId, prose } from "./dom.js";
 import { readable } from "./numbers.js";
 
 const PLAYING = 6000; // milliseconds from the first time to the last
@@ -98,7 +98,7 @@ export function createTimeline(changed) {
   function write() {
     slider.value = String(state.place);
     const words = `${state.label} ${readable(state.times[state.place] ?? null, 3)}`;
-    said.textContent = words;
+    fill(said, prose(words));
     slider.setAttribute("aria-valuetext", words);
     play.textContent = state.timer ? "❚❚" : "▶";
     play.setAttribute("aria-label", state.timer ? "Pause" : "Play");

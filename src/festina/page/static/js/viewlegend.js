@@ -1,14 +1,16 @@
-/** The legend of all views of a page: what dots and lines mean, and one button for each group. */
+/** A legend, of all views of a page or of one: what dots and lines mean, and one button for each group. */
 
 import { chartColours } from "./colours.js";
 import { element, fill } from "./dom.js";
 import { drawDot } from "./markers.js";
+import { typeset } from "./numbers.js";
 
 const [WIDTH, HEIGHT] = [30, 16];
+const NUMBER = /^(?:inf|-?\d\S*)$/;
 
 /** A legend. `toggle(name)` is called when a group's button is pressed; `word` says what dots are. */
-export function createViewLegend(toggle, word) {
-  const root = element("div", { class: "view-legend" });
+export function createViewLegend(toggle, word = "simulation") {
+  const root = element("div", { class: "view-legend", hidden: true });
   let drawn = "";
 
   /** Show families of names; where nothing has changed, nothing is touched, so that the focus stays. */
@@ -18,22 +20,28 @@ export function createViewLegend(toggle, word) {
     if (now === drawn) return;
     drawn = now;
     const focused = root.contains(document.activeElement) ? document.activeElement.dataset.group : null;
-    const styles = [simulation ? styleEntry(word, true) : null, theory ? styleEntry("theory", false) : null];
+    const styles = [simulation && styleEntry(word, true), theory && styleEntry("theory", false)].filter(Boolean);
+    root.hidden = !styles.length && !lists.length;
     fill(
       root,
-      element("ul", { class: "styles", "aria-label": "Marks" }, styles),
-      lists.map((names) =>
-        element(
-          "ul",
-          { class: "groups", "aria-label": "Groups; press one to hide or show it in all pictures" },
-          names.map((name) => element("li", {}, button(name, hidden, lookOf(name)))),
-        ),
-      ),
+      styles.length ? element("ul", { class: "styles", "aria-label": "Marks" }, styles) : null,
+      lists.map((names) => group(names, hidden, lookOf)),
     );
     if (focused !== null) [...root.querySelectorAll("button")].find((one) => one.dataset.group === focused)?.focus();
   }
 
-  function button(name, hidden, look) {
+  /** The buttons of a family; what all names begin with is said once. */
+  function group(names, hidden, lookOf) {
+    const { stem, words } = shortened(names);
+    return element(
+      "ul",
+      { class: "groups", "aria-label": "Groups; press one to hide or show it in all pictures" },
+      stem ? element("li", { class: "stem" }, typeset(stem)) : null,
+      names.map((name, k) => element("li", {}, button(name, hidden, lookOf(name), words[k]))),
+    );
+  }
+
+  function button(name, hidden, look, words) {
     return element(
       "button",
       {
@@ -41,16 +49,35 @@ export function createViewLegend(toggle, word) {
         class: "quiet",
         "data-group": name,
         "aria-pressed": String(!hidden.has(name)),
+        "aria-label": words === name ? null : typeset(name),
         onclick: () => toggle(name),
       },
       swatch(look, true, true),
-      name || "all",
+      typeset(words) || "all",
     );
   }
 
   const recolour = () => (drawn = "");
   document.addEventListener("themechange", recolour);
   return { root, show, close: () => document.removeEventListener("themechange", recolour) };
+}
+
+/**
+ * Names without the words that come before a number in all of them, and these words: "depth 1" and "depth 2" are "1" and
+ * "2" of "depth"; "wide, rank 1" and "deep, rank 2" are "wide, 1" and "deep, 2" of "rank". Two numbers keep their words.
+ */
+export function shortened(names) {
+  const parts = names.map((name) => name.split(", "));
+  const even = parts.every((own) => own.length === parts[0].length);
+  const stems = parts[0].map((first, place) => {
+    const stem = first.slice(0, first.lastIndexOf(" ") + 1);
+    return even && parts.every((own) => own[place].startsWith(stem) && NUMBER.test(own[place].slice(stem.length))) ? stem : "";
+  });
+  if (stems.filter(Boolean).length !== 1) return { stem: "", words: names };
+  return {
+    stem: stems.join("").trim(),
+    words: parts.map((own) => own.map((part, place) => part.slice(stems[place]?.length ?? 0)).join(", ")),
+  };
 }
 
 function styleEntry(name, dots) {

@@ -27,7 +27,7 @@ export function createViews(declared, { unpinned = () => undefined, only = null,
     .filter((view) => view.kind in KINDS && (only ?? view.number) === view.number);
   const legend = createViewLegend(toggle, word);
   const timeline = createTimeline(draw);
-  const live = createColumn("Now", known, open);
+  const live = createColumn("Now", known, { open, toggle });
   let kept = null; // a column beside it
   const columns = element("div", { class: "view-columns" }, live.root);
   const root = element("section", { class: "views", "aria-label": "Pictures" }, legend.root, columns, timeline.root);
@@ -54,14 +54,31 @@ export function createViews(declared, { unpinned = () => undefined, only = null,
 
   function draw() {
     const { families, lookOf } = looks();
-    const scenes = [...scenesIn(state.live), ...(state.kept ? scenesIn(state.kept) : [])];
+    const scenes = [state.live, ...(state.kept ? [state.kept] : [])].flatMap(scenesIn);
     timeline.show(timesOf(scenes), scenes[0]?.time_label || "time", newest());
     if (!state.stale && state.live.simulation.some(Boolean)) forget(families);
-    const shared = { moment: timeline.moment(), hidden: state.hidden, lookOf };
+    const owned = (number) => families.filter((family) => ownerOf(family) === number);
+    const shared = { moment: timeline.moment(), hidden: state.hidden, lookOf, owned };
     live.draw(state.live, state.kept ?? EMPTY, { ...shared, stale: state.stale });
     kept?.draw(state.kept, state.live, { ...shared, stale: false });
     const has = (source) => scenes.length > 0 && [state.live, state.kept].some((one) => one?.[source].some(Boolean));
-    legend.show(families, state.hidden, { simulation: has("simulation"), theory: has("theory") }, lookOf);
+    legend.show(owned(null), state.hidden, { simulation: has("simulation"), theory: has("theory") }, lookOf);
+  }
+
+  /** The only picture that has a family of names, which then stand with it; null for those of the first, or of several. */
+  function ownerOf(family) {
+    const of = ({ simulation, theory }, number) => [simulation[number], theory[number]].filter(Boolean);
+    const having = known.filter(({ number }) =>
+      [...of(state.live, number), ...of(state.kept ?? EMPTY, number)].some(({ groups }) =>
+        groups.some((name) => family.includes(name)),
+      ),
+    );
+    return having.length === 1 && having[0] !== known[0] ? having[0].number : null;
+  }
+
+  /** What is drawn of all pictures, theory's first. */
+  function scenesIn(answer) {
+    return ["theory", "simulation"].flatMap((source) => known.map(({ number }) => answer[source][number])).filter(Boolean);
   }
 
   /** How far a run has come, while it streams. */
@@ -72,11 +89,11 @@ export function createViews(declared, { unpinned = () => undefined, only = null,
 
   /** Colours by name. A simulation that is out of date does not count where theory knows the groups of now. */
   function looks() {
-    const { simulation, theory } = state.live;
-    const outdated = simulation.flatMap((scene, k) => (state.stale && scene && theory[k] ? [[scene, theory[k]]] : []));
-    const current = simulation.filter((scene, k) => scene && !(state.stale && theory[k]));
-    const others = state.kept ? scenesIn(state.kept) : [];
-    const families = familiesOf([...theory.filter(Boolean), ...current, ...others]);
+    const pairs = known.map(({ number }) => [state.live.simulation[number], state.live.theory[number]]);
+    const outdated = pairs.filter(([simulation, theory]) => state.stale && simulation && theory);
+    const current = pairs.flatMap(([simulation, theory]) => (simulation && !(state.stale && theory) ? [simulation] : []));
+    const predicted = pairs.flatMap(([, theory]) => (theory ? [theory] : []));
+    const families = familiesOf([...predicted, ...current, ...(state.kept ? scenesIn(state.kept) : [])]);
     return { families, lookOf: looksOf(families, outdated) };
   }
 
@@ -88,7 +105,7 @@ export function createViews(declared, { unpinned = () => undefined, only = null,
   function pin() {
     state.kept = state.live;
     if (!kept) {
-      kept = createColumn("Pinned", known, open, element("button", { type: "button", onclick: unpin }, "Unpin"));
+      kept = createColumn("Pinned", known, { open, toggle }, element("button", { type: "button", onclick: unpin }, "Unpin"));
       columns.append(kept.root);
       columns.classList.add("compared");
     }
@@ -123,19 +140,19 @@ export function createViews(declared, { unpinned = () => undefined, only = null,
   return { root, update, pin, unpin, caption, close, count: known.length };
 }
 
-const scenesIn = ({ simulation, theory }) => [...theory, ...simulation].filter(Boolean);
-
 /** Whether the first picture has room for another at its side: it is square, or one of two. */
 const isBeside = (known) =>
   known.length === 2 || (known.length > 2 && ["plane", "heat", "raster"].includes(known[0].kind));
 
 /** One column of pictures: those of now, or those that were kept. */
-function createColumn(title, known, open, ...buttons) {
+function createColumn(title, known, { open, toggle }, ...buttons) {
   const words = element("span", { class: "differing" });
-  const views = known.map(({ kind, title: name, number }, place) => ({
-    number,
-    ...KINDS[kind].create({ title: name, large: place === 0, open }),
-  }));
+  const views = known.map(({ kind, title: name, number }, place) => {
+    const view = KINDS[kind].create({ title: name, large: place === 0, open });
+    const legend = createViewLegend(toggle);
+    view.root.firstChild.after(legend.root);
+    return { number, legend, ...view };
+  });
   const root = element(
     "div",
     { class: "view-column" },
@@ -147,8 +164,9 @@ function createColumn(title, known, open, ...buttons) {
     ),
   );
 
-  function draw(mine, others, shared) {
-    for (const { number, update } of views) {
+  function draw(mine, others, { owned, ...shared }) {
+    for (const { number, legend, update } of views) {
+      legend.show(owned(number), shared.hidden, {}, shared.lookOf);
       const beside = [others.simulation[number], others.theory[number]].filter(Boolean);
       const [simulation, theory] = [mine.simulation[number] ?? null, mine.theory[number] ?? null];
       update({ simulation, theory, beside, absent: mine.simulation.length > 0 && !simulation && !theory, ...shared });
@@ -159,6 +177,6 @@ function createColumn(title, known, open, ...buttons) {
     root,
     draw,
     caption: (text) => fill(words, text),
-    close: () => views.forEach((view) => view.close()),
+    close: () => views.forEach((view) => [view, view.legend].forEach((one) => one.close())),
   };
 }

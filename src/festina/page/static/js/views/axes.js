@@ -1,10 +1,11 @@
 /** Axes on a canvas: where numbers are, which of them are written, and how. */
 
 import { chartColours } from "../colours.js";
-import { readable } from "../numbers.js";
-import { font, textSize } from "./picture.js";
+import { readable, typeset } from "../numbers.js";
+import { font, textSize, widthOf } from "./picture.js";
 
 const STEPS = [1, 2, 2.5, 5, 10];
+const FEWEST_TICKS = 3;
 const HEADROOM = 0.04; // of the range, above and below what is drawn
 
 /** The smallest and largest of finite numbers (above zero for a logarithmic axis); null if there is none. */
@@ -20,8 +21,11 @@ export function extent(lists, log = false) {
   return low <= high ? [low, high] : null;
 }
 
-/** A range with some room, unless an end is given. */
-export function rangeOf(found, { low = null, high = null, log = false } = {}) {
+/**
+ * A range with some room, unless an end is given. With `floor`, what is never negative and comes near zero begins at
+ * zero, not a hair below it.
+ */
+export function rangeOf(found, { low = null, high = null, log = false, floor = false } = {}) {
   let [first, last] = found ?? (log ? [0.1, 1] : [0, 1]);
   if (log) {
     const room = (last / first) ** HEADROOM || 1;
@@ -30,7 +34,7 @@ export function rangeOf(found, { low = null, high = null, log = false } = {}) {
   }
   if (first === last) [first, last] = first === 0 ? [-1, 1] : [first - Math.abs(first) / 2, last + Math.abs(last) / 2];
   const room = HEADROOM * (last - first);
-  const ends = [low ?? first - room, high ?? last + room];
+  const ends = [low ?? (floor && first >= 0 && first < room ? 0 : first - room), high ?? last + room];
   return ends[0] < ends[1] ? ends : [ends[0], ends[0] + 1];
 }
 
@@ -48,10 +52,21 @@ export function scaleOf([low, high], [from, to], log = false) {
   return at;
 }
 
-/** Round numbers within a range, about so many. */
+/** Whether a value has a place on a scale. */
+export const visible = (value, scale) => typeof value === "number" && (!scale.log || value > 0);
+
+/** Round numbers within a range, about so many, and no fewer than three: one number alone says no scale. */
 export function ticksOf([low, high], count, log = false) {
   if (log) return powersOf(low, high, count);
-  const rough = (high - low) / Math.max(1, count);
+  for (let finer = 1; finer < 4; finer *= 1.6) {
+    const found = multiplesIn(low, high, (high - low) / Math.max(1, finer * count));
+    if (found.length >= FEWEST_TICKS) return found;
+  }
+  return multiplesIn(low, high, (high - low) / Math.max(1, 4 * count));
+}
+
+/** The multiples within a range of a round step that is no smaller than a rough one. */
+function multiplesIn(low, high, rough) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * STEPS.find((one) => one * power >= rough * 0.999);
   const found = [];
@@ -76,13 +91,12 @@ function powersOf(low, high, count) {
 }
 
 /** The frame of a plot with two axes: the box inside, the two scales, and their ticks. */
-export function frameOf(size, x, y, { equal = false, top = 10, right = 16 } = {}) {
+export function frameOf(size, x, y, { equal = false, top = 10 } = {}) {
   const text = textSize(size.width);
   const height = size.height - top - (2 * text + 20);
   const yTicks = ticksOf(y.range, Math.max(2, height / 52), y.log);
-  const widest = Math.max(...yTicks.map((value) => readable(value, 3).length), 1);
-  const lines = linesOf(y.label, height, text).length;
-  const left = Math.round(text * (0.15 + 1.2 * lines) + 12 + widest * text * 0.56);
+  const left = leftOf(yTicks, y.label, height, text);
+  const right = Math.max(16, Math.ceil(widthOf(readable(x.range[1], 3), text) / 2) + 4); // half of the last number
   const whole = { left, top, width: size.width - left - right, height };
   const box = equal ? evened(whole, x.range, y.range) : whole;
   const xScale = scaleOf(x.range, [box.left, box.left + box.width], x.log);
@@ -94,6 +108,12 @@ export function frameOf(size, x, y, { equal = false, top = 10, right = 16 } = {}
     x: { at: xScale, ticks: xTicks, label: x.label },
     y: { at: yScale, ticks: yTicks, label: y.label },
   };
+}
+
+/** The room that the numbers and the label of a vertical axis take. */
+export function leftOf(ticks, label, height, text) {
+  const widest = Math.max(...ticks.map((value) => widthOf(readable(value, 3), text)), text / 2);
+  return Math.round(text * (0.15 + 1.2 * linesOf(label, height, text).length) + 12 + widest);
 }
 
 /** A label as one line, or as two where it would not fit beside an axis. */
@@ -141,21 +161,38 @@ export function paintAxes(context, { box, text, x, y }, { grid = true } = {}) {
   paintLabels(context, { box, text, x, y });
 }
 
-/** What the axes are of, in the middle of each. */
-export function paintLabels(context, { box, text, x, y }) {
+/** What the axes are of, in the middle of each; that of the horizontal one ends so many pixels `below` the box. */
+export function paintLabels(context, { box, text, x, y, below = 2 * text + 18 }) {
   context.fillStyle = chartColours().ink;
   context.font = font(text);
   context.textAlign = "center";
   context.textBaseline = "bottom";
-  context.fillText(x.label, box.left + box.width / 2, box.top + box.height + 2 * text + 18, box.left + box.width);
+  writeIndexed(context, typeset(x.label), box.left + box.width / 2, box.top + box.height + below, text, box.left + box.width);
   context.save();
   context.translate(2, box.top + box.height / 2);
   context.rotate(-Math.PI / 2);
   context.textBaseline = "top";
-  linesOf(y.label, box.height, text).forEach((words, row) =>
+  linesOf(typeset(y.label), box.height, text).forEach((words, row) =>
     context.fillText(words, 0, 1.2 * row * text, box.height + 30),
   );
   context.restore();
+}
+
+/** Words about a middle, above a line; what follows a letter and an underscore is its index, as in time (τ_c). */
+function writeIndexed(context, words, middle, bottom, text, most) {
+  const parts = words.split(/(?<=(?<!\p{L})\p{L})(_\p{L}{1,3})(?!\p{L})/u);
+  if (parts.length === 1) return context.fillText(words, middle, bottom, most);
+  const sized = parts.map((part) => (part.startsWith("_") ? [part.slice(1), 0.75 * text] : [part, text]));
+  let left = middle - sized.reduce((sum, [part, size]) => sum + widthOf(part, size), 0) / 2;
+  context.textAlign = "left";
+  for (const [part, size] of sized) {
+    context.font = font(size);
+    context.fillText(part, left, bottom + (size < text ? 0.1 * text : 0));
+    left += widthOf(part, size);
+  }
+  context.textAlign = "center";
+  context.font = font(text);
+  return undefined;
 }
 
 /** A straight line of one colour. */

@@ -1,10 +1,13 @@
 /** Bars: the simulation's as bars with their errors, theory's as a dash across each. */
 
 import { chartColours, faint } from "../colours.js";
-import { readable } from "../numbers.js";
-import { extent, line, paintLabels, rangeOf, scaleOf, ticksOf } from "./axes.js";
+import { readable, typeset } from "../numbers.js";
+import { extent, leftOf, line, paintLabels, rangeOf, scaleOf, ticksOf } from "./axes.js";
 import { coveredBy, createView, frameAt, groupOf, scenesOf } from "./frame.js";
-import { font, textSize } from "./picture.js";
+import { font, textSize, widthOf, wrapped } from "./picture.js";
+
+const FEW = 8; // names that are written in lines; of more, some are left out
+const LINE = 1.15; // of the size of text
 
 /** A view of bars. */
 export const create = (options) =>
@@ -16,17 +19,28 @@ function layout(state, size) {
   const scenes = scenesOf(state);
   const { x, y } = scenes[0][1];
   const text = textSize(size.width);
-  const range = rangeOf(extent([[0], ...coveredBy(state).flatMap((scene) => scene.bars.flatMap(reachOf))]), y);
+  const reach = coveredBy(state).flatMap((scene) => scene.bars.flatMap(reachOf));
+  const range = rangeOf(extent([[0], ...reach]), { ...y, floor: true });
   const ticks = ticksOf(range, Math.max(2, (size.height - 80) / 60));
-  const widest = Math.max(...ticks.map((value) => readable(value, 3).length), 1);
-  const left = Math.round(text * 1.35 + 12 + widest * text * 0.56);
-  const names = [...new Set(scenes.flatMap(([, scene]) => scene.bars.map((bar) => bar.name)))];
-  const box = { left, top: 10, width: size.width - left - 12, height: size.height - 10 - (2 * text + 20) };
+  const left = leftOf(ticks, y.label, size.height - 80, text);
+  const width = size.width - left - 12;
+  const names = namesOf(scenes, width, text);
+  const below = Math.round(2 * text + 18 + (Math.max(...names.map(({ lines }) => lines.length), 1) - 1) * LINE * text);
+  const box = { left, top: 10, width, height: size.height - 12 - below };
   const at = scaleOf(range, [box.top + box.height, box.top]);
   const parts = scenes.flatMap(([source, scene]) =>
     scene.bars.filter((bar) => !state.hidden.has(groupOf(scene, bar))).map((bar) => partOf(source, scene, bar, state)),
   );
-  return { text, box, at, ticks, names, x, y, stale: state.stale, columns: columnsOf(parts, names, box) };
+  const columns = columnsOf(parts, names.map(({ name }) => name), box);
+  return { text, box, below, at, ticks, names, x, y, stale: state.stale, columns };
+}
+
+/** What stands below the bars: each name in as many lines as its room demands. */
+function namesOf(scenes, width, text) {
+  const names = [...new Set(scenes.flatMap(([, scene]) => scene.bars.map((bar) => bar.name)))];
+  const room = width / Math.max(1, names.length) - 4;
+  const few = names.length <= FEW;
+  return names.map((name) => ({ name, lines: few ? wrapped(typeset(name), room, text) : [typeset(name)] }));
 }
 
 function reachOf({ frames, errors }) {
@@ -97,7 +111,7 @@ function paintDash(context, { middle, width }, { value, look }, zero, at, alone)
   line(context, middle - width / 2 - 5, at(value), middle + width / 2 + 5, at(value), chartColours().ink);
 }
 
-function paintGrid(context, { box, at, ticks, names, text, x, y }) {
+function paintGrid(context, { box, below, at, ticks, names, text, x, y }) {
   const colours = chartColours();
   context.font = font(text);
   context.lineWidth = 1;
@@ -111,15 +125,17 @@ function paintGrid(context, { box, at, ticks, names, text, x, y }) {
   }
   line(context, box.left + 0.5, box.top, box.left + 0.5, box.top + box.height, colours.soft);
   const each = box.width / Math.max(1, names.length);
-  const need = Math.max(...names.map((name) => context.measureText(name).width), 1) + 6;
-  const every = each * 1.6 < need && names.length > 8 ? Math.ceil(need / each) : 1;
+  const need = Math.max(...names.map(({ lines }) => widthOf(lines[0], text)), 1) + 6;
+  const every = each * 1.6 < need && names.length > FEW ? Math.ceil(need / each) : 1;
   context.textAlign = "center";
   context.textBaseline = "top";
-  names.forEach((name, k) => {
-    if (k % every === 0)
-      context.fillText(name, box.left + (k + 0.5) * each, box.top + box.height + 7, each * every - 2);
+  names.forEach(({ lines }, k) => {
+    if (k % every) return;
+    lines.forEach((words, row) =>
+      context.fillText(words, box.left + (k + 0.5) * each, box.top + box.height + 7 + row * LINE * text, each * every - 2),
+    );
   });
-  paintLabels(context, { box, text, x, y });
+  paintLabels(context, { box, text, x, y, below });
 }
 
 function find({ box, columns }, left, top) {

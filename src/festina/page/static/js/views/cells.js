@@ -1,14 +1,16 @@
 /** Panels of coloured cells, which heat maps and rasters share: where they are, what colours they have. */
 
 import { chartColours, cellColour } from "../colours.js";
-import { readable } from "../numbers.js";
-import { extent, line } from "./axes.js";
+import { readable, typeset } from "../numbers.js";
+import { extent, line, ticksOf } from "./axes.js";
 import { coveredBy, frameAt, placeAt, scenesOf } from "./frame.js";
-import { font, textSize } from "./picture.js";
+import { font, textSize, widthOf, wrapped } from "./picture.js";
 
 const GAP = 22; // pixels between panels
 const BAR = { height: 12, below: 52 };
-const SMALLEST = 124; // pixels a panel needs to be worth a column
+const [SMALLEST, SMALLEST_OF_THREE] = [124, 84]; // pixels a panel needs to be worth a column; three stay side by side
+const LINE = 1.2; // of the size of text, in titles
+const MANY = 12; // cells along an axis, from which on round numbers are written
 
 /** The panels of a state: simulation's and theory's of one name beside each other. */
 export function panelsOf(state) {
@@ -43,7 +45,8 @@ const isKnown = (value) => value !== null && value !== undefined;
 export function grid(width, state, margin) {
   const panels = panelsOf(state);
   const count = Math.max(1, panels.length);
-  const room = Math.max(1, Math.min(count, Math.floor((width - margin.left + GAP) / (SMALLEST + GAP))));
+  const smallest = count <= 3 ? SMALLEST_OF_THREE : SMALLEST;
+  const room = Math.max(1, Math.min(count, Math.floor((width - margin.left + GAP) / (smallest + GAP))));
   const paired = state.simulation && state.theory && room > 1; // simulation and theory stay side by side
   const even = Math.ceil(count / Math.ceil(count / room)); // as many in every line, as far as they go
   const columns = paired ? room - (room % 2) : even;
@@ -52,8 +55,18 @@ export function grid(width, state, margin) {
   const tallest = count > columns ? 240 : state.large ? 400 : 300;
   const squared = (across * rows) / cells;
   const tall = Math.max(90, Math.min(tallest, margin.stretch ? Math.max(squared, 0.75 * across) : squared));
-  const wide = margin.stretch ? across : Math.min(across, Math.max((tall * cells) / rows, 110));
-  return { panels, columns, lines: Math.ceil(count / columns), wide: Math.floor(wide), tall: Math.floor(tall) };
+  const wide = Math.floor(margin.stretch ? across : Math.min(across, Math.max((tall * cells) / rows, 110)));
+  const titles = titlesOf(panels, Boolean(state.simulation && state.theory), wide, textSize(width));
+  const above = Math.round(LINE * textSize(width) * Math.max(...titles.map((lines) => lines.length), 1)) + 13;
+  return { panels, titles, columns, lines: Math.ceil(count / columns), wide, tall: Math.floor(tall), above };
+}
+
+/** What stands above each panel, in lines: its name and where it is from in one, or in several where there is no room. */
+function titlesOf(panels, both, wide, text) {
+  const parts = panels.map(({ name, source }) => [name, both || !name ? source : ""].filter(Boolean));
+  const fits = (words) => widthOf(words, text, 600) <= wide + 8;
+  if (parts.every((words) => fits(words.join(" · ")))) return parts.map((words) => [words.join(" · ")]);
+  return parts.map((words) => words.flatMap((one) => wrapped(one, wide + 8, text, 600)));
 }
 
 /** Whether the panels are too many to stand in half of the page. */
@@ -65,21 +78,21 @@ export function isCrowded(state) {
 /** How tall a picture of panels is. */
 export function heightOf(width, state, margin) {
   if (!scenesOf(state).length) return state.large ? 360 : 280;
-  const { lines, tall } = grid(width, state, margin(width, state));
-  const text = textSize(width);
-  return lines * (tall + margin(width, state).top + 2 * text + 14) + BAR.below;
+  const { lines, tall, above } = grid(width, state, margin(width, state));
+  return lines * (tall + above + 2 * textSize(width) + 14) + BAR.below;
 }
 
 /** Panels with their boxes. */
 export function placed(size, state, margin) {
-  const { panels, columns, wide, tall } = grid(size.width, state, margin);
+  const { panels, titles, columns, wide, tall, above } = grid(size.width, state, margin);
   const text = textSize(size.width);
   return panels.map((panel, k) => ({
     ...panel,
+    title: titles[k].map(typeset),
     first: k % columns === 0,
     box: {
       left: margin.left + (k % columns) * (wide + GAP),
-      top: margin.top + Math.floor(k / columns) * (tall + margin.top + 2 * text + 14),
+      top: above + Math.floor(k / columns) * (tall + above + 2 * text + 14),
       width: wide,
       height: tall,
     },
@@ -109,13 +122,14 @@ export function paintCells(context, { box, rows }, [low, high], diverging, stale
 }
 
 /** What a panel shows, above it. */
-export function paintName(context, panel, text, both) {
-  const words = [panel.name, both || !panel.name ? panel.source : ""].filter(Boolean).join(" · ");
+export function paintTitle(context, { title, box }, text) {
   context.font = font(text, 600);
   context.fillStyle = chartColours().ink;
   context.textAlign = "left";
   context.textBaseline = "bottom";
-  context.fillText(words, panel.box.left, panel.box.top - 5, panel.box.width + 8);
+  title.forEach((words, k) => {
+    context.fillText(words, box.left, box.top - 5 - LINE * text * (title.length - 1 - k), box.width + GAP - 4);
+  });
 }
 
 /** Write as many of an axis's values as there is room for. */
@@ -124,19 +138,55 @@ export function paintValues(context, box, values, text, side) {
   context.fillStyle = chartColours().soft;
   const down = side === "left";
   const length = (down ? box.height : box.width) / Math.max(1, values.length);
-  const words = values.map((value) => (typeof value === "number" ? readable(value, 3) : String(value)));
-  const need = down
-    ? text * (values.length > 24 ? 2.2 : 1.15)
-    : Math.max(...words.map((word) => context.measureText(word).width), 1) + 8;
-  const every = Math.max(1, Math.ceil(need / length));
   context.textAlign = down ? "right" : "center";
   context.textBaseline = down ? "middle" : "top";
-  words.forEach((word, k) => {
-    if (k % every) return;
-    const middle = (k + 0.5) * length;
-    if (down) context.fillText(word, box.left - 6, box.top + middle, 0.3 * box.left + 110);
-    else context.fillText(word, box.left + middle, box.top + box.height + 6);
-  });
+  for (const [words, place] of down ? upright(values, length, text) : level(values, length, text)) {
+    const middle = (place + 0.5) * length;
+    if (down) context.fillText(words, box.left - 6, box.top + middle, 0.3 * box.left + 110);
+    else context.fillText(words, box.left + middle, box.top + box.height + 6);
+  }
+}
+
+const named = (value) => (typeof value === "number" ? readable(value, 3) : String(value));
+
+/** Which values are written beside rows, as pairs of words and places. */
+function upright(values, length, text) {
+  const count = (values.length * length) / (2.2 * text);
+  return values.length > MANY && 1.15 * text > length ? rounded(values, count) : thinned(values.map(named), length, 1.15 * text);
+}
+
+/** Which values are written below columns; words that all begin alike are cut short rather than left out. */
+function level(values, length, text) {
+  const words = values.map(named);
+  const need = (list) => Math.max(...list.map((word) => widthOf(word, text)), 1) + 8;
+  if (need(words) <= length) return thinned(words, length, need(words));
+  if (values.length > MANY && values.every(Number.isInteger)) return rounded(values, (values.length * length) / need(words));
+  const short = withoutStem(words);
+  return need(short) <= length ? thinned(short, length, 0) : thinned(words, length, need(words));
+}
+
+const thinned = (words, length, need) => {
+  const every = Math.max(1, Math.ceil(need / length));
+  return words.flatMap((word, k) => (k % every ? [] : [[word, k]]));
+};
+
+/** Words without what all of them begin with, such as 1 and 2 of "student 1" and "student 2". */
+function withoutStem(words) {
+  const stem = words[0].slice(0, words[0].lastIndexOf(" ") + 1);
+  return words.every((word) => word.startsWith(stem)) ? words.map((word) => word.slice(stem.length)) : words;
+}
+
+/** Round numbers at their places among growing whole numbers; of others, every so many. */
+function rounded(values, count) {
+  const growing = values.every((value, k) => Number.isInteger(value) && (k === 0 || value > values[k - 1]));
+  if (!growing) return thinned(values.map(named), 1, values.length / Math.max(1, count));
+  return ticksOf([values[0], values.at(-1)], count)
+    .filter(Number.isInteger)
+    .map((tick) => {
+      const after = Math.max(1, values.findIndex((value) => value >= tick));
+      const [low, high] = [values[after - 1], values[after]];
+      return [named(tick), after - 1 + (tick - low) / (high - low)];
+    });
 }
 
 /** The bar of colours with its ends, below all panels. */

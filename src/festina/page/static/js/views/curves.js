@@ -3,9 +3,10 @@
 import { chartColours, faint } from "../colours.js";
 import { drawDot } from "../markers.js";
 import { readable } from "../numbers.js";
-import { extent, frameOf, line, paintAxes, rangeOf, within } from "./axes.js";
+import { extent, frameOf, line, paintAxes, rangeOf, visible, within } from "./axes.js";
 import { coveredBy, createView, frameAt, groupOf, scenesOf } from "./frame.js";
-import { font, tallest } from "./picture.js";
+import { tallest } from "./picture.js";
+import { paintReferences, paintUprights, referencesOf, withUprights } from "./references.js";
 
 const [FEWEST_DOTS, MOST_DOTS, SPACING] = [12, 40, 24];
 const RADIUS = 3.9;
@@ -26,23 +27,19 @@ function layout(state, size) {
   const xs = extent([...all.map(([scene, one]) => scene.grids[one.grid]), markPlaces(scenes, "x")], x.log);
   const reach = all.flatMap(([, one]) => [one.y, one.low, one.high].filter(Boolean)).map((row) => row.flat());
   const ys = extent([...reach, markPlaces(scenes, "y")], y.log);
-  const flush = { ...x, low: xs?.[0], high: xs?.[1] }; // time begins at the axis
-  const frame = frameOf(
-    size,
-    { ...x, range: xs && xs[0] < xs[1] && !x.log ? [flush.low, flush.high] : rangeOf(xs, { log: x.log }) },
-    { ...y, range: rangeOf(ys, y) },
-  );
+  const across = { ...x, range: xs && xs[0] < xs[1] && !x.log ? xs : rangeOf(xs, { log: x.log }) }; // time begins at the axis
+  const up = { ...y, range: rangeOf(ys, { ...y, floor: true }) };
+  const marks = marksOf(scenes);
+  const { frame, uprights } = withUprights(marks, (top) => frameOf(size, across, up, { top }));
   const predicted = new Set(
     state.theory ? shown(state.theory, state.hidden).map((one) => groupOf(state.theory, one)) : [],
   );
   const lines = scenes.flatMap(([source, scene]) =>
     shown(scene, state.hidden).map((one) => lineOf(source, scene, one, predicted, state, frame)),
   );
-  const marks = [
-    ...new Map(scenes.flatMap(([, scene]) => scene.marks ?? []).map((one) => [JSON.stringify(one), one])).values(),
-  ];
   const timed = scenes[0][1].time_label && x.label === scenes[0][1].time_label;
-  return { frame, lines, marks, stale: state.stale, now: timed ? state.moment : null };
+  const references = referencesOf(marks, frame, lines);
+  return { frame, lines, marks, uprights, references, stale: state.stale, now: timed ? state.moment : null };
 }
 
 /** The row of a line at a moment: lines along another dimension than time have one for each frame. */
@@ -52,6 +49,11 @@ const rowAt = (rows, scene, moment) =>
 const shown = (scene, hidden) => scene.lines.filter((one) => !hidden.has(groupOf(scene, one)));
 
 const markPlaces = (scenes, axis) => scenes.flatMap(([, scene]) => (scene.marks ?? []).map((mark) => mark[axis]));
+
+/** The marks of all scenes, each once. */
+const marksOf = (scenes) => [
+  ...new Map(scenes.flatMap(([, scene]) => scene.marks ?? []).map((one) => [JSON.stringify(one), one])).values(),
+];
 
 function lineOf(source, scene, one, predicted, state, frame) {
   const group = groupOf(scene, one);
@@ -96,10 +98,8 @@ function dotsOf({ x, y }, { box, x: axis, y: up }, offset, siblings) {
   return [...found].sort((a, b) => a - b);
 }
 
-const visible = (value, scale) => typeof value === "number" && (!scale.log || value > 0);
-
 function paint(context, laid, cursor) {
-  const { frame, lines, marks, stale, now } = laid;
+  const { frame, lines, stale, now } = laid;
   paintAxes(context, frame);
   within(context, frame.box, () => {
     for (const one of lines) if (one.low && one.high) paintBand(context, frame, one, stale);
@@ -111,7 +111,8 @@ function paint(context, laid, cursor) {
     for (const one of lines) paintDots(context, frame, one, stale);
     if (now !== null && visible(now, frame.x.at)) paintNow(context, frame, now);
   });
-  paintMarks(context, frame, marks);
+  paintUprights(context, frame, laid.uprights);
+  paintReferences(context, frame, laid.references);
   if (cursor) ring(context, frame, lines[cursor.line], cursor.point);
 }
 
@@ -153,46 +154,6 @@ function paintDots(context, { x, y }, one, stale) {
 function paintNow(context, { box, x }, moment) {
   context.lineWidth = 1.5;
   line(context, x.at(moment), box.top, x.at(moment), box.top + box.height, faint(chartColours().ink, 0.45));
-}
-
-/** Reference lines with their words; a point where both numbers are given. */
-function paintMarks(context, { box, text, x, y }, marks) {
-  const { ink, soft, paper } = chartColours();
-  context.font = font(text);
-  const words = (label, left, middle, align) => {
-    context.textAlign = align;
-    context.textBaseline = "middle";
-    context.lineWidth = 4;
-    context.strokeStyle = faint(paper, 0.85);
-    context.strokeText(label, left, middle);
-    context.fillStyle = soft;
-    context.fillText(label, left, middle);
-  };
-  const rows = [0, 1, 2].map(() => box.left - text); // where the last label of each row ends
-  for (const mark of marks) {
-    const across = visible(mark.x, x.at) ? x.at(mark.x) : null;
-    const up = visible(mark.y, y.at) ? y.at(mark.y) : null;
-    context.lineWidth = 1.4;
-    context.setLineDash([2, 3]);
-    if (across !== null && up === null) line(context, across, box.top, across, box.top + box.height, soft);
-    if (up !== null && across === null) line(context, box.left, up, box.left + box.width, up, soft);
-    context.setLineDash([]);
-    if (across !== null && up !== null) drawDot(context, "diamond", across, up, 5, ink, paper);
-    const right = across !== null && across > box.left + 0.7 * box.width && mark.label.length > 2;
-    if (across !== null && up !== null) {
-      words(mark.label, across + (right ? -7 : 7), up - 0.9 * text, right ? "right" : "left");
-    } else if (across !== null) {
-      const width = context.measureText(mark.label).width;
-      const left = right ? across - 7 - width : across + 7;
-      const row = rows.findIndex((end) => left > end + 4);
-      if (row < 0 || left + width > box.left + box.width + 12) continue; // no room for its words
-      rows[row] = left + width;
-      words(mark.label, left, box.top + text * (0.8 + 1.3 * row), "left");
-    } else if (up !== null) {
-      const above = up - box.top > 1.4 * text;
-      words(mark.label, box.left + box.width - 4, up + (above ? -0.7 : 0.8) * text, "right");
-    }
-  }
 }
 
 function ring(context, { x, y }, one, k) {

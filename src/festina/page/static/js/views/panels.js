@@ -1,7 +1,7 @@
 /** How panels of cells are drawn and read: heat maps and rasters differ only in what stands beside their rows. */
 
 import { chartColours } from "../colours.js";
-import { readable } from "../numbers.js";
+import { readable, typeset } from "../numbers.js";
 import {
   bracket,
   cellUnder,
@@ -11,7 +11,7 @@ import {
   outline,
   paintBar,
   paintCells,
-  paintName,
+  paintTitle,
   paintValues,
   placed,
   valueRange,
@@ -47,7 +47,7 @@ function marginOf(width, state, stretch) {
   const words = bands.length ? bands.map((band) => band.label) : y.values.map(named);
   const longest = Math.max(...words.map((word) => word.length), 1);
   const left = text * 1.5 + (bands.length ? 18 : 10) + Math.min(0.3 * width, longest * text * 0.54);
-  return { left: Math.round(left), right: 8, top: text + 16, stretch };
+  return { left: Math.round(left), right: 8, stretch };
 }
 
 function layout(state, size, margin) {
@@ -59,7 +59,6 @@ function layout(state, size, margin) {
     panels: placed(size, state, margin),
     bands: bandsOf(state),
     range: valueRange(state),
-    both: Boolean(state.simulation && state.theory),
     stale: state.stale,
     left: margin.left,
     x,
@@ -69,10 +68,10 @@ function layout(state, size, margin) {
 }
 
 function paint(context, laid, cursor) {
-  const { panels, range, value, text, x, y, bands, both, stale } = laid;
+  const { panels, range, value, text, x, y, bands, stale } = laid;
   for (const panel of panels) {
     paintCells(context, panel, range, value.diverging, stale && panel.source === "simulation");
-    paintName(context, panel, text, both);
+    paintTitle(context, panel, text);
     paintValues(context, panel.box, x.values, text, "bottom");
     if (bands.length) paintBands(context, panel, bands, text);
     else if (panel.first) paintValues(context, panel.box, y.values, text, "left");
@@ -98,12 +97,12 @@ function paintLabels(context, { box, first }, { x, y, text }) {
   context.fillStyle = chartColours().ink;
   context.textAlign = "center";
   context.textBaseline = "top";
-  context.fillText(x.label, box.left + box.width / 2, box.top + box.height + text + 9, box.width + 20);
+  context.fillText(typeset(x.label), box.left + box.width / 2, box.top + box.height + text + 9, box.width + 20);
   if (!first) return;
   context.save();
   context.translate(2, box.top + box.height / 2);
   context.rotate(-Math.PI / 2);
-  context.fillText(y.label, 0, 0, box.height + 20);
+  context.fillText(typeset(y.label), 0, 0, box.height + 20);
   context.restore();
 }
 

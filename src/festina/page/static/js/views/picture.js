@@ -17,6 +17,25 @@ export const tallest = (pixels) => Math.min(pixels, Math.max(300, Math.round(0.5
 /** A font of the page for a canvas. */
 export const font = (size, weight = 400) => `${weight} ${size}px ${FAMILY}`;
 
+const ruler = new OffscreenCanvas(1, 1).getContext("2d");
+
+/** How many pixels wide words are. */
+export function widthOf(words, size, weight = 400) {
+  ruler.font = font(size, weight);
+  return ruler.measureText(words).width;
+}
+
+/** Words in as many lines as a width demands, broken where there is a space or a hyphen. */
+export function wrapped(words, width, size, weight = 400) {
+  const lines = [""];
+  for (const word of words.split(/(?<=[ -])/)) {
+    const longer = lines.at(-1) + word;
+    if (lines.at(-1) && widthOf(longer.trimEnd(), size, weight) > width) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.map((line) => line.trimEnd());
+}
+
 /**
  * A canvas in a focusable element. `height(width)` says how tall it is, `paint(context, size)` draws it, `point(x, y)`
  * hears where the pointer is (null when it has left), `move(right, up)` hears the arrow keys, `choose()` a click or

@@ -5,12 +5,14 @@ import { drawDot } from "../markers.js";
 import { readable } from "../numbers.js";
 import { extent, frameOf, paintAxes, rangeOf, within } from "./axes.js";
 import { coveredBy, createView, frameAt, groupOf, placeAt, scenesOf } from "./frame.js";
-import { font, tallest } from "./picture.js";
+import { around, best } from "./labels.js";
+import { font, tallest, widthOf } from "./picture.js";
 import { heightAt, paintSurface } from "./surface.js";
 
 const MOST_DOTS = 60; // of a simulated trajectory
 const TOGETHER = 9; // pixels within which points are in one place
 const FEW = 16; // points that carry their names
+const WINDING = 3; // a path so many times as long as the picture's sides hides it, unless it is thin
 
 /** A view of a plane. */
 export const create = (options) =>
@@ -32,12 +34,9 @@ function layout(state, size) {
     { equal: first.equal },
   );
   const shown = (scene, parts) => (parts ?? []).filter((part) => !state.hidden.has(groupOf(scene, part)));
-  return {
-    frame,
-    surface,
-    stale: state.stale,
+  const parts = {
     paths: scenes.flatMap(([source, scene]) =>
-      shown(scene, scene.paths).map((path) => pathOf(source, scene, path, state)),
+      shown(scene, scene.paths).map((path) => pathOf(source, scene, path, state, frame)),
     ),
     clouds: scenes.flatMap(([source, scene]) =>
       shown(scene, scene.clouds).map((cloud) => cloudOf(source, scene, cloud, state)),
@@ -46,6 +45,67 @@ function layout(state, size) {
       ...new Map(scenes.flatMap(([, scene]) => scene.marks ?? []).map((one) => [JSON.stringify(one), one])).values(),
     ],
   };
+  return { frame, surface, stale: state.stale, ...parts, names: placed(frame, parts) };
+}
+
+/** All names of a picture, each where it hides least of what is drawn. */
+function placed(frame, { paths, clouds, marks }) {
+  const { box, x, y } = frame;
+  const named = clouds.filter(
+    (cloud) => cloud.labels && cloud.x.length <= FEW && (cloud.source === "simulation" || !twin(clouds, cloud)),
+  );
+  const wanted = [
+    ...marks.filter((mark) => mark.label && known(mark.x, mark.y)),
+    ...namesOf(frame, headsOf(paths)),
+    ...named.flatMap((cloud) => namesOf(frame, cloud)),
+  ];
+  if (!wanted.length) return [];
+  const pixels = (part, until = part.x.length - 1) =>
+    part.x.slice(0, until + 1).map((px, k) => (known(px, part.y[k]) ? [x.at(px), y.at(part.y[k])] : null));
+  const drawn = {
+    paths: paths.filter((path) => path.source === "theory").map((path) => pixels(path)),
+    points: [
+      ...paths.flatMap((path) => (path.source === "simulation" ? pixels(path, path.until) : [])),
+      ...clouds.flatMap((cloud) => pixels(cloud)),
+      ...wanted.map((one) => [x.at(one.x), y.at(one.y)]),
+    ].filter(Boolean),
+    taken: [],
+  };
+  const found = [];
+  for (const one of wanted) {
+    const [left, top] = [x.at(one.x), y.at(one.y)];
+    const outside = left < box.left - 8 || left > box.left + box.width + 8 || top < box.top - 8 || top > box.top + box.height + 8;
+    const said = found.some((other) => other.label === one.label && Math.hypot(other.at[0] - left, other.at[1] - top) < 60);
+    if (outside || said) continue;
+    const { area } = best(spotsOf(frame, left, top, widthOf(one.label, frame.text)), drawn);
+    drawn.taken.push(area);
+    found.push({ label: one.label, at: [left, top], area });
+  }
+  return found;
+}
+
+/** Where the name of a point may stand, best first; a place that must be moved into the box is worse than any other. */
+function spotsOf({ box, text }, left, top, width) {
+  const [near, far] = [12, 0.7 * text + 10];
+  const spots = [
+    [left + near, top],
+    [left - near - width, top],
+    [left - width / 2, top - far],
+    [left - width / 2, top + far],
+    [left + 6, top - far],
+    [left + 6, top + far],
+    [left - 6 - width, top - far],
+    [left - 6 - width, top + far],
+  ];
+  const inside = ([a, b]) => [
+    Math.max(box.left + 3, Math.min(box.left + box.width - width - 3, a)),
+    Math.max(box.top + text * 0.7, Math.min(box.top + box.height - text * 0.7, b)),
+  ];
+  return spots.map((spot, k) => {
+    const [a, b] = inside(spot);
+    const moved = Math.hypot(a - spot[0], b - spot[1]);
+    return { area: around(a, b, width, text), cost: 0.2 * k + (moved > 0 ? 2 + 0.1 * moved : 0) };
+  });
 }
 
 /** The range of an axis: all that the scenes name and ever draw, so that nothing jumps while time runs. */
@@ -62,7 +122,7 @@ function axisRange(state, axis) {
   return extent([surface, found ?? []]); // a surface needs no margin around it
 }
 
-function pathOf(source, scene, path, state) {
+function pathOf(source, scene, path, state, frame) {
   const group = groupOf(scene, path);
   const last = scene.times.length ? placeAt(scene.times, state.moment) : path.x.length - 1;
   const until = Math.min(path.x.length - 1, last);
@@ -76,8 +136,19 @@ function pathOf(source, scene, path, state) {
     y: path.y,
     until,
     times: scene.times,
+    winding: source === "theory" && lengthOf(path, frame) > WINDING * (frame.box.width + frame.box.height),
     look,
   };
+}
+
+/** How many pixels long a path is. */
+function lengthOf(path, { x, y }) {
+  let length = 0;
+  for (let k = 1; k < path.x.length; k += 1) {
+    if (!known(path.x[k], path.y[k]) || !known(path.x[k - 1], path.y[k - 1])) continue;
+    length += Math.hypot(x.at(path.x[k]) - x.at(path.x[k - 1]), y.at(path.y[k]) - y.at(path.y[k - 1]));
+  }
+  return length;
 }
 
 function cloudOf(source, scene, cloud, state) {
@@ -92,18 +163,13 @@ function paint(context, laid, cursor) {
   if (surface) paintSurface(context, surface, frame);
   paintAxes(context, frame, { grid: !surface });
   within(context, frame.box, () => {
-    for (const path of paths) paintPath(context, frame, path, laid.stale);
+    for (const source of ["theory", "simulation"]) // dots on lines, not under them
+      for (const path of paths) if (path.source === source) paintPath(context, frame, path, laid.stale);
     for (const mark of marks) paintShape(context, frame, mark);
     for (const cloud of clouds) paintCloud(context, frame, cloud, laid.stale);
     for (const path of paths) paintHead(context, frame, path, laid.stale);
   });
-  const taken = [];
-  for (const mark of marks) write(context, frame, mark.x, mark.y, mark.label, taken);
-  for (const { x, y, label } of namesOf(frame, headsOf(paths))) write(context, frame, x, y, label, taken);
-  for (const cloud of clouds) {
-    const named = cloud.labels && cloud.x.length <= FEW && (cloud.source === "simulation" || !twin(clouds, cloud));
-    if (named) for (const { x, y, label } of namesOf(frame, cloud)) write(context, frame, x, y, label, taken);
-  }
+  for (const one of laid.names) write(context, frame, one);
   if (cursor) ring(context, frame, pointsOf(laid)[cursor.point]);
 }
 
@@ -124,8 +190,9 @@ function paintPath(context, { x, y }, path, stale) {
     context.globalAlpha = 1;
     return;
   }
-  trace(context, x, y, path, 0, path.x.length - 1, 1.6, faint(path.look.colour, 0.35));
-  trace(context, x, y, path, 0, path.until, 2.6, path.look.colour);
+  const [width, share] = path.winding ? [1.2, 0.7] : [2.6, 1];
+  trace(context, x, y, path, 0, path.x.length - 1, 0.6 * width, faint(path.look.colour, 0.35));
+  trace(context, x, y, path, 0, path.until, width, faint(path.look.colour, share));
 }
 
 function trace(context, x, y, path, from, to, width, colour) {
@@ -235,38 +302,18 @@ function joined(labels) {
   return [first, ...others.map((label) => label.slice(shared))].join(", ");
 }
 
-/** Write a name beside a place, inside the box, where no other name is yet if there is such a place. */
-function write(context, { box, text, x, y }, px, py, label, taken) {
-  if (!label || !known(px, py)) return;
+/** Write a name where it was placed. */
+function write(context, { text }, { label, area }) {
   const { ink, paper } = chartColours();
+  const middle = (area.top + area.bottom) / 2;
   context.font = font(text);
-  const width = context.measureText(label).width;
-  const [left, top] = [x.at(px), y.at(py)];
-  if (left < box.left - 8 || left > box.left + box.width + 8 || top < box.top - 8 || top > box.top + box.height + 8)
-    return;
-  if (taken.some(([c, d, , said]) => said === label && Math.hypot(c - left, d - top) < 60)) return; // said already
-  const places = [
-    [left + 12, top],
-    [left - 12 - width, top],
-    [left - width / 2, top - 18],
-    [left - width / 2, top + 18],
-  ];
-  const inside = ([a, b]) => [
-    Math.max(box.left + 3, Math.min(box.left + box.width - width - 3, a)),
-    Math.max(box.top + text * 0.7, Math.min(box.top + box.height - text * 0.7, b)),
-  ];
-  const fits = (place) => String(inside(place)) === String(place);
-  const spots = [...places.filter(fits), ...places.map(inside)]; // rather elsewhere than pushed over its own point
-  const free = ([a, b]) => taken.every(([c, d, w]) => a + width < c || c + w < a || Math.abs(b - d) > text * 1.1);
-  const [a, b] = spots.find(free) ?? spots[0];
-  taken.push([a, b, width, label]);
   context.textAlign = "left";
   context.textBaseline = "middle";
   context.lineWidth = 4;
   context.strokeStyle = faint(paper, 0.8);
-  context.strokeText(label, a, b);
+  context.strokeText(label, area.left, middle);
   context.fillStyle = ink;
-  context.fillText(label, a, b);
+  context.fillText(label, area.left, middle);
 }
 
 function ring(context, { x, y }, point) {
