@@ -14,16 +14,16 @@ from festina.experiment import Arms, Equation, Experiment, Preset, Result, named
 from festina.experiments._needs import entries, require_case
 from festina.experiments.coding._comparison import class_kernel_difference, network_of, theory_of
 from festina.experiments.coding._panels import draw_sizes
-from festina.figures.panels import Page, log_ticks, marks_of, means
+from festina.figures.panels import LINES, Page, log_ticks, marks_of, means
 from festina.models.temperature_ladder import LATE, by_rung
 from festina.sources import VAN_MEEGEN_2024
-from festina.style import BLUE, THEORY, VERMILLION
+from festina.style import BLUE, GREEN, THEORY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SIGMOIDAL = ["cooled", "heated"]
+SIGMOIDAL = ["cooled", "heated"]  # by Hamiltonian Monte Carlo
 EQUILIBRIUM = 0.2  # above it neurons of our earlier chains changed their code
 TOLERATED = 0.05  # relative difference of kernels up to which a chain counts as in equilibrium
 RESOLVED = 0.1  # of temperature, within which an onset is to be found
@@ -36,6 +36,7 @@ SMALL = "our width: near their onset outliers may be too small to stand out; see
 LOOKS: dict[str, dict[str, Any]] = {
     "cooled": {"label": "cooled", "color": BLUE, "marker": "o"},
     "heated": {"label": "heated", "color": VERMILLION, "marker": "^"},
+    "collapsed": {"label": "collapsed", "color": GREEN, "marker": "s"},
     "rectified": {"label": "cooled"},
 }
 
@@ -52,6 +53,10 @@ class Temperature(Experiment):
 
     *cooled* chains start from the prior, the *heated* one from neurons drawn from the theory at the lowest
     temperature. Where both agree with each other, there is equilibrium. The step of the sampler adapts all the way.
+    These are chains of Hamiltonian Monte Carlo. *collapsed* ones go down the same ladder from the same prior, in as
+    many draws, by proposals of whole neurons with readouts integrated out (`fs.learning.Collapsed`, see
+    `coding/redundant`). Our prediction, before the first run: on every rung codes persist by less than ½ and the
+    kernel is that of equilibrium, so that what freezes is the dynamics, and not the posterior.
 
     That neurons keep their code in the cold is the source's; at what temperatures codes appear, freeze and leave
     equilibrium is compared with our theory and with earlier chains of our own. The temperatures at which outliers
@@ -69,9 +74,10 @@ class Temperature(Experiment):
     arms = Arms(
         models.TemperatureLadder,
         chain=named(
-            cooled={"nonlinearity": "sigmoidal", "heated": False},
-            heated={"nonlinearity": "sigmoidal", "heated": True},
-            rectified={"nonlinearity": "rectified", "heated": False},
+            cooled={"nonlinearity": "sigmoidal", "heated": False, "method": "hmc"},
+            heated={"nonlinearity": "sigmoidal", "heated": True, "method": "hmc"},
+            collapsed={"nonlinearity": "sigmoidal", "heated": False, "method": "collapsed"},
+            rectified={"nonlinearity": "rectified", "heated": False, "method": "hmc"},
         ),
     )
     base = {"width": 400, "counts": (50, 25, 25)}
@@ -166,6 +172,21 @@ class Temperature(Experiment):
         """
         return coldest(kernel_difference(result).sel(chain="heated"))
 
+    @claims.theory(claims.below(0.5))
+    def thawed(self, result: Result) -> xr.DataArray:
+        """Codes of sigmoidal neurons freeze at no temperature of the ladder if neurons are drawn as a whole, with
+        readouts integrated out (largest persistence; .5 is our threshold, as where cooled codes freeze).
+        """
+        between(result["persistence"], 0.0, 0.1)
+        return result["persistence"].sel(chain="collapsed").max("temperature")
+
+    @claims.theory(claims.below(0.05))
+    def followed(self, result: Result) -> xr.DataArray:
+        """Sigmoidal networks whose neurons are drawn as a whole are in equilibrium at every temperature, cooled from
+        the prior in as many draws (relative difference of kernels between classes, largest of the ladder).
+        """
+        return kernel_difference(result).sel(chain="collapsed").max("temperature")
+
     @claims.theory(claims.near(0.0, RESOLVED), budget="full", reason=SMALL)
     def first_outlier(self, result: Result) -> float:
         """Rectified outliers appear where our theory has them condense (highest temperature of the ladder with one,
@@ -201,7 +222,7 @@ class Temperature(Experiment):
         """Above sigmoidal networks: kernel, codes, persistence. Below rectified ones: kernel, outliers, their sizes."""
         with Page(2, 3, height=4.6) as page:
             for part, text in ((fs.measures.class_variance, "V"), (fs.measures.mean_kernel, "all pairs")):
-                _draw_kernels(page[0], result, SIGMOIDAL, part, text)
+                _draw_kernels(page[0], result, [*SIGMOIDAL, "collapsed"], part, text)
             _draw_shares(page[1], result)
             _draw_persistence(page[2], result)
             _draw_kernels(page[3], result, ["rectified"], fs.measures.class_variance)
@@ -311,7 +332,7 @@ def _draw_shares(axis: Axes, result: Result) -> None:
 
 
 def _draw_persistence(axis: Axes, result: Result) -> None:
-    for chain, line in zip(SIGMOIDAL, ("-", (0, (4, 1.2))), strict=True):
+    for chain, line in zip((*SIGMOIDAL, "collapsed"), LINES, strict=False):
         _means(axis, result["persistence"].sel(chain=chain), ls=line, lw=0.8, **LOOKS[chain])
     for level, text, place, shift in ((1, "frozen", 0, (3, -10)), (0, "drawn afresh", -1, (-3, 3))):
         axis.axhline(level, color="0.7", lw=0.7)
