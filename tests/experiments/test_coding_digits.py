@@ -102,7 +102,7 @@ def test_neurons_that_change_their_code_are_averaged_with_those_of_about_the_sam
 
 
 def test_the_sampler_is_that_of_the_budget():
-    """Whole neurons are drawn at the full budget, of sigmoidal networks alone; to find their law takes too long else."""
+    """Whole neurons are drawn at the full budget only, of sigmoidal networks: to find their law takes long."""
     methods = {budget: [arm.model.method for arm in Digits().arms_at(Digits().configure(budget))]  # pyright: ignore
                for budget in ("quick", "full")}  # fmt: skip
     assert methods == {"quick": ["hmc"] * 3, "full": ["hmc", "collapsed", "hmc"]}
