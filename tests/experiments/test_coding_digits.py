@@ -9,7 +9,7 @@ import pytest
 from festina.claims import Undecided
 from festina.experiments.coding._comparison import SCHEMES, share_called
 from festina.experiments.coding._predictors import compared
-from festina.experiments.coding.digits import ALIKE, Digits, alike, codings, features, network
+from festina.experiments.coding.digits import Digits, codings, features, network
 from festina.models._wide import KINDS
 from shared import outcomes, quick
 
@@ -89,23 +89,6 @@ def test_features_are_those_of_the_strongest_neurons_and_of_others(result):
     expected = model.input_kernel() @ residual @ here["mean_readout"].values[strongest]
     np.testing.assert_allclose(theirs[0], expected, atol=1e-5)
     assert ours.shape == theirs.shape == (24, 30)
-
-
-def test_neurons_that_change_their_code_are_averaged_with_those_of_about_the_same_readout():
-    """Two groups far apart, with features of their own: each neuron gets the means of its group."""
-    random, group = np.random.default_rng(0), np.repeat([0, 1], ALIKE)
-    readouts = 10.0 * group[:, None] + random.normal(size=(2 * ALIKE, 3))
-    hidden = group[:, None] + random.normal(size=(2 * ALIKE, 5))
-    both = alike(readouts, hidden)
-    for found, values in zip(both, (hidden, readouts), strict=True):
-        np.testing.assert_allclose(found, np.stack([values[group == each].mean(axis=0) for each in group]))
-
-
-def test_the_sampler_is_that_of_the_budget():
-    """Whole neurons are drawn at the full budget only, of sigmoidal networks: to find their law takes long."""
-    methods = {budget: [arm.model.method for arm in Digits().arms_at(Digits().configure(budget))]  # pyright: ignore
-               for budget in ("quick", "full")}  # fmt: skip
-    assert methods == {"quick": ["hmc"] * 3, "full": ["hmc", "collapsed", "hmc"]}
 
 
 def test_the_prior_has_no_scheme(result):

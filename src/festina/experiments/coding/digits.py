@@ -9,7 +9,6 @@ from festina import claims, models
 from festina._lazy import np
 from festina.experiment import Arms, Budget, Experiment, ExperimentConfig, Preset, Result, structural
 from festina.experiments._at_hand import at_hand
-from festina.experiments.coding import _collapsed as collapsed
 from festina.experiments.coding import _comparison as compare
 from festina.experiments.coding import _predictors as predictors
 from festina.experiments.coding._panels import class_look, draw_code, draw_rasters
@@ -25,12 +24,11 @@ if TYPE_CHECKING:
     from festina.measures.coding import Coding
 
 ACCURACY = 0.03  # difference of shares of images up to which accuracies count as equal
-ALIKE = 20  # neurons of about the same readout, over which features are averaged if they do not keep their code
 CHECKED = 24  # neurons whose features are compared with those that theory implies
 SEE = "see the experiment's description"
 FEW = f"our approximation: for rectified neurons expectation propagation converges for few, and why is not known; {SEE}"
-SLOW = f"our budget: chains of rectified networks move slowly; {SEE}"
-KERNEL = "the kernel between classes in {entry} networks"
+FROZEN = f"each chain of sigmoidal networks is frozen at its own shares of codes; {SEE}"
+SLOW = {"sigmoidal": FROZEN, "rectified": f"our budget: chains of rectified networks move slowly; {SEE}"}
 
 
 class Images(ExperimentConfig):
@@ -53,22 +51,25 @@ class Digits(Experiment):
     of sigmoidal neurons to .4 %. For rectified neurons expectation propagation converges for 10 of 24 only, none of
     them among the eight with the largest readouts, and there it is .36 off; why is not known. Means differ from lazy
     ones by .04 (linear), .19 (sigmoidal, whose answers saturate) and .10 (rectified), but are as good: most of what is
-    gained is variance. (The source's abstract says so of linear networks, and only a summary of it of all.) Yet at
-    T = .01 sigmoidal means are better by .10. In all, the test error is less by a quarter (linear), a sixth (sigmoidal)
-    and half (rectified). Sigmoidal chains are frozen at the numbers of neurons their codes had when they formed: they
-    agree with theory given their own readouts, and not with each other (split-R̂ 28). Chains of rectified networks
+    gained is variance. (The source's abstract says so of linear networks, and only a summary of it of all.) Yet at T =
+    .01 sigmoidal means are better by .10. In all, the test error is less by a quarter (linear), a sixth (sigmoidal) and
+    half (rectified). Sigmoidal chains are frozen at the numbers of neurons their codes had when they formed: they agree
+    with theory given their own readouts, and not with each other (split-R̂ 28). The collapsed sampler (`--nonlinearity
+    sigmoidal --method collapsed`), which has no such trouble in `coding/redundant`, does not help yet: of the neurons
+    that its law proposes here ever fewer are accepted (.15 to .03 in the first sixteen draws, when the run was
+    stopped), the law of one of two chains was not a number, and a draw takes seconds. Chains of rectified networks
     agree, but move slowly (66 effective draws); at T = .01 they do not (split-R̂ 1.2).
     """
 
     name = "coding/digits"
     sources = (VAN_MEEGEN_2024,)
-    arms = Arms(models.WideImages, nonlinearity=KINDS, also=collapsed.where(collapsed.is_sigmoidal))
+    arms = Arms(models.WideImages, nonlinearity=KINDS)
     Config = Images
     base = {"width": 500, "counts": (34, 33, 33), "tests": 30, "temperature": 0.03}
-    base |= {"warm_up": 250, "draws": 250, "records": 250} | collapsed.EQUILIBRIUM
+    base |= {"warm_up": 250, "draws": 250, "records": 250}
     seeds = 2
     quick = {"width": 100, "counts": (10, 10, 10), "tests": 10, "temperature": 0.05}
-    quick |= {"warm_up": 200, "draws": 100, "records": 60, "method": "hmc"}
+    quick |= {"warm_up": 200, "draws": 100, "records": 60}
     presets = (
         Preset(
             "3, 5 and 8", "Digits that look alike are coded as the toy classes are, by each nonlinearity in its way."
@@ -175,10 +176,7 @@ class Digits(Experiment):
         expected = network(result, "linear").predictor().variance.mean()
         return float(compared(result, "linear").ours.variance.mean() / expected)
 
-    checks = (
-        *compare.checks_along("nonlinearity", KINDS, KERNEL, reasons={"sigmoidal": "", "rectified": SLOW}),
-        *compare.readout_checks("-readouts", "single readouts of sigmoidal networks", nonlinearity="sigmoidal"),
-    )
+    checks = compare.checks_along("nonlinearity", KINDS, "the kernel between classes in {entry} networks", reasons=SLOW)
 
     def figure(self, result: Result) -> Figure:
         """Readouts and activities of each nonlinearity above; below features, mean predictors, variances and errors."""
@@ -220,28 +218,14 @@ def codings(result: Result, kind: str) -> list[Coding]:
 
 
 def features(result: Result, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Mean features ⟨φ⟩ of some neurons of the first run, as sampled and as theory implies them: (neuron, example).
+    """Mean features ⟨φ⟩ of some neurons of the first run, over draws and as theory implies them: (neuron, example).
 
     Theory is given readouts and the residual t = (Y − ⟨f⟩)/T; neurons for which it does not converge are left out.
-    Features and readouts are means over draws of neurons that keep their code, and otherwise over neurons of the last
-    draw that have about the same readout.
     """
     model, here = network(result, kind), compare.picked(result.data, nonlinearity=kind).isel(run=0)
-    if model.method == "collapsed":
-        last = here["readout"].isel(time=-1).transpose("neuron", "output").values
-        hidden, readouts = alike(last, here["hidden"].transpose("neuron", "example").values)
-    else:
-        hidden = here["mean_hidden"].transpose("neuron", "example").values
-        readouts = here["mean_readout"].transpose("neuron", "output").values
+    readouts = here["mean_readout"].transpose("neuron", "output").values
     chosen = fs.measures.representatives(readouts, CHECKED)
     left = np.asarray(model.world().targets) - here["answer"].transpose("example", "output").values
     implied = model.implied(left / model.temperature, readouts[chosen])
     known = np.isfinite(implied).all(axis=1)
-    return hidden[chosen][known], implied[known]
-
-
-def alike(readouts: np.ndarray, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Features and readouts averaged over each neuron and those that are nearest to it in readout; a neuron a row."""
-    apart = np.linalg.norm(readouts[:, None] - readouts[None], axis=-1)
-    nearest = np.argsort(apart, axis=1)[:, :ALIKE]
-    return hidden[nearest].mean(axis=1), readouts[nearest].mean(axis=1)
+    return here["mean_hidden"].transpose("neuron", "example").values[chosen][known], implied[known]

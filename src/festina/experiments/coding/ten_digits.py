@@ -7,8 +7,7 @@ from typing import Any
 from festina import claims
 from festina.experiment import Budget, Preset, Result
 from festina.experiments._at_hand import is_there
-from festina.experiments.coding import _comparison as compare
-from festina.experiments.coding.digits import KERNEL, SEE, SLOW, Digits, Images
+from festina.experiments.coding.digits import Digits, Images
 from festina.models._wide import KINDS
 from festina.sources import VAN_MEEGEN_2024
 
@@ -17,7 +16,6 @@ SEVERAL = (
     "knows a sparse code, and a chain of sigmoidal neurons as short as the quick one is now and then read as another; "
     "see the experiment's description"
 )
-FROZEN = f"our sampler: by Hamiltonian Monte Carlo sigmoidal networks are frozen at the codes they formed; {SEE}"
 TESTS = {"digits": 25, "mnist": 100}  # of each class; scikit-learn's digits have no more for all ten
 
 
@@ -61,8 +59,6 @@ class TenDigits(Digits):
         images = fields.get("images", "mnist" if is_there("mnist") else "digits")
         tests = {"tests": TESTS[images]} if budget == "full" and images in TESTS else {}
         return super().configure(budget, **{"images": images} | tests | fields)
-
-    checks = compare.checks_along("nonlinearity", KINDS, KERNEL, reasons={"sigmoidal": FROZEN, "rectified": SLOW})
 
     @claims.paper(
         VAN_MEEGEN_2024.at("coding schemes on MNIST"),
