@@ -181,7 +181,7 @@ class Temperature(Experiment):
     @claims.theory(claims.below(0.5))
     def thawed(self, result: Result) -> xr.DataArray:
         """Codes of sigmoidal neurons freeze at no temperature of the ladder if neurons are drawn as a whole, with
-        readouts integrated out (largest persistence; .5 is our threshold, as where cooled codes freeze).
+        readouts integrated out (largest persistence; .5 is our threshold).
         """
         between(result["persistence"], 0.0, 0.1)
         return result["persistence"].sel(chain="collapsed").max("temperature")
