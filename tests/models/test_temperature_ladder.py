@@ -11,7 +11,7 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.models.temperature_ladder import RECORDS, TemperatureLadder, by_rung
 from festina.testing import check_model
-from narrowing import solution_of
+from narrowing import solution_of, there
 
 SMALL = {"width": 12, "counts": (3, 2), "ladder": (1.0, 0.5, 0.3), "stay": 8}
 
@@ -126,7 +126,7 @@ def test_neurons_are_proposed_from_the_law_of_their_rung():
         run = model.run(seeds=2)
         rungs = by_rung(run.data[["heat", "class_kernel", "acceptance"]]).isel(recording=slice(RECORDS // 2, None))
         assert rungs["acceptance"].mean(("run", "recording")).min() > 0.2
-        theirs = by_rung(run.data[["heat"]].assign(class_kernel=run.theory["class_kernel"])).isel(recording=-1)
+        theirs = by_rung(run.data[["heat"]].assign(class_kernel=there(run.theory)["class_kernel"])).isel(recording=-1)
         ours, expected = rungs["class_kernel"].mean(("run", "recording")), theirs["class_kernel"].isel(run=0)
         np.testing.assert_allclose(ours, expected.transpose(*ours.dims), atol=0.06)
 

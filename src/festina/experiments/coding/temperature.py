@@ -188,8 +188,8 @@ class Temperature(Experiment):
 
     @claims.theory(claims.below(0.05))
     def followed(self, result: Result) -> xr.DataArray:
-        """Sigmoidal networks whose neurons are drawn as a whole are in equilibrium at every temperature, cooled from
-        the prior in as many draws (relative difference of kernels between classes, largest of the ladder).
+        """Sigmoidal networks whose neurons are drawn as a whole are in equilibrium at every temperature, in as many
+        draws (relative difference of kernels between classes, largest of the ladder).
         """
         return kernel_difference(result).sel(chain="collapsed").max("temperature")
 
