@@ -40,3 +40,19 @@ def test_own_fields_are_checked_and_counted_among_the_continuous_ones():
     assert "large" in Warmed.Config.fields_of_kind("continuous")
     with pytest.raises(ArgumentError, match="`large` must be less than or equal to 1, but is 3"):
         Warmed().configure("full", large=3.0)
+
+
+def test_an_arm_may_set_what_several_of_its_labels_decide_together():
+    class Mixed(Experiment):
+        """Two samplers, one of them where there is one layer only."""
+
+        name = "coding/mixed"
+        arms = Arms(
+            use(models.WideBayesian, origin="common"),
+            nonlinearity=("linear", "sigmoidal"),
+            layers=(1, 2),
+            also=lambda config, arm: {} if arm != {"nonlinearity": "sigmoidal", "layers": 1} else {"origin": "prior"},
+        )
+
+    arms = Mixed().arms_at(Mixed().configure("full"))
+    assert [arm.model.origin for arm in arms] == ["common", "common", "prior", "common"]  # pyright: ignore

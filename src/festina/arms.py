@@ -12,6 +12,11 @@ configuration that gives fields. The value of a single field may be such a funct
 
     Arms(models.WideBayesian, phase=named(warm={"origin": "prior"}, cold={"temperature": lambda config: config.cold}))
 
+What depends on several dimensions together is a function of the configuration and of an arm's labels:
+
+    Arms(models.WideBayesian, layers=(1, 2), origin=("prior", "common"),
+         also=lambda config, arm: {"method": "collapsed" if arm["layers"] == 1 else "hmc"})
+
 A dimension may be over a field under a name of its own: `race_initial=over("initial", 1e-3, 1e-2)`.
 """
 
@@ -32,6 +37,7 @@ from festina.model import Model
 Fields = Mapping[str, Any]
 Given = Fields | Callable[[Any], Fields]
 Rule = Callable[[Any, Fields], bool]
+Further = Callable[[Any, Fields], Fields]
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,7 @@ class Arms:
     Args:
         model: the class, or `use` of it; None if all arms bring their own.
         only: arms for which ``only(config, labels)`` does not hold are left out.
+        also: fields that an arm sets besides, ``also(config, labels)``; they come last.
         **dims: a dimension each: values of the field of that name, `over` a field, or `named` settings.
 
     Example:
@@ -141,10 +148,11 @@ class Arms:
         /,
         *,
         only: Rule | None = None,
+        also: Further | None = None,
         **dims: Sequence[Any] | Over | dict[str, Setting],
     ) -> None:
         self.common = model if isinstance(model, Setting) else Setting({}, model)
-        self.only = only
+        self.only, self.also = only, also
         self.named = {name: entries for name, entries in dims.items() if isinstance(entries, dict)}
         grid = {name: values for name, values in dims.items() if not isinstance(values, dict)}
         self.grid = {name: tuple(dim.values if isinstance(dim, Over) else dim) for name, dim in grid.items()}
@@ -211,6 +219,7 @@ class Arms:
             else:
                 own[self.along[dim]] = label
         assert model is not None
+        own |= self.also(config, labels) if self.also else {}
         fields = {name: getattr(config, name) for name in _free(config) if name in model.model_fields}
         fields |= {name: value for name, value in own.items() if name in model.model_fields}
         return Arm(model.checked(experiment, fields), labels)  # pyright: ignore[reportArgumentType]

@@ -38,6 +38,18 @@ def test_quick_claims_hold_where_they_are_meant_to(result):
         assert (outcomes[f"mean-{kind}"] == "reproduced") == (kind == "linear"), result
 
 
+def test_sigmoidal_networks_alone_are_drawn_neuron_by_neuron_from_the_prior(result):
+    """At one temperature, without a gradient; with another method all are drawn by that."""
+    moved = result["gradients"].isel(run=0, time=-1)
+    assert moved.sel(nonlinearity="sigmoidal") == 0 and np.all(moved.sel(nonlinearity=["linear", "rectified"]) > 0)
+    first = np.linalg.norm(result["readout"].isel(run=0, time=0), axis=(-2, -1))
+    assert first[KINDS.index("sigmoidal")] < 0.2 * first[KINDS.index("rectified")]
+    both = [Predictor().arms_at(Predictor().configure("quick", method=each)) for each in ("collapsed", "hmc")]
+    drawn = [[(arm.model.method, arm.model.origin) for arm in arms] for arms in both]  # pyright: ignore
+    theirs = ("hmc", "theory")
+    assert drawn == [[theirs, ("collapsed", "prior"), theirs], [theirs] * 3]
+
+
 def test_the_abstract_is_cited_for_linear_networks_only():
     kinds = {claim.id: (claim.kind, claim.source) for claim in Predictor.claims}
     assert kinds["mean-linear"] == ("paper", "van Meegen & Sompolinsky 2024, abstract")
@@ -99,9 +111,11 @@ def test_runs_that_cannot_tell_are_not_judged(result):
     with pytest.raises(Undecided, match="needs 4 recordings after warming up, of which there are 0"):
         Predictor().mean_linear(short)
     one = replace(result, data=result.data.isel(run=[0]))
+    frozen = replace(one, config=one.config.model_copy(update={"method": "hmc"}))
     with pytest.raises(Undecided, match="needs --seeds 2"):
-        Predictor().spread(one, kind="sigmoidal")
-    assert Predictor().spread(one, kind="linear") > 0
+        Predictor().spread(frozen, kind="sigmoidal")
+    assert Predictor().spread(frozen, kind="linear") > 0
+    assert Predictor().spread(one, kind="sigmoidal") == pytest.approx(1.0, abs=0.5)
     some = replace(result, data=result.data.sel(nonlinearity=["linear"]))
     with pytest.raises(NotApplicable, match="needs --nonlinearity with rectified"):
         Predictor().mean(some, kind="rectified")

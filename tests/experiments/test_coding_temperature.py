@@ -29,7 +29,7 @@ def result():
 def test_quick_claims_hold(result):
     outcomes = {verdict.claim: verdict.outcome for verdict in result.verdicts}
     judged = {claim for claim, outcome in outcomes.items() if outcome != "needs the full budget"}
-    assert judged == {"equilibrium", "shares", "codes-appear", "sparse-kernel"}
+    assert judged == {"equilibrium", "shares", "codes-appear", "sparse-kernel", "thawed", "followed"}
     assert all(outcomes[claim] == "reproduced" for claim in judged), result
 
 
@@ -48,9 +48,18 @@ def test_a_frozen_network_is_told_from_one_in_equilibrium(result):
     assert held.isel(temperature=-1).min() > 0.9 and abs(held.isel(temperature=0)).max() < 0.2
 
 
+def test_what_freezes_is_the_dynamics(result):
+    """From one network of the prior, down one ladder: one sampler follows equilibrium to the end, another does not."""
+    first = result["readout"].isel(time=0)
+    np.testing.assert_array_equal(first.sel(chain="collapsed"), first.sel(chain="cooled"))
+    cooled, collapsed = (kernel_difference(result).sel(chain=chain) for chain in ("cooled", "collapsed"))
+    assert np.all(collapsed.isel(temperature=-1) < 0.5 * cooled.isel(temperature=-1))
+    assert np.all(result["gradients"].sel(chain="collapsed") == 0)
+
+
 def test_chains_start_from_the_prior_and_from_the_theory(result):
     """A heated chain has all its codes from the start, a cooled one none; both have the same ladder."""
-    assert result["heat"].isel(run=0, time=1).values.tolist() == [1.0, 0.05, 1.0]
+    assert result["heat"].isel(run=0, time=1).values.tolist() == [1.0, 0.05, 1.0, 1.0]
     np.testing.assert_array_equal(result["persistence"]["temperature"], result.config.ladder)
     first = abs(result["readout"].isel(time=0, run=0)).max(("neuron", "output"))
     assert first.sel(chain="heated") > 2 * first.sel(chain="cooled")

@@ -12,7 +12,7 @@ from festina.chains import effective_sample_size, split_r_hat
 from festina.errors import ArgumentError
 from festina.learning.loop import drive
 from festina.learning.posterior import annealed, constant, dwelling, posterior_process
-from festina.learning.samplers import HMC, MALA, NUTS, _rotated
+from festina.learning.samplers import HMC, MALA, NUTS, Transition, _rotated
 from festina.networks.bayesian import LINEAR, Bayesian
 
 TEMPERATURE = 0.3
@@ -60,6 +60,25 @@ def test_a_chain_is_compiled_once():
     after = jax.eval_shape(process.advance, process.initial, jnp.asarray(1))
     kinds = [[(leaf.dtype, leaf.weak_type) for leaf in jax.tree.leaves(state)] for state in (process.initial, after)]
     assert kinds[0] == kinds[1]
+
+
+def test_every_draw_may_have_a_sampler_of_its_own():
+    """Each adds the number of its draw: 0 + 1 + … + 7 after eight of them, of which the first tells the first step."""
+
+    @dataclass(frozen=True)
+    class Adding:
+        draw: Any
+        first_step: float = 0.25
+        target: float = 0.5
+
+        def transition(self, key, parameters, step, energy):
+            return Transition(parameters + self.draw.astype(float), jnp.ones(()), jnp.zeros((), int))
+
+    build = Regression(lambda draw: Adding(draw), records=2)
+    process = build({"start": jnp.zeros(5), "key": jax.random.key(0)})
+    assert float(jnp.exp(process.initial.memory.adaptation.log_step)) == pytest.approx(0.25)
+    found = sampled(build, chains=1)
+    np.testing.assert_array_equal(found["draw"][0, :, 0], [0, 6, 28])
 
 
 @pytest.mark.parametrize(

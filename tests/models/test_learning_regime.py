@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import festina as fs
+from festina.errors import ArgumentError
 from festina.models.learning_regime import LearningRegime
 from festina.testing import check_model
 from narrowing import there, unsolved
@@ -42,6 +43,19 @@ def test_without_laziness_it_is_the_network_that_learns_features():
     assert model.readout_variance == known.readout_variance
     with fs.double():
         assert float(model.heat(jax.numpy.asarray(50))) == float(known.heat(jax.numpy.asarray(50)))
+
+
+@pytest.mark.full
+def test_networks_that_learn_features_are_drawn_neuron_by_neuron_and_lazy_ones_are_not():
+    with pytest.raises(ArgumentError, match="`laziness` must be 0 for the collapsed method"):
+        LearningRegime.checked("model/learning-regime", {"method": "collapsed", "laziness": 0.5})
+    network = LearningRegime(
+        method="collapsed", **SMALL | {"width": 40, "draws": 36, "records": 20, "temperature": 0.05}
+    )
+    run = network.run()
+    assert np.all(run["gradients"] == 0) and np.all(run["heat"] == 0.05)
+    expected, ours = there(network.predicted()).mean, run.data["mean"].values
+    assert np.abs(ours - expected).max() < 0.3 < np.abs(expected).max()
 
 
 def test_theory_is_known_in_both_regimes_and_not_between():

@@ -11,7 +11,7 @@ import festina as fs
 from festina.errors import ArgumentError
 from festina.models.temperature_ladder import RECORDS, TemperatureLadder, by_rung
 from festina.testing import check_model
-from narrowing import solution_of
+from narrowing import solution_of, there
 
 SMALL = {"width": 12, "counts": (3, 2), "ladder": (1.0, 0.5, 0.3), "stay": 8}
 
@@ -116,3 +116,21 @@ def test_outliers_are_counted_by_the_readouts_and_the_activity_that_are_recorded
 def test_what_cannot_be_is_refused_in_a_sentence(fields, says):
     with pytest.raises(ArgumentError, match=says):
         TemperatureLadder.checked("model/temperature-ladder", SMALL | fields)
+
+
+@pytest.mark.full
+def test_neurons_are_proposed_from_the_law_of_their_rung():
+    """Up and down the ladder; proposals are accepted at its ends, and the kernel there is that of theory."""
+    ladder = {"ladder": (1.0, 0.1), "stay": 80, "width": 60, "counts": (6, 5), "method": "collapsed"}
+    for model in (small(**ladder), small(heated=True, **ladder)):
+        run = model.run(seeds=2)
+        rungs = by_rung(run.data[["heat", "class_kernel", "acceptance"]]).isel(recording=slice(RECORDS // 2, None))
+        assert rungs["acceptance"].mean(("run", "recording")).min() > 0.2
+        theirs = by_rung(run.data[["heat"]].assign(class_kernel=there(run.theory)["class_kernel"])).isel(recording=-1)
+        ours, expected = rungs["class_kernel"].mean(("run", "recording")), theirs["class_kernel"].isel(run=0)
+        np.testing.assert_allclose(ours, expected.transpose(*ours.dims), atol=0.06)
+
+
+def test_only_sigmoidal_neurons_are_drawn_as_a_whole():
+    with pytest.raises(ArgumentError, match="`method` must be hmc, unless neurons are sigmoidal"):
+        TemperatureLadder.checked("model/temperature-ladder", {"nonlinearity": "linear", "method": "collapsed"})

@@ -149,7 +149,7 @@ def posterior_process(
     observe: Callable[[State], Observed],
     temperature: Callable[[Int[Array, ""]], Any],
     warm_up: int,
-    sampler: Sampler | None = None,
+    sampler: Sampler | Callable[[Int[Array, ""]], Sampler] | None = None,
     average: Callable[[Any], Any] = lambda parameters: (),
     conclude: Callable[[State], Observed] = lambda state: {},
 ) -> Process:
@@ -166,7 +166,8 @@ def posterior_process(
         observe: what is recorded of a state; ``state.memory`` is the `Chain`.
         temperature: of each draw, by its number; see `annealed`.
         warm_up: draws during which the step is adapted and nothing is averaged.
-        sampler: `HMC()` unless given. With `ReplicaExchange` the state is that of the chain itself, and its hotter
+        sampler: `HMC()` unless given; or one for each draw, by its number, of which the first tells the first step.
+            With `ReplicaExchange` the state is that of the chain itself, and its hotter
             replicas are in ``state.memory.company``.
         average: of θ, to be averaged over all draws after warming up.
         conclude: what is recorded of the last state only; running means, say, if they are large.
@@ -188,13 +189,15 @@ def posterior_process(
     require(records >= 1, "records", "be at least 1", records)
     require(draws_per_record >= 1, "draws_per_record", "be at least 1", draws_per_record)
     require(warm_up >= 0, "warm_up", "not be negative", warm_up)
-    sampler = HMC() if sampler is None else sampler
+    every = HMC() if sampler is None else sampler
+    first = every if isinstance(every, Sampler) else every(jnp.zeros((), int))
 
     def draw(state: State, _: Any) -> tuple[State, None]:
         chain: Chain = state.memory
         heat = temperature(state.step)
         warming = state.step < warm_up
         own = draws.fold_in(key, state.step)
+        sampler = every if isinstance(every, Sampler) else every(state.step)
         moved, adaptation = adapted_draw(
             sampler, own, state.parameters, chain.adaptation, warming, _at(energy, data, heat)
         )
@@ -215,9 +218,9 @@ def posterior_process(
         return jax.lax.scan(draw, state, None, length=draws_per_record)[0]
 
     means = jax.tree.map(jnp.zeros_like, jax.eval_shape(average, parameters))
-    company = sampler.company(parameters) if isinstance(sampler, ReplicaExchange) else ()
+    company = first.company(parameters) if isinstance(first, ReplicaExchange) else ()
     none = jnp.zeros((), int)
-    chain = Chain(Adaptation.start(sampler.first_step), jnp.ones(()), none, none, means, company)
+    chain = Chain(Adaptation.start(first.first_step), jnp.ones(()), none, none, means, company)
     times = jnp.arange(records + 1).astype(float) * draws_per_record
     start, steps = State.start(parameters, times[0], chain), records * draws_per_record
     return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps, GRADIENTS)

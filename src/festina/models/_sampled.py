@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationInfo, field_validator
+from pydantic import field_validator
 
 import festina as fs
 from festina._lazy import jax, jnp, np, xr
 from festina.config import structural
 from festina.errors import ArgumentError
 from festina.model import Variable
-from festina.models._wide import VARIABLES, Begin, CooledNetwork, at_all_times
+from festina.models._wide import METHOD, VARIABLES, Begin, CooledNetwork, Method, at_all_times, collapsible
 
 if TYPE_CHECKING:
     from festina.models._types import Array, Bayesian, Float, Int, Key, Observed, Predictor, Process, Sampler, Solution
 
-Method = Literal["hmc", "collapsed"]
 FEWEST_RECORDINGS = 4  # for a sample size
 FEW_NEURONS = 20  # whose readouts stand for those of all
 
@@ -32,10 +31,7 @@ SAMPLED = VARIABLES | {
 class SampledNetwork(CooledNetwork):
     """A wide network that is sampled from its posterior, with test inputs if there are any."""
 
-    method: Method = structural(
-        "hmc",
-        help="how weights are drawn: by Hamiltonian Monte Carlo, or (one sigmoidal layer) neuron by neuron",
-    )
+    method: Method = structural("hmc", help=METHOD)
     tests: int = structural(0, ge=0, le=1000, help="test inputs of each class")
 
     def test_inputs(self) -> Any:
@@ -63,12 +59,7 @@ class SampledNetwork(CooledNetwork):
             conclude=lambda network, state: state.memory.means | self.concluded(network),
         )
 
-    @field_validator("method")
-    @classmethod
-    def _collapsible(cls, method: Method, info: ValidationInfo) -> Method:
-        if method == "collapsed" and info.data.get("nonlinearity") != "sigmoidal":
-            raise ValueError("be hmc, unless neurons are sigmoidal")
-        return method
+    _collapsible = field_validator("method")(collapsible)
 
     def heat(self, draw: Int[Array, ""]) -> Float[Array, ""]:
         """The temperature of each draw, by its number; the collapsed sampler needs no cooling."""

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["linear", "sigmoidal", "rectified"]
 KINDS: tuple[Kind, ...] = ("linear", "sigmoidal", "rectified")
+Method = Literal["hmc", "collapsed"]
+METHOD = "how weights are drawn: by Hamiltonian Monte Carlo, or (one sigmoidal layer) neuron by neuron"
 ON = 0.5  # mean activity in a class above which a neuron is on for it
 PROPOSED = 256  # points of the law from which neurons are proposed, besides the prior
 MOST_CLASSES = 3  # of a theory of nonlinear neurons
@@ -69,11 +71,14 @@ NEURON = Equation(
 
 
 class Begin(NamedTuple):
-    """The network at the first draw, the words of the key of all draws, and what proposes neurons, if anything does."""
+    """The network at the first draw, the words of the key of all draws, and what proposes neurons, if anything does.
+
+    A ladder of temperatures has a law for each of them.
+    """
 
     network: Bayesian
     words: UInt32[Array, " words"]
-    law: NeuronLaw | Sites | tuple[()] = ()
+    law: NeuronLaw | Sites | tuple[NeuronLaw, ...] = ()
 
 
 class WideNetwork(Model):
@@ -233,7 +238,7 @@ class WideNetwork(Model):
         draws_per_record: int,
         warm_up: int,
         observe: Callable[[Bayesian, State], Observed],
-        sampler: Sampler | None = None,
+        sampler: Sampler | Callable[[Int[Array, ""]], Sampler] | None = None,
         average: Callable[[Bayesian], Any] = lambda network: (),
         conclude: Callable[[Bayesian, State], Observed] = lambda network, state: {},
     ) -> Process:
@@ -246,7 +251,7 @@ class WideNetwork(Model):
             draws_per_record: draws between two of them.
             warm_up: draws during which the step adapts and nothing is averaged.
             observe: what is recorded, from a network and the state of its chain, besides the course of the chain.
-            sampler: how it is drawn, `HMC()` unless given.
+            sampler: how it is drawn, `HMC()` unless given; or how each draw is, by its number.
             average: what is averaged over all later draws, to be found in ``state.memory.means``.
             conclude: what is recorded at the end only, from a network and the state of its chain.
         """
@@ -316,6 +321,13 @@ class CooledNetwork(WideNetwork):
         between = jnp.maximum(self.cooling * self.warm_up, 1.0)
         slow = self.slow_from, self.slow_to, self.slowness
         return fs.learning.dwelling(self.hottest, self.temperature, between, *slow)(draw)
+
+
+def collapsible(method: Method, info: ValidationInfo) -> Method:
+    """A way to draw, of a network that can be drawn so."""
+    if method == "collapsed" and info.data.get("nonlinearity") != "sigmoidal":
+        raise ValueError("be hmc, unless neurons are sigmoidal")
+    return method
 
 
 @lru_cache

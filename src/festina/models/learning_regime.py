@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationInfo, field_validator
+
 import festina as fs
 from festina._lazy import jnp, np, xr
 from festina.config import continuous, structural
@@ -62,6 +64,13 @@ class LearningRegime(WideBayesian):
 
     tests: int = structural(4, ge=1, le=1000, help="noisy test inputs of each class")
     laziness: float = continuous(0.0, ge=0, le=1, help="exponent h of N: 0 where features are learned, 1 if lazy")
+
+    @field_validator("laziness")
+    @classmethod
+    def _collapsed_features(cls, laziness: float, info: ValidationInfo) -> float:
+        if info.data.get("method") == "collapsed" and laziness > 0:
+            raise ValueError("be 0 for the collapsed method")
+        return laziness
 
     @property
     def readout_variance(self) -> Any:

@@ -11,11 +11,13 @@ import festina as fs
 from festina._lazy import jax, jnp, np, xr
 from festina.config import structural
 from festina.model import Preset, Variable
-from festina.models._wide import ON, VARIABLES, Begin, WideNetwork
+from festina.models._wide import METHOD, ON, VARIABLES, Begin, Method, WideNetwork, collapsible
 from festina.ranges import Hottest
 
 if TYPE_CHECKING:
-    from festina.models._types import Array, Bayesian, Float, Int, Key, Observed, Process, Solution
+    from collections.abc import Callable
+
+    from festina.models._types import Array, Bayesian, Float, Int, Key, Observed, Process, Sampler, Solution
 
 RECORDS = 8  # at each temperature; the second half of them counts
 LATE = slice(RECORDS // 2, None)
@@ -27,8 +29,9 @@ class TemperatureLadder(WideNetwork):
 
     The posterior of one hidden layer is exp(−(N/2T) Σ|y − f|²) times the prior, f = aφ(z)/N. A chain stays on each rung
     T of the ladder for as many draws, and is recorded eight times there. It goes down from a network of the prior, or,
-    *heated*, up from neurons drawn from the theory at the lowest temperature. Its step adapts all the way. Theory is
-    that of equilibrium on each rung.
+    *heated*, up from neurons drawn from the theory at the lowest temperature. Its step adapts all the way; by the
+    `collapsed` method neurons are proposed from the theory's law of one at the temperature of the rung. Theory is that
+    of equilibrium on each rung.
 
     Example:
         >>> import festina as fs
@@ -46,6 +49,7 @@ class TemperatureLadder(WideNetwork):
 
     ladder: tuple[Hottest, ...] = structural(LADDER, min_length=2, help="temperatures T, falling")
     stay: int = structural(40, ge=RECORDS, le=100_000, help=f"draws at each temperature, a multiple of {RECORDS}")
+    method: Method = structural("hmc", help=METHOD)
     heated: bool = structural(False, help="whether the chain goes up, from neurons drawn from theory, and not down")
 
     presets = (
@@ -53,6 +57,8 @@ class TemperatureLadder(WideNetwork):
         Preset("heated", "Neurons drawn from the theory of the lowest temperature melt.", {"heated": True}),
         Preset("sparse", "Rectified outliers appear one after the other.", {"nonlinearity": "rectified"}),
     )
+
+    _collapsible = field_validator("method")(collapsible)
 
     @field_validator("ladder")
     @classmethod
@@ -76,11 +82,29 @@ class TemperatureLadder(WideNetwork):
     def start(self, key: Key) -> Begin:
         for_network, for_draws = fs.draws.split(key, 2)
         network = self.planted(for_network, self.ladder[-1]) if self.heated else self.prior(for_network)
-        return Begin(network, jax.random.key_data(for_draws))
+        laws = tuple(map(self.neuron_law, self.climb)) if self.method == "collapsed" else ()
+        return Begin(network, jax.random.key_data(for_draws), laws)
+
+    def rung(self, draw: Int[Array, ""]) -> Int[Array, ""]:
+        """The number of the rung of each draw, by its number."""
+        return jnp.clip(draw // self.stay, 0, len(self.climb) - 1)
 
     def heat(self, draw: Int[Array, ""]) -> Float[Array, ""]:
         """The temperature of each draw, by its number."""
-        return jnp.asarray(self.climb)[jnp.clip(draw // self.stay, 0, len(self.climb) - 1)]
+        return jnp.asarray(self.climb)[self.rung(draw)]
+
+    def sampler(self, start: Begin) -> Callable[[Int[Array, ""]], Sampler] | None:
+        """How each draw is drawn: neuron by neuron, by the law of its rung, if there are laws; by `HMC()` otherwise."""
+        if not isinstance(start.law, tuple) or not start.law:
+            return None
+        laws = jax.tree.map(lambda *each: jnp.stack(each), *start.law)
+        examples = np.asarray(self.world().inputs), np.asarray(self.world().targets)
+
+        def at(draw: Int[Array, ""]) -> Sampler:
+            law = jax.tree.map(lambda each: each[self.rung(draw)], laws)
+            return fs.learning.Collapsed(start.network, *examples, self.heat(draw), (fs.learning.Redraw(law),))
+
+        return at
 
     def process(self, start: Begin) -> Process:
         return self.chain(
@@ -90,6 +114,7 @@ class TemperatureLadder(WideNetwork):
             draws_per_record=self.stay // RECORDS,
             warm_up=self.stay * len(self.ladder),
             observe=lambda network, state: {"heat": self.heat(state.step - 1)} | self.seen(network),
+            sampler=self.sampler(start),
         )
 
     def seen(self, network: Bayesian) -> Observed:

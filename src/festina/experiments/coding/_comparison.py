@@ -108,12 +108,12 @@ def sampling_checks(
     return _health(suffix, variable, (agree, size), (_largest, _smallest), reason, where)
 
 
-def readout_checks(suffix: str, what: str, **where: Any) -> tuple[Claim, ...]:
+def readout_checks(suffix: str, what: str, reason: str = "", **where: Any) -> tuple[Claim, ...]:
     """The same of single readouts, of which the median is asked for: of many the worst is off by chance."""
 
     agree = f"Split-R̂ of {what} is near 1: neurons forget what they coded for (median of neurons and outputs)."
     size = f"Effective sample size of {what}: neurons move (median of neurons and outputs, all recordings together)."
-    return _health(suffix, "readout", (agree, size), (_median, _median), "", where)
+    return _health(suffix, "readout", (agree, size), (_median, _median), reason, where)
 
 
 def _largest(entries: np.ndarray) -> Any:

@@ -31,7 +31,6 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 LAZY = "0.55"
 ALL = slice(None)
-FROZEN = "each chain of sigmoidal networks is frozen at its own shares of codes; see the experiment's description"
 
 
 def sampled(result: Result, **where: Any) -> Predictor:

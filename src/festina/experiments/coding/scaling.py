@@ -12,6 +12,7 @@ from festina._lazy import np, xr
 from festina.errors import ArgumentError
 from festina.experiment import Arms, Experiment, Panels, Preset, Result, named
 from festina.experiments._needs import require_case
+from festina.experiments.coding import _collapsed as collapsed
 from festina.experiments.coding import _comparison as compare
 from festina.figures.panels import LINES, Page, log_ticks, marks_of, means
 from festina.sources import VAN_MEEGEN_2024
@@ -30,13 +31,11 @@ DEEPEST_SAMPLED = 100  # examples that networks of two layers are sampled with, 
 SIZES = (20, 40, 100, 200, 400)  # P, of the theory
 OURS, CONSTANT, STEEP = 1.0, 0.0, 2.0  # γL
 ANALOG = "what is left is called analog, as linear networks are; see the experiment's description"
-FROZEN = (
-    "our chains: those of cold sigmoidal networks keep their codes, and are short; see the experiment's description"
-)
+SHORT = "our chains: they are short, and sigmoidal ones with large readouts keep codes; see the description"
 
 
 def setting(name: str) -> dict[str, Any]:
-    """Of a network; those of one layer start from theory, since cold sigmoidal chains from the prior are frozen."""
+    """Of a network; those of one layer start from theory, unless they are drawn neuron by neuron."""
     deep = name.startswith("deep")
     origin = "prior" if deep else "theory"
     return {"nonlinearity": name.split("-")[-1], "layers": 2 if deep else 1, "origin": origin}
@@ -58,8 +57,9 @@ class Scaling(Experiment):
     temperatures matter as T/√P only, and codes get ever sharper instead.
 
     Kernels of linear networks are those of `fs.theory.coding.deep_analog`, at any T, L and P/N; one sigmoidal layer has
-    `redundant`, and two have no theory here. Networks of one layer start from neurons drawn from the theory, those of
-    two from the prior. Samples have P ≤ 200 (two layers: ≤ 100), theory goes to 400.
+    `redundant`, and two have no theory here. One sigmoidal layer is drawn neuron by neuron, from the prior
+    (`fs.learning.Collapsed`), one linear layer starts from neurons drawn from the theory, two start from the prior.
+    Samples have P ≤ 200 (two layers: ≤ 100), theory goes to 400.
 
     Expected before the first full run, from theory and short runs of up to 100 examples: codes as sharp for any P with
     γ = 1/L, blurred with less, and with 2/L lost in one layer but sharper in two; that blurred codes lose their name
@@ -70,9 +70,16 @@ class Scaling(Experiment):
     agree with theory to .01. The distinction is lost, against what was expected: with γ = 0 and 200 examples the
     analyser calls sigmoidal networks analog, as it calls linear ones (which keep their name, there being no other
     left), and with γL = ½ still redundant. With γ = 2 one layer is lazy at 200 examples. In theory rectified codes go
-    from .40 at 20 examples to .16 at 400 with γ = 0. Chains are short: linear ones agree to R̂ = 1.14 with 12 effective
-    draws or more; sigmoidal ones with sharp codes are frozen (R̂ up to 38), each at its own shares of codes, on which
-    η² hardly depends.
+    from .40 at 20 examples to .16 at 400 with γ = 0.
+
+    These numbers are of chains of Hamiltonian Monte Carlo of 100 draws, in which linear networks of one layer agreed to
+    R̂ = 1.14 with 12 effective draws or more, and sigmoidal ones with sharp codes were frozen (R̂ up to 38). Chains
+    have 500 draws now; of these, one sigmoidal layer was run at the full budget, neuron by neuron: with γL = 1 and 2
+    all chains agree (R̂ 1.01, 127 effective draws or more), and with less up to 40 examples (208 or more). With γL = ½
+    there are 100 at 100 examples. Three of sixteen do not mix: at 100 and 200 examples with γ = 0 (R̂ 1.25 and 1.58, 6
+    and 4 effective draws) and at 200 with γL = ½ (1.33, 5), for .02, .00 and .03 of proposals are accepted there; why
+    the law of one neuron is so far from theirs is not known. η² is that of theory to .017 in all, and no verdict
+    changes: with γ = 0 it falls from .61 to .31, and the analyser calls no network redundant at 200 examples.
     """
 
     name = "coding/scaling"
@@ -83,10 +90,11 @@ class Scaling(Experiment):
             network=named(**{name: setting(name) for name in NETWORKS}),
             counts=((10, 5, 5), (20, 10, 10), (50, 25, 25), (100, 50, 50)),
             exponent=(CONSTANT, 0.5, OURS, STEEP),
+            also=collapsed.where(lambda arm: arm["network"] == "sigmoidal"),
             only=lambda config, arm: not arm["network"].startswith("deep") or sum(arm["counts"]) <= DEEPEST_SAMPLED,
         )
     )
-    base = {"width": 150, "temperature": 0.1, "warm_up": 100, "draws": 100, "records": 40}
+    base = {"width": 150, "temperature": 0.1, "warm_up": 100, "draws": 500, "records": 300} | collapsed.EQUILIBRIUM
     seeds = 2
     quick = {"width": 50, "counts": ((10, 5, 5), (20, 10, 10)), "warm_up": 40, "draws": 40, "records": 16}
     presets = (
@@ -172,12 +180,12 @@ class Scaling(Experiment):
         ends = [predicted("rectified", size, CONSTANT, result.config.temperature) for size in (SIZES[0], SIZES[-1])]
         return ends[0][0] - ends[1][0]
 
-    @claims.check(claims.below(1.05), budget="full", reason=FROZEN, each={"network": NETWORKS})
+    @claims.check(claims.below(1.05), budget="full", reason=SHORT, each={"network": NETWORKS})
     def agreement(self, result: Result, network: str) -> float:
         """Split-R̂ of the kernels of {network} networks is near 1: chains agree (largest of all entries and arms)."""
         return max(float(fs.measures.split_r_hat(each).max()) for each in chains(result, network))
 
-    @claims.check(claims.above(100.0), budget="full", reason=FROZEN, each={"network": NETWORKS})
+    @claims.check(claims.above(100.0), budget="full", reason=SHORT, each={"network": NETWORKS})
     def sample_size(self, result: Result, network: str) -> float:
         """Effective sample size of the kernels of {network} networks: chains move (smallest of all entries and arms,
         all recordings together).
