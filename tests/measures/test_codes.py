@@ -16,6 +16,7 @@ from festina.measures import (
     representatives,
     serving,
     sharpness,
+    top_share,
 )
 
 
@@ -102,3 +103,14 @@ def test_kernels_that_tell_the_same_classes_apart_are_alike_whatever_their_size(
 def test_representatives_are_the_largest_and_some_of_all_others():
     readouts = np.array([[3.0, 4.0], [0.0, 1.0], [6.0, 0.0], [0.1, 0.1], [2.0, 2.0], [0.0, 0.5]])
     assert representatives(readouts, 5).tolist() == [2, 0, 4, 1, 3]
+
+
+def test_the_top_tenth_is_one_of_neurons_in_every_draw():
+    random = np.random.default_rng(4)
+    readouts, activity = random.normal(size=(3, 30, 2)), random.uniform(size=(3, 30, 4))
+    counts = (4, 2, 1, 1)
+    portions = np.array(counts) / 8
+    for share, own, seen in zip(top_share(readouts, activity, counts), readouts, activity, strict=True):
+        apart = np.sqrt((portions * (seen - (seen @ portions)[:, None]) ** 2).sum(axis=1))
+        signal = np.sort(np.sqrt((own**2).sum(axis=1)) * apart)
+        np.testing.assert_allclose(share, signal[-3:].sum() / signal.sum())

@@ -106,6 +106,14 @@ def test_the_figure_draws_without_a_warning(layers):
         assert repr(found).startswith(scheme)
 
 
+def test_shuffled_labels_leave_nothing_of_the_strength():
+    random = np.random.default_rng(5)
+    labels = np.repeat([0, 1, 2], 8)
+    layer = random.normal(size=(3, 40))[labels] + 0.1 * random.normal(size=(24, 40))
+    found = fs.measures.coding(layer, labels, resamples=0, shuffles=20)
+    assert found.statistics.strength > 0.9 > 0.3 > found.null_strength.max()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -279,6 +279,7 @@ def test_answers_by_name():
     assert neural_collapse(layer, labels, answers=labels).nearest_mean_agreement == 1.0
     layer[-1] = 0.3
     assert neural_collapse(layer, labels, answers=labels).nearest_mean_agreement == pytest.approx(0.8)
+    assert neural_collapse(layer, labels, answers=list("aaaaa")).nearest_mean_agreement == pytest.approx(0.6)
     assert neural_collapse(layer, labels, answers=list("aabba")).nearest_mean_agreement == 1.0
     assert neural_collapse(layer, labels, answers=list("aabbz")).nearest_mean_agreement == pytest.approx(0.8)
     numbers = np.array([0, 0, 1, 1, 1])
