@@ -336,11 +336,14 @@ def toy_task(counts: tuple[int, ...]) -> Classes:
     return fs.worlds.orthogonal_classes(counts)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
 def _solved(
     kind: Kind, counts: tuple[int, ...], variance: float, temperature: float, neurons: int | None
 ) -> Prediction:
-    """The theory of one hidden layer on the toy task."""
+    """The theory of one hidden layer on the toy task.
+
+    As many are kept as an experiment asks for: each has most of a megabyte, and who moves a slider asks for hundreds.
+    """
     data, theory = toy_task(counts), fs.theory.coding
     if kind == "linear":
         targets = np.asarray(data.targets)

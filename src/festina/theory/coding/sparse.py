@@ -341,6 +341,7 @@ def _solve(task: Task, residual: np.ndarray, outliers: np.ndarray) -> tuple[Neur
 
     begin = np.concatenate([residual.reshape(-1), outliers.reshape(-1)])
     found = optimize.root(mismatch, begin, jac=slope, method="hybr", tol=1e-12)
+    bulk_at.cache_clear()  # SciPy's wrapper refers to itself: what it holds would wait for a collection that is rare
     here, readouts = unpack(found.x)
     bright = _merged(readouts[np.linalg.norm(readouts, axis=1) > FAINTEST])
     if len(bright) < len(readouts):
