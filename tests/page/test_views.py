@@ -237,6 +237,7 @@ def test_names_are_said_shortly_and_as_they_are_printed(page, address):
     for names, stem, words in (
         (["depth 1", "depth inf"], "depth", ["1", "inf"]),
         (["wide, rank 1", "deep, rank 15"], "rank", ["wide, 1", "deep, 15"]),
+        (["no cost, rank 1", "no cost, weak bounds, rank 2"], "rank", ["no cost, 1", "no cost, weak bounds, 2"]),
         (["imbalance 0, mode 1", "imbalance -2, mode 2"], "", ["imbalance 0, mode 1", "imbalance -2, mode 2"]),
         (["slow", "fast gates"], "", ["slow", "fast gates"]),
     ):

@@ -23,7 +23,7 @@ export function prose(text) {
 }
 
 // A single letter with an index of one to three signs, or a power of one or two, or one in brackets.
-const RAISED = /(?<=(?<![\p{L}_])\p{L})_([\p{L}\d]{1,3})(?![\p{L}\d_])|\^\(([^()]+)\)|\^([\p{L}\d]{1,2})(?![\p{L}\d])/gu;
+const RAISED = /(?<=(?<![\p{L}_])\p{L}|‖)_([\p{L}\d]{1,3})(?![\p{L}\d_])|\^\(([^()]+)\)|\^([\p{L}\d]{1,2})(?![\p{L}\d])/gu;
 
 function symbols(text) {
   const parts = [];

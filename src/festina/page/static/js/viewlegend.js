@@ -67,17 +67,15 @@ export function createViewLegend(toggle, word = "simulation") {
  * "2" of "depth"; "wide, rank 1" and "deep, rank 2" are "wide, 1" and "deep, 2" of "rank". Two numbers keep their words.
  */
 export function shortened(names) {
-  const parts = names.map((name) => name.split(", "));
-  const even = parts.every((own) => own.length === parts[0].length);
+  const parts = names.map((name) => name.split(", ").reverse()); // counted from the end, for some names have more
   const stems = parts[0].map((first, place) => {
     const stem = first.slice(0, first.lastIndexOf(" ") + 1);
-    return even && parts.every((own) => own[place].startsWith(stem) && NUMBER.test(own[place].slice(stem.length))) ? stem : "";
+    const alike = (part = "") => part.startsWith(stem) && NUMBER.test(part.slice(stem.length));
+    return parts.every((own) => alike(own[place])) ? stem : "";
   });
   if (stems.filter(Boolean).length !== 1) return { stem: "", words: names };
-  return {
-    stem: stems.join("").trim(),
-    words: parts.map((own) => own.map((part, place) => part.slice(stems[place]?.length ?? 0)).join(", ")),
-  };
+  const short = (own) => own.map((part, place) => part.slice(stems[place]?.length ?? 0));
+  return { stem: stems.join("").trim(), words: parts.map((own) => short(own).reverse().join(", ")) };
 }
 
 function styleEntry(name, dots) {
