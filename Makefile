@@ -1,4 +1,4 @@
-# festina: everything from a fresh checkout, with only python3 (3.11 to 3.13), pip and make.
+# festina: everything from a fresh checkout, with only python3 (3.11 to 3.14), pip and make.
 #
 #   make demo        install, take a tour of the four bodies of work, print where the report is
 #   make test        install with the test extras; lint, types, tests
@@ -32,7 +32,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export MPLBACKEND := Agg
 
 PIP_INSTALL := $(BIN)/python -m pip install -qq --constraint constraints.txt
-SUPPORTED := 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))'
+SUPPORTED := 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))'
 INPUTS := pyproject.toml constraints.txt src/festina/_version.py
 
 # An environment is sound if it was made here, its interpreter starts, and no installation was cut short.
@@ -152,7 +152,7 @@ $(VENV)/.stamp-dev $(VENV)/.stamp-docs $(VENV)/.stamp-page $(VENV)/.stamp-cluste
 # off from Python get pip from the system's pip instead.
 $(VENV)/.stamp-venv:
 	@$(PYTHON) -c $(SUPPORTED) 2>/dev/null || { \
-	  echo "festina needs Python 3.11, 3.12 or 3.13, but '$(PYTHON)' is $$($(PYTHON) -V 2>&1 | tail -n 1): name another with make PYTHON=python3.12" >&2; \
+	  echo "festina needs Python 3.11 to 3.14, but '$(PYTHON)' is $$($(PYTHON) -V 2>&1 | tail -n 1): name another with make PYTHON=python3.12" >&2; \
 	  exit 1; }
 	@if test ! -e $(VENV)/.installing && test ! -e $@ && $(BIN)/python -c $(SUPPORTED) 2>/dev/null \
 	  && $(BIN)/python -m pip --version 2>/dev/null | grep -qF "$(CURDIR)/$(VENV)/"; then :; else \
