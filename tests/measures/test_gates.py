@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 
 import festina as fs
 from festina.errors import ArgumentError
+from narrowing import there
 
 PATTERNS = np.array([[1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]], float)  # common, and all contexts but one
 UNITS = np.repeat(np.arange(4), [8, 4, 4, 4])
@@ -123,7 +124,7 @@ def test_the_figure_draws_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         raster, *others = found.figure().axes
-        assert len(others) == 2 and raster.images[0].get_array().shape == found.on.T.shape
+        assert len(others) == 2 and there(raster.images[0].get_array()).shape == found.on.T.shape
         assert len(found.figure(np.eye(18), layer.reshape(18, -1)).axes) == 4
     assert "mixed" in repr(found)
 
