@@ -12,8 +12,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
+from festina.arrays import xp
 from festina.errors import require
 from festina.learning.joint import JointDescent, Watch, joint_process
 from festina.learning.process import Process
@@ -75,7 +77,7 @@ def compressed_by_row(network: PathGated | NeuronGated, tasks: Tasks) -> tuple[A
 
 
 @precise
-def teacher_bases(tasks: Tasks) -> Float[Array, "o i m"]:
+def teacher_bases(tasks: Tasks) -> Float[Any, "o i m"]:
     """An orthonormal basis of the span of each row's teachers, the first vector along the first of them.
 
     Args:
@@ -89,7 +91,10 @@ def teacher_bases(tasks: Tasks) -> Float[Array, "o i m"]:
     """
     count, _, inputs = tasks.maps.shape
     require(count <= inputs, "tasks", f"be at most as many as inputs, {inputs}", count)
-    return jnp.asarray(jax.vmap(lambda rows: orthogonal_factor(rows.T))(jnp.swapaxes(tasks.maps, 0, 1)))
+    each_row = xp.swapaxes(tasks.maps, 0, 1)
+    if isinstance(each_row, np.ndarray):
+        return np.stack([orthogonal_factor(rows.T) for rows in each_row])
+    return jax.vmap(lambda rows: orthogonal_factor(rows.T))(each_row)
 
 
 @precise

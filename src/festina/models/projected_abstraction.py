@@ -83,21 +83,23 @@ class ProjectedAbstraction(TaskAbstraction):
         begun = super().start(key)
         if self.begin == "random":
             return begun
-        students = self._projected(jnp.stack(begun.network.students), begun.tasks)
+        students = self._projected(begun.network.students, begun.tasks)
         return begun._replace(network=begun.network.rebuilt(tuple(students), begun.network.gates))
 
-    def _projected(self, students: Float[Array, "p o i"], tasks: Tasks) -> Float[Array, "p o i"]:
+    def _projected(self, students: tuple[Float[Array, "o i"], ...], tasks: Tasks) -> Float[Array, "p o i"]:
         """Students in the span of their teachers."""
+        from festina.arrays import xp
+
         bases = fs.learning.teacher_bases(tasks)
-        along = jnp.einsum("poi,oim->pom", students, bases)
+        along = xp.einsum("poi,oim->pom", xp.stack(students), bases)
         if self.begin == "aligned":
-            along = jnp.broadcast_to(jnp.mean(along, axis=1, keepdims=True), along.shape)
+            along = xp.broadcast_to(xp.mean(along, axis=1, keepdims=True), along.shape)
         if self.begin == "mirrored":
-            angles = pi / 4 + self.angle * jnp.asarray([-1.0, 1.0])
+            angles = pi / 4 + self.angle * np.asarray([-1.0, 1.0])
             size = self.scale * fs.worlds.convention(self.convention).row_norm(self.inputs)
-            pair = size * jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=-1)
-            along = jnp.broadcast_to(pair[:, None], along.shape)
-        return jnp.einsum("pom,oim->poi", along, bases)
+            pair = size * xp.stack([xp.cos(angles), xp.sin(angles)], axis=-1)
+            along = xp.broadcast_to(pair[:, None], along.shape)
+        return xp.einsum("pom,oim->poi", along, bases)
 
     def _compressed(self, start: Begin) -> tuple[PathGated | NeuronGated, Tasks]:
         if self.described == "whole":

@@ -251,8 +251,9 @@ class Semantic(Model):
 
     def _parts(self) -> Float[Array, "levels features items"]:
         """T_l: the part of the features that belongs to each level."""
-        projectors = jnp.asarray(self.world().projectors)
-        return jnp.einsum("if,lij->lfj", jnp.asarray(self._dataset().targets), projectors)
+        from festina.arrays import xp
+
+        return xp.einsum("if,lij->lfj", self._dataset().targets, self.world().projectors)
 
     def _seen(self, parts: Array | np.ndarray, mapping: Array | np.ndarray) -> Observed:
         """⟨T_l, W⟩/⟨T_l, T_l⟩ of each level; of owned features also what is seen of them just outside."""

@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Float
 
 from festina._lazy import optimize
+from festina.arrays import xp
 from festina.errors import require
 from festina.precision import is_traced, precise
 from festina.theory._course import course
@@ -65,12 +66,12 @@ class Competition(eqx.Module):
         """
         if self.alone is not None:
             return {"strength": self.alone(time)["product"]}
-        moments = (jnp.asarray(self.strengths), jnp.asarray(self.overlaps))
+        moments = (xp.asarray(self.strengths), xp.asarray(self.overlaps))
 
         def logs(finite: Any) -> Any:
-            return course(_LogRate(self.depth), jnp.log(self.initial), finite, self.timescale, moments, self._fastest)
+            return course(_LogRate(self.depth), xp.log(self.initial), finite, self.timescale, moments, self._fastest)
 
-        return {"strength": _with_end(time, lambda finite: jnp.exp(logs(finite)), self._end)}
+        return {"strength": _with_end(time, lambda finite: xp.exp(logs(finite)), self._end)}
 
     def _fastest(self) -> float:
         """About the fastest relaxation, that of the largest strength which a pathway has or would reach alone."""
@@ -260,15 +261,13 @@ class LotkaVolterra(eqx.Module):
     @precise
     def __call__(self, time: Any) -> dict[str, Float[Any, "..."]]:
         """`strength` s_m(t), of shape ``time.shape + lanes + (paths,)``; t = ∞ is allowed."""
-        begin, rates = jnp.asarray(self.initial), jnp.asarray(self.rates)
-        given = begin, rates / jnp.max(rates), jnp.max(rates), jnp.asarray(self.capacity)
+        begin, rates = xp.asarray(self.initial), xp.asarray(self.rates)
+        given = begin, rates / xp.max(rates), xp.max(rates), xp.asarray(self.capacity)
 
         def strength(finite: Any) -> Any:
-            clock = course(_own_time_rate, jnp.zeros(begin.shape[:-1]), finite, 1.0, given, self._fastest)
-            logs, growth = (
-                jnp.broadcast_to(part, clock.shape + part.shape[-1:]) for part in (jnp.log(begin), given[1])
-            )
-            return jnp.exp(logs + growth * clock[..., None])
+            clock = course(_own_time_rate, xp.zeros(begin.shape[:-1]), finite, 1.0, given, self._fastest)
+            logs, growth = (xp.broadcast_to(part, clock.shape + part.shape[-1:]) for part in (xp.log(begin), given[1]))
+            return xp.exp(logs + growth * clock[..., None])
 
         return {"strength": _with_end(time, strength, lambda: self.end)}
 
@@ -348,12 +347,12 @@ class VectorRace(eqx.Module):
     @precise
     def __call__(self, time: Any) -> dict[str, Float[Any, "..."]]:
         """`map` m_p(t), of shape ``time.shape + lanes + (paths, outputs)``."""
-        cross, begin, gram = jnp.asarray(self.cross), jnp.asarray(self.initial), jnp.asarray(self.overlaps)
-        size = jnp.linalg.norm(cross, axis=-1, keepdims=True)
+        cross, begin, gram = xp.asarray(self.cross), xp.asarray(self.initial), xp.asarray(self.overlaps)
+        size = xp.linalg.norm(cross, axis=-1, keepdims=True)
         grows = begin > 0  # each in units of its start, so that small ones are as exact as large ones
-        start = (jnp.where(grows, 1.0, 0.0), jnp.where(grows[..., None], cross / jnp.where(size > 0, size, 1.0), 0.0))
+        start = (xp.where(grows, 1.0, 0.0), xp.where(grows[..., None], cross / xp.where(size > 0, size, 1.0), 0.0))
         weight, vector = course(_vector_rate, start, time, 1.0, (cross, gram, begin), self._fastest)
-        return {"map": jnp.broadcast_to(begin, weight.shape)[..., None] * weight[..., None] * vector}
+        return {"map": xp.broadcast_to(begin, weight.shape)[..., None] * weight[..., None] * vector}
 
     def _fastest(self) -> float:
         return 2.0 * float(np.max(np.linalg.norm(self.cross, axis=-1)) + np.max(self.overlaps) * np.max(self.initial))

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from festina.arrays import real, xp
 from festina.errors import require
 from festina.precision import is_traced, precise
 from festina.worlds.data import Moments, Samples
@@ -119,8 +120,8 @@ def tree(
     nodes = [prod(branching[:level]) for level in range(depth + 1)]
     similarity = [(1.0 - 2.0 * flip) ** (2 * (depth - level)) for level in range(depth + 1)]
     gains = [similarity[0], *(similarity[k] - similarity[k - 1] for k in range(1, depth + 1))]
-    eigenvalues = jnp.stack(
-        [jnp.asarray(items * sum(gains[k] / nodes[k] for k in range(level, depth + 1))) for level in range(depth + 1)]
+    eigenvalues = xp.stack(
+        [xp.asarray(items * sum(gains[k] / nodes[k] for k in range(level, depth + 1))) for level in range(depth + 1)]
     )
     averages = [np.kron(np.eye(m), np.full((items // m, items // m), m / items)) for m in nodes]
     projectors = np.stack([averages[0], *(b - a for a, b in itertools.pairwise(averages))])
@@ -154,7 +155,7 @@ def partition(
     require(members >= 2, "members", "be at least 2", members)
     if not is_traced(correlation):
         require(0.0 < float(correlation) < 1.0, "correlation", "lie between 0 and 1", correlation)
-    eigenvalues = jnp.stack([jnp.asarray(1.0 + (members - 1) * correlation), jnp.asarray(1.0 - correlation)])
+    eigenvalues = xp.stack([xp.asarray(1.0 + (members - 1) * correlation), xp.asarray(1.0 - correlation)])
     average = np.kron(np.eye(classes), np.full((members, members), 1.0 / members))
     projectors = np.stack([average, np.eye(classes * members) - average])
     return _gaussian_world(eigenvalues, projectors, features, ("classes", "members"), key)
@@ -239,13 +240,13 @@ def _smooth_world(
     levels = np.array([equal.mean() for equal in np.split(rising, np.flatnonzero(np.diff(rising) > 1e-8) + 1)])
     members = [waves[np.abs(roughness - level) < 1e-8] for level in levels]
     projectors = np.stack([wave.T @ wave for wave in members])
-    eigenvalues = 1.0 / (jnp.asarray(length) ** -2 + jnp.asarray(levels))
+    eigenvalues = 1.0 / (real(length) ** -2 + np.asarray(levels))
     names = tuple(f"wave {k}" for k in range(len(levels)))
     return _gaussian_world(eigenvalues, projectors, features, names, key)
 
 
 def _gaussian_world(
-    eigenvalues: Float[Array, " levels"],
+    eigenvalues: Float[Any, " levels"],
     projectors: Float[np.ndarray, "levels items items"],
     features: int,
     names: tuple[str, ...],
@@ -259,29 +260,29 @@ def _gaussian_world(
 
 
 def _root(
-    eigenvalues: Float[Array, " levels"], projectors: Float[np.ndarray, "levels items items"]
-) -> Float[Array, "items items"]:
+    eigenvalues: Float[Any, " levels"], projectors: Float[np.ndarray, "levels items items"]
+) -> Float[Any, "items items"]:
     """Σ^½ = Σ_l √μ_l Π_l."""
-    return jnp.einsum("l,lij->ij", jnp.sqrt(eigenvalues), jnp.asarray(projectors, eigenvalues.dtype))
+    return xp.einsum("l,lij->ij", xp.sqrt(eigenvalues), np.asarray(projectors, eigenvalues.dtype))
 
 
 def _world(
-    eigenvalues: Float[Array, " levels"],
+    eigenvalues: Float[Any, " levels"],
     projectors: Float[np.ndarray, "levels items items"],
     features: int,
     names: tuple[str, ...],
-    drawn: Float[Array, "features items"] | None,
+    drawn: Float[Any, "features items"] | None,
 ) -> SemanticWorld:
     """Put a world together; features that were not drawn are made to have exactly the model's covariance."""
     items = projectors.shape[-1]
     require(features >= 1, "features", "be at least 1", features)
     if drawn is None:
         require(features >= items, "features", f"be at least the {items} items, unless a key draws them", features)
-        spread = jnp.asarray(_orthonormal_columns(features, items), eigenvalues.dtype)
+        spread = np.asarray(_orthonormal_columns(features, items), eigenvalues.dtype)
         shown = features**0.5 * spread @ _root(eigenvalues, projectors)
     else:
         shown = drawn
-    dataset = Dataset(jnp.eye(items, dtype=shown.dtype), shown.T)
+    dataset = Dataset(np.eye(items, dtype=shown.dtype), shown.T)
     sizes = tuple(round(np.trace(projector)) for projector in projectors)
     return SemanticWorld(dataset, eigenvalues, projectors, sizes, names)
 

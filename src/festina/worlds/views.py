@@ -10,10 +10,10 @@ Source: the race reduction of Saxe, Sodhani & Lewallen 2022; worlds and statisti
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from festina.arrays import real, xp
 from festina.errors import require
 from festina.precision import is_traced, precise
 from festina.worlds.gated import GatedDataset
@@ -57,7 +57,7 @@ class SimilarTasks(eqx.Module):
     @property
     def cross(self) -> Float[Any, "paths outputs"]:
         """Σyx(p) = ⟨g_p y x⟩: the mean target for the shared pathway, y_c/C for a private one."""
-        return jnp.asarray(self.gates).T @ self.targets / self.count
+        return xp.asarray(self.gates).T @ self.targets / self.count
 
     @property
     def strengths(self) -> Float[Any, " paths"]:
@@ -100,9 +100,9 @@ def similar_tasks(count: int, cosine: Any) -> SimilarTasks:
         least = -1.0 / (count - 1)
         possible = bool(least - 1e-12 <= float(cosine) <= 1.0)
         require(possible, "cosine", f"lie between {least:.3g} and 1 for {count} tasks", cosine)
-    mean = jnp.full((count, count), 1.0 / count)
-    along, across = (jnp.sqrt(jnp.maximum(value, 0.0)) for value in (1.0 + (count - 1) * cosine, 1.0 - cosine))
-    return SimilarTasks(along * mean + across * (jnp.eye(count) - mean))
+    mean = np.full((count, count), 1.0 / count)
+    along, across = (xp.sqrt(xp.maximum(value, 0.0)) for value in (1.0 + (count - 1) * cosine, 1.0 - cosine))
+    return SimilarTasks(along * mean + across * (np.eye(count) - mean))
 
 
 class Views(eqx.Module):
@@ -177,9 +177,9 @@ def co_occurring_views(count: int, together: Any, amplitudes: Any = 1.0) -> View
     require(count >= 2, "count", "be at least 2", count)
     if not is_traced(together):
         require(0.0 <= float(together) <= 1.0, "together", "lie between 0 and 1", together)
-    alone = jnp.full((count,), 1.0) * ((1.0 - together) / count)
-    probabilities = jnp.concatenate([jnp.ones((1,)) * together, alone])
-    present = jnp.concatenate([jnp.ones((1, count)), jnp.eye(count)])
+    alone = np.ones(count) * ((1.0 - together) / count)
+    probabilities = xp.concatenate([np.ones(1) * together, alone])
+    present = np.concatenate([np.ones((1, count)), np.eye(count)])
     return Views(present, probabilities, _amplitudes(amplitudes, count))
 
 
@@ -256,12 +256,12 @@ def view_names(count: int) -> tuple[str, ...]:
 
 
 def _amplitudes(amplitudes: Any, count: int) -> Float[Any, " views"]:
-    values = jnp.asarray(amplitudes, dtype=jnp.result_type(float))
+    values = real(amplitudes)
     require(values.shape in ((), (count,)), "amplitudes", f"be one number, or {count}", amplitudes)
     if not is_traced(amplitudes):
         require(bool(np.all(np.asarray(amplitudes) > 0)), "amplitudes", "be positive", amplitudes)
-    return jnp.broadcast_to(values, (count,))
+    return xp.broadcast_to(values, (count,))
 
 
 def _norms(vectors: Float[Any, "paths outputs"]) -> Float[Any, " paths"]:
-    return jnp.sqrt(jnp.sum(vectors**2, axis=1))
+    return xp.sqrt(xp.sum(vectors**2, axis=1))
