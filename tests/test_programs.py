@@ -196,6 +196,15 @@ def test_programs_with_one_text_are_compiled_once(folder, monkeypatch):
     assert len(traced) == 2
 
 
+def test_programs_of_one_text_with_other_constants_are_two(folder):
+    """A JAX that hands large constants to its programs leaves them out of the text."""
+    tables = {k: jnp.arange(2000.0) * k for k in (1, 2)}
+    double_of, _ = counted(work=lambda power, x: x * tables[power.exponent][-x.size :])
+    with jax._src.config.use_simplified_jaxpr_constants(True):
+        found = [double_of(Power(k, f"code {k}"), {"x": np.ones(1)}, 1)["value"].item() for k in (1, 2)]
+    assert found == [1999.0, 3998.0]
+
+
 def test_programs_of_one_text_that_take_other_arguments_are_two(folder):
     """What a program does not use is not handed to it, so that its text does not tell which argument is which."""
 
@@ -203,4 +212,5 @@ def test_programs_of_one_text_that_take_other_arguments_are_two(folder):
         return 2.0 * (first if power.program_mark == "first" else second)
 
     double_of = quick_jit(function, static_argnums=0)
+    assert double_of(Power(1, "first"), 3.0, np.ones(3)).item() == 6.0  # of other shapes, which it does not use
     assert [double_of(Power(1, which), 3.0, 5.0).item() for which in ("first", "second")] == [6.0, 10.0]
