@@ -205,6 +205,17 @@ def test_programs_of_one_text_with_other_constants_are_two(folder):
     assert found == [1999.0, 3998.0]
 
 
+def test_programs_that_call_other_functions_of_python_are_two(folder):
+    """Of a function that is called back, the text has a number."""
+
+    def calls_back(power, x):
+        return jax.pure_callback(lambda x: np.asarray(x) ** power.exponent, jax.typeof(x), x)
+
+    function, _ = counted(work=calls_back)
+    found = [function(Power(k, f"code {k}"), {"x": np.full(1, 2.0)}, 1)["value"].item() for k in (2, 3)]
+    assert found == [4.0, 8.0]
+
+
 def test_programs_of_one_text_that_take_other_arguments_are_two(folder):
     """What a program does not use is not handed to it, so that its text does not tell which argument is which."""
 

@@ -199,11 +199,12 @@ def _compiled(lowered: Any, options: str) -> tuple[Any, bool]:
 def _text(lowered: Any, options: str) -> str:
     """A hash of all that machine code is made from: options, text, arguments, and which of these it takes.
 
-    What JAX hands to a program beside its arguments is not in the text; then the program is shared with no other.
+    Neither what JAX hands to a program beside its arguments nor code outside of it is in the text; then the program is
+    shared with no other.
     """
     lowering = lowered._lowering
     taken = getattr(lowering, "compile_args", {}).get("kept_var_idx")
-    is_whole = taken is not None and not getattr(lowering, "const_args", None)
+    is_whole = taken is not None and not getattr(lowering, "const_args", None) and _is_all_there(lowered)
     told = f"{sorted(taken)} {lowered.args_info}" if is_whole else uuid4().hex
     return hashlib.sha256("\n".join((options, told, lowered.as_text())).encode()).hexdigest()
 
