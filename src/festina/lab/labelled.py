@@ -47,12 +47,17 @@ def so_far(
     arms = next(iter(observed.values())).shape[1] if observed else 1
     clocks = np.broadcast_to(times, (len(runs), arms, records))
     coordinates = _coordinates(experiment, runs, clocks)
-    sizes = {name: len(np.atleast_1d(given[1])) for name, given in coordinates.items() if given[0] == name}
+    sizes = _sizes(coordinates)
     variables = {
         name: _padded(_labelled(experiment, config, name, np.moveaxis(values, 1, 2)[:, :records]), sizes)
         for name, values in observed.items()
     }
     return _numbered(xr.Dataset(variables, coords=coordinates))
+
+
+def _sizes(coordinates: Mapping[str, Any]) -> dict[str, int]:
+    """How many values there are along each dimension."""
+    return {name: len(np.atleast_1d(given[1])) for name, given in coordinates.items() if given[0] == name}
 
 
 def _padded(labelled: tuple, sizes: Mapping[str, int]) -> tuple:
@@ -109,10 +114,13 @@ def theory(
     names = [name for name in experiment.variables if any(name in answer for answer in answers.values())]
     if not names:
         return None
+    coordinates = _coordinates(experiment, runs, times)
+    sizes = _sizes(coordinates)
     variables = {
-        name: _labelled(experiment, runs[0].config, name, _stacked(experiment, name, answers, times)) for name in names
+        name: _padded(_labelled(experiment, runs[0].config, name, _stacked(experiment, name, answers, times)), sizes)
+        for name in names
     }
-    return _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, times)))
+    return _numbered(xr.Dataset(variables, coords=coordinates))
 
 
 def _answers(
