@@ -10,7 +10,7 @@ import { drawDot } from "./markers.js";
 import { typeset } from "./numbers.js";
 
 const [WIDTH, NARROW, HEIGHT] = [30, 20, 16];
-const MANY = 8; // names of a list, from which on it may be too long
+const [MANY, TALL] = [8, 3.5]; // names of a list, and heights of a button, from which on it may be and is too long
 const LABEL = "Groups; press one to hide or show it in all pictures";
 const NUMBER = /^(?:inf|-?\d\S*)$/;
 
@@ -20,7 +20,9 @@ export function createViewLegend(toggle, word = "simulation") {
   let drawn = "";
   let open = false; // whether long lists are seen in full
   const observer = new ResizeObserver((seen) =>
-    seen.forEach(({ target }) => target.parentNode?.classList.toggle("long", target.scrollHeight > target.clientHeight + 4)),
+    seen.forEach(({ target }) =>
+      target.parentNode?.classList.toggle("long", target.scrollHeight > TALL * target.lastChild.offsetHeight),
+    ),
   );
 
   /** Show families of names; where nothing has changed, nothing is touched, so that the focus stays. */
@@ -62,7 +64,7 @@ export function createViewLegend(toggle, word = "simulation") {
     return names.length < MANY ? list : folded(list, names.length);
   }
 
-  /** A list of which two lines are seen, if it has more, until all are asked for. */
+  /** A list of which two lines are seen, if it has many more, until all are asked for. */
   function folded(list, count) {
     const more = element("button", { type: "button", class: "quiet more", onclick: () => unfold(!open) });
     const frame = element("div", { class: "folded" }, list, more);
