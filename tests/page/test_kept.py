@@ -8,7 +8,7 @@ import pytest
 import festina as fs
 from festina.lab.batch import Run
 from festina.lab.registry import find
-from festina.models import Chain
+from festina.models import Chain, Margin
 from festina.page import theory
 from festina.page.kept import Latest
 from festina.page.theory import theory_of
@@ -59,6 +59,21 @@ def test_another_setting_or_other_times_are_another_answer(kept, monkeypatch, fi
     found = asked("linear/chain", **fields)
     monkeypatch.setattr(theory, "KEPT", Latest())
     assert found == asked("linear/chain", **fields)
+
+
+def test_what_is_solved_together_is_solved_together_again(kept, monkeypatch):
+    """An adaptive integration of all arms at once has other errors with other arms in it."""
+    asked_for = []
+    plain = Margin.solutions.__func__
+
+    def solutions(cls, models, starts, times):
+        asked_for.append([model.separation for model in models])
+        return plain(cls, models, starts, times)
+
+    monkeypatch.setattr(Margin, "solutions", classmethod(solutions))
+    for values in ((0.2, 0.8), (0.2, 0.9), (0.2, 0.8)):
+        asked("race/margin", separation=values, scale=(0.01,))
+    assert asked_for == [[0.2, 0.8], [0.2, 0.9]]
 
 
 def test_another_start_is_another_answer(kept, monkeypatch):

@@ -137,6 +137,8 @@ def _answers(
     earlier = {k: UNKNOWN if kept is None else kept.get(key, UNKNOWN) for k, key in enumerate(keys)}
     known = {k: answer for k, answer in earlier.items() if answer is not UNKNOWN}
     left = [k for k in range(len(models)) if k not in known]
+    if left and not type(models[0]).solved_one_by_one():
+        known, left = {}, list(range(len(models)))
     asked = [models[k] for k in left], [starts[k] for k in left], grids[left]
     found = type(models[0]).solutions(*asked) if left else iter(())
     for k, place in enumerate(places):
