@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from examples import Answers
-from legible import listen
+from legible import UNSCALED, listen
 from serving import needs_browser, real_server
 from test_views import DONE, LIVE
 
@@ -62,6 +62,17 @@ def test_less_than_a_decade_has_a_few_even_numbers(page, address):
         return scene | {"grids": grids, "x": scene["x"] | {"log": True}, "marks": []}
 
     assert below(words(page, address, "curves", change)) == ["2", "4", "6", "8"]
+
+
+@pytest.mark.parametrize(("first", "last"), [(0.5, 500.0), (8e-4, 20.0), (8e-5, 2e4)])
+def test_however_many_decades_there_are_three_numbers_at_least(page, address, first, last):
+    def change(scene: dict) -> dict:
+        grids = [np.geomspace(first, last, len(grid)).tolist() for grid in scene["grids"]]
+        return scene | {"grids": grids, "x": scene["x"] | {"log": True}, "marks": []}
+
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert words(page, address, "curves", change)
+    assert page.evaluate(UNSCALED) == []
 
 
 def test_a_decade_that_has_one_power_alone_has_more_than_two_numbers(page, address):

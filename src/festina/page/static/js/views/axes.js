@@ -80,10 +80,13 @@ function multiplesIn(low, high, rough) {
 function powersOf(low, high, count) {
   const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
   const decades = last - first + 1;
-  const every = Math.max(1, Math.ceil(decades / Math.max(2, count)));
-  const found = [];
-  for (let k = Math.ceil(first / every) * every; k <= last; k += every) found.push(Number(`1e${k}`));
-  if (decades > 2) return found;
+  if (decades > 2) {
+    let every = Math.max(1, Math.ceil(decades / Math.max(2, count)));
+    while (every > 1 && Math.floor(last / every) - Math.ceil(first / every) + 1 < FEWEST_TICKS) every -= 1;
+    const found = [];
+    for (let k = Math.ceil(first / every) * every; k <= last; k += every) found.push(Number(`1e${k}`));
+    return found;
+  }
   if (high < 10 * low) return ticksOf([low, high], Math.min(MOST_IN_A_DECADE, count)).filter((value) => value > 0);
   const finer = [];
   for (let k = first - 1; k <= last; k += 1) {
