@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from festina.lab.labelled import Kept
+
 __all__ = [
     "Arm",
     "Arms",
@@ -117,13 +119,18 @@ class Experiment:
         """Whether mathematics says anything of this experiment, at some of its settings at least."""
         return any(model.has_theory() for model in self.arms.models)
 
-    def predicted(self, config: Any, seed: int, times: np.ndarray) -> xr.Dataset | None:
-        """What theory says of one seed at any times, in all its arms; None if it says nothing."""
+    def predicted(self, config: Any, seed: int, times: np.ndarray, kept: Kept | None = None) -> xr.Dataset | None:
+        """What theory says of one seed at any times, in all its arms; None if it says nothing.
+
+        Who asks again and again has what is ``kept`` of earlier answers used, and this one's kept there, arm by arm.
+        """
         from festina.lab.batch import Run
         from festina.lab.labelled import theory
 
         arms = len(self.arms_at(config))
-        return theory(self, [Run(config, seed)], np.broadcast_to(np.asarray(times, float), (1, arms, len(times))))
+        return theory(
+            self, [Run(config, seed)], np.broadcast_to(np.asarray(times, float), (1, arms, len(times))), kept=kept
+        )
 
     def measure(self, data: xr.Dataset) -> dict[str, xr.DataArray]:
         """Further variables computed from the recorded ones, for all runs at once."""

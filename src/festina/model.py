@@ -128,6 +128,13 @@ class Model(ExperimentConfig):
             solution = model.solution(start)
             yield None if solution is None else solution(grid)
 
+    @classmethod
+    def solved_one_by_one(cls) -> bool:
+        """Whether each prediction is made by itself; where they are made together, each has errors of integration that
+        depend on the others.
+        """
+        return cls.solutions.__func__ is Model.solutions.__func__  # pyright: ignore[reportFunctionMemberAccess]
+
     def coordinates(self) -> dict[str, Any]:
         """Values along the variables' own dimensions."""
         return {}
@@ -145,7 +152,7 @@ class Model(ExperimentConfig):
     @classmethod
     def has_theory(cls) -> bool:
         """Whether mathematics says anything of this model, at some of its settings at least."""
-        return cls.solution is not Model.solution or cls.solutions.__func__ is not Model.solutions.__func__  # pyright: ignore
+        return cls.solution is not Model.solution or not cls.solved_one_by_one()
 
     def run(self, *, seeds: int = 1, first_seed: int = 0, store: str | Path | None = None) -> Result:
         """Simulate it and put theory beside it; see `festina.run`."""

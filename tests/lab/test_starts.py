@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import festina as fs
+from festina.errors import ArgumentError
 from festina.lab import labelled, solve
 from festina.models._wide import WideNetwork
 from narrowing import solution_of
@@ -50,3 +51,22 @@ def test_starts_that_are_ignored_make_no_difference():
         model = kind()
         one, other = (solution_of(model, start)(TIMES) for start in (None, solve._start(model, 3)))
         assert all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
+
+
+def test_where_theory_has_nothing_of_the_largest_arm_the_others_are_told(monkeypatch):
+    """What the largest arm alone would have is not a number."""
+    plain = fs.theory.coding.deep_analog
+
+    def shallow(targets, temperature, variance, layers, neurons):
+        if layers > 1:
+            raise ArgumentError("too deep")
+        return plain(targets, temperature, variance, layers, neurons)
+
+    monkeypatch.setattr(fs.theory.coding, "deep_analog", shallow)
+    experiment = fs.lab.find("coding/deeper")
+    found = experiment.predicted(experiment.configure("quick", depth=(1, 3)), 0, TIMES)
+    assert found is not None
+    one, three = (found["between"].sel(nonlinearity="linear", depth=depth) for depth in (1, 3))
+    assert found.sizes["layer"] == 3
+    assert np.isfinite(one.sel(layer=1)).all() and np.isnan(one.sel(layer=[2, 3])).all()
+    assert np.isnan(three).all()

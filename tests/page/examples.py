@@ -170,6 +170,7 @@ def description(name: str, kinds: list[str]) -> dict[str, Any]:
         "equations": [{"tex": "x = 1", "sentence": "One."}, {"tex": "y = 2", "sentence": "Two."}],
         "presets": [{"name": "ring", "sentence": "A ring.", "budget": "quick", "fields": {"world": "ring"}}],
         "time_unit": "τ",
+        "theory": True,
         "seeds": {"quick": 1, "full": 2},
         "variables": [{"name": "loss", "label": "loss", "unit": "", "dims": []}],
         "claims": [],

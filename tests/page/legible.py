@@ -1,4 +1,6 @@
-"""What every picture is held to: its words stand within it, apart from each other, and as wide as they should be."""
+"""What every picture is held to: its words stand within it, apart from each other, and as wide as they should be; three
+numbers at least say the scale of an axis, and a legend leaves the window to the pictures.
+"""
 
 from typing import Any
 
@@ -41,6 +43,18 @@ FAULTS = """[...document.querySelectorAll('.view canvas')].flatMap((canvas) => {
   ]).map((fault) => `${title}: ${fault}`);
 })"""
 
+# Numbers along the axis below a picture: of the words that are numbers, the lowest line.
+UNSCALED = r"""[...document.querySelectorAll('.view:is(.curves, .plane) canvas')].flatMap((canvas) => {
+  const numbers = (canvas.words ?? []).filter((one) => /^[−-]?\d[\d.]*[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]*$/.test(one.text));
+  const lowest = Math.max(...numbers.map((one) => one.y[1]));
+  const along = numbers.filter((one) => one.y[1] > lowest - 4).map((one) => one.text);
+  const title = canvas.closest('.view').querySelector('.view-title').textContent;
+  return numbers.length && along.length < 3 ? [`${title}: only ${along.join(' and ')} along the axis`] : [];
+})"""
+
+LEGENDS = """[...document.querySelectorAll('.view-legend')].filter((one) => one.offsetHeight > 0.3 * innerHeight)
+  .map((one) => `a legend of ${one.offsetHeight} pixels`)"""
+
 
 def listen(page: Any) -> None:
     """Note the words of all pictures from now on, that is, before the page is opened."""
@@ -53,5 +67,5 @@ def check(page: Any) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         page.evaluate(NEXT_FRAMES)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, f"overflows at {width}"
-        found = page.evaluate(FAULTS)
+        found = [fault for rule in (FAULTS, UNSCALED, LEGENDS) for fault in page.evaluate(rule)]
         assert found == [], f"at {width}"

@@ -15,7 +15,7 @@ import xarray as xr
 from serving import CHAIN, events, real_server
 
 import festina
-from festina.page import limits
+from festina.page import limits, server
 from festina.page.app import THEORIES_WAITING
 from festina.page.jobs import Jobs
 from festina.page.security import HEADERS, is_allowed
@@ -459,3 +459,11 @@ def test_a_mistake_inside_is_an_apology_without_details(client, monkeypatch):
     monkeypatch.setattr("festina.page.app.theory_of", broken)
     error = message(client.post("/api/theory", json=CHAIN), 500)
     assert "secret" not in error["message"]
+
+
+def test_a_server_that_starts_imports_what_the_gallery_lists_and_then_makes_theory_ready(monkeypatch):
+    ready = []
+    monkeypatch.setattr(server, "load_all", lambda: ready.append("gallery"))
+    monkeypatch.setattr(server, "theory_of", lambda experiment, run: ready.append(experiment.name))
+    server.warm_up()
+    assert ready == ["gallery", server.FIRST]

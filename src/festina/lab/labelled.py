@@ -1,6 +1,7 @@
 """From what was recorded to data with named dimensions: run, time, those of the arms, those of the variables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Hashable, Iterator, Mapping, MutableMapping, Sequence
 from math import prod
 from typing import Any
 
@@ -14,6 +15,12 @@ from festina.experiment import Experiment
 from festina.lab.batch import Batch, Run, Simulated, batches, starts_of
 from festina.learning.outlook import Counted, Outlook
 from festina.precision import double, to_numpy
+
+Answer = dict[str, np.ndarray]
+Kept = MutableMapping[Hashable, Answer | None]
+"""Answers of theory, by what they depend on."""
+
+UNKNOWN: Answer = {}  # told by its identity from what theory says
 
 ROUNDING = 1e-12  # times of arms that differ by no more than this share are the same, counted in other steps
 
@@ -40,12 +47,17 @@ def so_far(
     arms = next(iter(observed.values())).shape[1] if observed else 1
     clocks = np.broadcast_to(times, (len(runs), arms, records))
     coordinates = _coordinates(experiment, runs, clocks)
-    sizes = {name: len(np.atleast_1d(given[1])) for name, given in coordinates.items() if given[0] == name}
+    sizes = _sizes(coordinates)
     variables = {
         name: _padded(_labelled(experiment, config, name, np.moveaxis(values, 1, 2)[:, :records]), sizes)
         for name, values in observed.items()
     }
     return _numbered(xr.Dataset(variables, coords=coordinates))
+
+
+def _sizes(coordinates: Mapping[str, Any]) -> dict[str, int]:
+    """How many values there are along each dimension."""
+    return {name: len(np.atleast_1d(given[1])) for name, given in coordinates.items() if given[0] == name}
 
 
 def _padded(labelled: tuple, sizes: Mapping[str, int]) -> tuple:
@@ -78,11 +90,16 @@ def on_own_clocks(experiment: Experiment, data: xr.Dataset, times: np.ndarray) -
 
 
 def theory(
-    experiment: Experiment, runs: Sequence[Run], times: np.ndarray, drawn: Sequence[Any] = ()
+    experiment: Experiment,
+    runs: Sequence[Run],
+    times: np.ndarray,
+    drawn: Sequence[Any] = (),
+    kept: Kept | None = None,
 ) -> xr.Dataset | None:
     """What theory says of each arm of each run, at the times of its recordings (runs × arms × recordings).
 
-    It begins with what the simulation has ``drawn``, batch by batch, or draws the same again.
+    It begins with what the simulation has ``drawn``, batch by batch, or draws the same again. Answers that are ``kept``
+    are taken from there, and those that are found are put there.
     """
     if not experiment.has_theory():
         return None
@@ -91,19 +108,24 @@ def theory(
         work = batches(experiment, runs)
         answers: dict[tuple[int, int], Mapping[str, np.ndarray]] = {}
         for done, batch in enumerate(work, 1):
-            for place, found in _answers(batch, times, drawn[done - 1] if drawn else None):
+            for place, found in _answers(batch, times, drawn[done - 1] if drawn else None, kept):
                 answers[place] = found
                 outlook.tick(lambda: Counted(len(answers), len(runs) * times.shape[1]), len(work) - done)
     names = [name for name in experiment.variables if any(name in answer for answer in answers.values())]
     if not names:
         return None
+    coordinates = _coordinates(experiment, runs, times)
+    sizes = _sizes(coordinates)
     variables = {
-        name: _labelled(experiment, runs[0].config, name, _stacked(experiment, name, answers, times)) for name in names
+        name: _padded(_labelled(experiment, runs[0].config, name, _stacked(experiment, name, answers, times)), sizes)
+        for name in names
     }
-    return _numbered(xr.Dataset(variables, coords=_coordinates(experiment, runs, times)))
+    return _numbered(xr.Dataset(variables, coords=coordinates))
 
 
-def _answers(batch: Batch, times: np.ndarray, drawn: Any) -> Iterator[tuple[tuple[int, int], dict[str, np.ndarray]]]:
+def _answers(
+    batch: Batch, times: np.ndarray, drawn: Any, kept: Kept | None
+) -> Iterator[tuple[tuple[int, int], Answer]]:
     """What theory says of the runs and arms of a batch: ((run, arm), variables)."""
     places = [(run, arm) for run in range(len(batch.models)) for arm in batch.arms]
     models = [batch.models[run][batch.arms.index(arm)] for run, arm in places]
@@ -111,9 +133,37 @@ def _answers(batch: Batch, times: np.ndarray, drawn: Any) -> Iterator[tuple[tupl
     if not models[0].has_theory():
         return
     starts = _starts(batch, drawn) if models[0].solved_from_start else [None] * len(models)
-    for place, answer in zip(places, type(models[0]).solutions(models, starts, grids), strict=True):
+    keys = [_identity(*asked) for asked in zip(models, starts, grids, strict=True)] if kept is not None else []
+    earlier = {k: UNKNOWN if kept is None else kept.get(key, UNKNOWN) for k, key in enumerate(keys)}
+    known = {k: answer for k, answer in earlier.items() if answer is not UNKNOWN}
+    left = [k for k in range(len(models)) if k not in known]
+    if left and not type(models[0]).solved_one_by_one():
+        known, left = {}, list(range(len(models)))
+    asked = [models[k] for k in left], [starts[k] for k in left], grids[left]
+    found = type(models[0]).solutions(*asked) if left else iter(())
+    for k, place in enumerate(places):
+        answer = known[k] if k in known else _as_arrays(next(found))
+        if kept is not None and k not in known:
+            kept[keys[k]] = answer
         if answer is not None:
-            yield place, {name: np.asarray(values) for name, values in answer.items()}
+            yield place, answer
+
+
+def _as_arrays(answer: Mapping[str, Any] | None) -> Answer | None:
+    return None if answer is None else {name: np.asarray(values) for name, values in answer.items()}
+
+
+def _identity(model: Any, start: Any, times: np.ndarray) -> Hashable:
+    """What an answer of theory depends on: the model with all its settings, where it begins, and the times."""
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(jax.tree.map(_plain, start))]
+    given = hashlib.blake2b(b"".join(leaf.tobytes() for leaf in (*leaves, times)), digest_size=16).digest()
+    return type(model), repr(model.settings()), tuple((leaf.shape, leaf.dtype.str) for leaf in leaves), given
+
+
+def _plain(leaf: Any) -> Any:
+    """A key of JAX as its words."""
+    keys = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return jax.random.key_data(leaf) if keys else leaf
 
 
 def _starts(batch: Batch, drawn: Any) -> list[Any]:

@@ -58,18 +58,18 @@ class DeepBayesian(WideBayesian):
             neurons = self.width if self.width > len(targets) else np.inf
             settings = targets, float(self.readout_variance), self.layers, neurons
             return fs.theory.coding.analog_at_zero(np.eye(len(targets)), *settings)
-        return self.solved().get(float(self.temperature))
+        return self.solved(float(self.temperature)).get(float(self.temperature))
 
-    def from_scratch(self) -> dict[float, TwoLayers]:
-        """Two sigmoidal layers at falling temperatures, by temperature; read their `mismatch`."""
+    def from_scratch(self, lowest: float = 0.0) -> dict[float, TwoLayers]:
+        """Two sigmoidal layers at falling temperatures from ``lowest`` on, by temperature; read their `mismatch`."""
         if self.nonlinearity != "sigmoidal" or self.layers != 2:
             return {}
-        course = {heat for heat in (*LADDER, float(self.temperature)) if heat >= self.lowest}
+        course = {heat for heat in (*LADDER, float(self.temperature)) if heat >= max(lowest, self.lowest)}
         return _from_scratch(self.counts, float(self.readout_variance), tuple(sorted(course, reverse=True)))
 
-    def solved(self) -> dict[float, TwoLayers]:
+    def solved(self, lowest: float = 0.0) -> dict[float, TwoLayers]:
         """Those of them whose equations are solved."""
-        found = self.from_scratch().items()
+        found = self.from_scratch(lowest).items()
         return {heat: each for heat, each in found if each.diagnostics["mismatch"] < SOLVED}
 
     def second_layer(self, first: Blocks) -> TwoLayers:
@@ -80,6 +80,8 @@ class DeepBayesian(WideBayesian):
 
 @lru_cache
 def _from_scratch(counts: tuple[int, ...], variance: float, temperatures: tuple[float, ...]) -> dict[float, TwoLayers]:
+    if not temperatures:
+        return {}
     found = fs.theory.coding.two_layers(counts, toy_task(counts).class_targets, temperatures, variance)
     return dict(zip(temperatures, found, strict=True))
 

@@ -79,6 +79,7 @@ def describe(experiment: Experiment) -> dict[str, Any]:
                 for preset in experiment.presets
             ],
             "time_unit": experiment.time_unit,
+            "theory": experiment.has_theory(),
             "seeds": {budget: min(experiment.seeds_at(budget), limits.MOST_SEEDS) for budget in BUDGETS},
             "variables": [
                 {"name": name, "label": kind.label, "unit": kind.unit, "dims": list(kind.dims)}

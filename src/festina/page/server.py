@@ -16,6 +16,7 @@ from festina.errors import FestinaError
 from festina.interrupts import handled
 from festina.lab.batch import Run
 from festina.lab.registry import find
+from festina.lab.reproduce import load_all
 from festina.page.app import make_app
 from festina.page.jobs import Jobs
 from festina.page.security import is_loopback
@@ -93,7 +94,8 @@ def serve(
 
 
 def warm_up() -> None:
-    """Import and compile what the first question to theory would otherwise wait for."""
+    """Import what the gallery lists, and compile what the first question to theory would otherwise wait for."""
+    load_all()
     experiment = find(FIRST)
     theory_of(experiment, Run(experiment.configure("quick"), 0))
 

@@ -7,9 +7,12 @@ import numpy as np
 from festina.experiment import Experiment
 from festina.lab.batch import Run, times_of
 from festina.lab.tables import as_json
+from festina.page.kept import Latest
 from festina.page.scenes import scenes
 from festina.page.series import MOST_TIMES, chosen, lines, numbers, of_dataset
 from festina.views import views_of
+
+KEPT = Latest()
 
 
 def theory_of(experiment: Experiment, run: Run) -> dict[str, Any] | None:
@@ -18,7 +21,7 @@ def theory_of(experiment: Experiment, run: Run) -> dict[str, Any] | None:
         return None
     times = times_of(experiment, run)
     times = times[chosen(len(times), MOST_TIMES)]
-    predicted = experiment.predicted(run.config, run.seed, times)
+    predicted = experiment.predicted(run.config, run.seed, times, KEPT)
     if predicted is None:
         return None
     series = lines(of_dataset(predicted, experiment), np.arange(len(times)))

@@ -93,11 +93,12 @@ def orthogonal_loss(
     used = np.linalg.qr(np.hstack([last.T, first @ target.T, first @ first.T @ last.T]))[0]
     goal = target @ seen
     start = (used.T @ first @ seen, size * np.eye(used.shape[1]), last @ used)
-    cuts = np.cumsum([matrix.size for matrix in start])[:-1]
+    cuts = np.cumsum([0, *(matrix.size for matrix in start)]).tolist()
+    places = [(slice(low, high), matrix.shape) for low, high, matrix in zip(cuts[:-1], cuts[1:], start, strict=True)]
     powers = np.arange(between)[:, None]
 
     def unpacked(flat: np.ndarray) -> list[np.ndarray]:
-        return [part.reshape(matrix.shape) for part, matrix in zip(np.split(flat, cuts), start, strict=True)]
+        return [flat[place].reshape(shape) for place, shape in places]
 
     def speed(_: float, flat: np.ndarray) -> np.ndarray:
         first, middle, last = unpacked(flat)

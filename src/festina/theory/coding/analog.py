@@ -31,6 +31,7 @@ from festina.theory.coding.prediction import (
     check_common,
     check_kernel,
     check_test_inputs,
+    modes_of,
     row_space,
 )
 
@@ -100,7 +101,7 @@ class Analog(Prediction):
         """
         cross, diagonal = check_test_inputs(cross, diagonal, neurons, self.inputs)
         covariance = self.input_covariance
-        values, vectors = np.linalg.eigh(self.inputs)
+        values, vectors = modes_of(self.inputs)
         along = cross @ vectors
         noisy = values[:, None, None] * covariance[None] + self.temperature * np.eye(len(covariance))[None]
         explained = np.einsum("ij,kjl,li->ki", covariance, np.linalg.inv(noisy), covariance)
@@ -122,7 +123,7 @@ class Analog(Prediction):
         require(len(self.kernels) == 1, "prediction", "be one for a single hidden layer", len(self.kernels))
         for_readouts, for_inputs = draws.split(key, 2)
         readouts = self.draw_readouts(for_readouts, count)
-        values, vectors = np.linalg.eigh(self.inputs)
+        values, vectors = modes_of(self.inputs)
         noise = np.asarray(draws.normal(for_inputs, (count, len(values)))) * np.sqrt(np.maximum(values, 0.0))[None]
         return readouts, readouts @ (self.inputs @ self.residual).T + noise @ vectors.T
 
@@ -160,7 +161,7 @@ def analog(
     check_common(temperature, readout_variance)
     inputs, targets = check_kernel(inputs, targets)
     require(np.ndim(neurons) == 0 and neurons >= 1, "neurons", "be at least 1", neurons)
-    values, vectors = np.linalg.eigh(inputs)
+    values, vectors = modes_of(inputs)
     values = np.maximum(values, 0.0)
     basis = row_space(targets)
     along = vectors.T @ targets @ basis

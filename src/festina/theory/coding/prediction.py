@@ -1,6 +1,7 @@
 """What every theory of coding schemes hands out: kernels, codes, and the predictor with its variance."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,9 +145,24 @@ def check_symmetric(inputs: Any) -> Float[np.ndarray, "n n"]:
     gap = float(np.abs(kernel - kernel.T).max())
     require(gap <= grain * size, "inputs", "be a symmetric kernel, K_0 = XXᵀ", f"off by {gap:.3g}")
     kernel = 0.5 * (kernel + kernel.T)
-    least = float(np.linalg.eigvalsh(kernel)[0])
+    least = float(modes_of(kernel)[0][0])
     require(least >= -grain * count * size, "inputs", "have no negative eigenvalue, as XXᵀ", f"one of {least:.3g}")
     return kernel
+
+
+def modes_of(kernel: Float[np.ndarray, "n n"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n n"]]:
+    """Eigenvalues and eigenvectors of a symmetric matrix, not to be written into.
+
+    They are kept: who moves a slider asks again and again for those of one kernel, several times for each answer.
+    """
+    return _modes_of(np.asarray(kernel, float).tobytes(), len(kernel))
+
+
+@lru_cache(maxsize=16)
+def _modes_of(kernel: bytes, size: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n n"]]:
+    values, vectors = np.linalg.eigh(np.frombuffer(kernel).reshape(size, size))
+    values.flags.writeable = vectors.flags.writeable = False
+    return values, vectors
 
 
 def check_unit(unit: Any) -> None:
@@ -179,6 +195,6 @@ def _told(cross: Float[np.ndarray, "inputs n"], inputs: Float[np.ndarray, "n n"]
     """k*ᵀ K_0⁻¹ k*, in the directions that training inputs clearly have."""
     if isinstance(inputs, int):
         return np.sum(cross**2, axis=1)
-    values, vectors = np.linalg.eigh(inputs)
+    values, vectors = modes_of(inputs)
     seen = values > SLACK**2 * np.max(values)
     return (cross @ vectors[:, seen]) ** 2 @ (1.0 / values[seen])

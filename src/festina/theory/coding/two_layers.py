@@ -29,6 +29,7 @@ networks learning classification tasks" (2024), and checked against posterior sa
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -220,16 +221,10 @@ def two_layers(
     require(course.ndim == 1 and course.size >= 1, "temperatures", "be one after the other", temperatures)
     require(bool(np.all(np.diff(course) < 0)), "temperatures", "fall", temperatures)
     check_common(float(course[-1]), readout_variance)
-    task = class_task(counts, targets, float(temperatures[0]), readout_variance, SIGMOIDAL)
-    classes = len(task.counts)
-    wanted = Blocks(np.zeros((classes, classes)), np.zeros(classes))
-    residual, maxima = task.targets / task.temperature, None
-    found = []
-    for temperature in temperatures:
-        state = _settle(task.at(float(temperature)), wanted, residual, maxima)
-        wanted, residual, maxima = state.wanted, state.neurons.residual, state.maxima
-        found.append(_prediction(state))
-    return found
+    class_task(counts, targets, float(course[0]), readout_variance, SIGMOIDAL)  # which refuses what is no task
+    given = tuple(map(int, counts)), tuple(map(tuple, np.asarray(targets, float).tolist())), float(readout_variance)
+    heats = tuple(course.tolist())
+    return [_prediction(_settled(*given, heats[: number + 1])) for number in range(len(heats))]
 
 
 def second_layer(
@@ -293,6 +288,22 @@ class _State:
     gap: float
     mismatch: float = np.nan
     evidence: float = np.nan
+
+
+@lru_cache(maxsize=32)
+def _settled(
+    counts: tuple[int, ...], targets: tuple[tuple[float, ...], ...], variance: float, course: tuple[float, ...]
+) -> _State:
+    """The state at the last of falling temperatures, reached from the one before.
+
+    States are kept: courses to several temperatures, as of who moves a slider, have most of the way down in common.
+    """
+    task = class_task(counts, np.array(targets), course[0], variance, SIGMOIDAL)
+    if len(course) == 1:
+        classes = len(counts)
+        return _settle(task, Blocks(np.zeros((classes, classes)), np.zeros(classes)), task.targets / course[0], None)
+    before = _settled(counts, targets, variance, course[:-1])
+    return _settle(task.at(course[-1]), before.wanted, before.neurons.residual, before.maxima)
 
 
 def _prediction(state: _State) -> TwoLayers:

@@ -97,6 +97,26 @@ export function lineColour(number, count) {
   return viridis(isDark() ? 0.25 + 0.75 * share : 0.85 * share);
 }
 
+const [DEEPEST, PALEST] = [-0.5, 0.2]; // of the shades of a colour: towards black, and towards white
+
+/**
+ * Colours of lines that stand in a table, by row and column: the palette by row, from deep to pale along it; null if
+ * there are more rows than colours.
+ */
+export function cellColours(rows, columns) {
+  const palette = isDark() ? DARK_PALETTE : PALETTE;
+  if (rows > palette.length) return null;
+  const depths = Array.from({ length: columns }, (_, k) => DEEPEST + ((PALEST - DEEPEST) * k) / Math.max(1, columns - 1));
+  return palette.slice(0, rows).map((colour) => depths.map((depth) => shaded(colour, isDark() ? -depth : depth)));
+}
+
+/** A colour some way towards black, if the way is negative, or towards white. */
+function shaded(colour, way) {
+  const [goal, share] = way < 0 ? [0, -way] : [255, way];
+  const parts = [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16));
+  return `#${parts.map((part) => Math.round(part + (goal - part) * share).toString(16).padStart(2, "0")).join("")}`;
+}
+
 /** The mark of one line among several. */
 export const markerOf = (number) => MARKERS[number % MARKERS.length];
 

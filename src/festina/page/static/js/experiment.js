@@ -33,6 +33,7 @@ function buildPage(experiment) {
     simulation: null,
     theory: null,
     stale: false,
+    late: false, // theory
     streaming: false,
   };
   const form = createForm(experiment, change);
@@ -54,6 +55,7 @@ function buildPage(experiment) {
   const mapLink = element("a", {}, "Map two fields");
   const session = createSession(experiment, {
     theory: (answer) => draw({ theory: answer }),
+    late: (late) => draw({ late }),
     points: (answer) => {
       draw({ simulation: answer, stale: false, streaming: answer.records < answer.of });
       status.progress(answer.records, answer.of);
@@ -116,8 +118,8 @@ function buildPage(experiment) {
 
   function draw(news) {
     Object.assign(state, news);
-    const { simulation, theory, stale, streaming } = state;
-    views.update({ simulation: simulation?.scenes, theory: theory?.scenes, stale, streaming });
+    const { simulation, theory, stale, late, streaming } = state;
+    views.update({ simulation: simulation?.scenes, theory: theory?.scenes, stale, late, streaming });
     variables.update({ simulation, theory, stale });
     pin.disabled = !(simulation?.scenes && !stale);
   }

@@ -1,6 +1,7 @@
 /** What colours tell apart on a page: groups of the same name look the same in every picture. */
 
-import { lineColour, markerOf } from "./colours.js";
+import { cellColours, lineColour, markerOf } from "./colours.js";
+import { tableOf } from "./legendtable.js";
 
 /**
  * Families of groups, each a list of names: scenes that share a name share a family, so that arms keep one palette and
@@ -34,16 +35,27 @@ export function renamed(before, after) {
  */
 export function looksOf(families, earlier = []) {
   const looks = new Map();
-  for (const family of families) {
-    family.forEach((name, number) => looks.set(name, [number, family.length]));
-  }
+  for (const family of families) for (const [name, look] of looksIn(family)) looks.set(name, look);
   for (const [before, now] of earlier) {
     before.groups.forEach((name, number) => {
-      if (!looks.has(name)) looks.set(name, looks.get(now.groups[number]) ?? [number, before.groups.length]);
+      if (looks.has(name)) return;
+      looks.set(name, looks.get(now.groups[number]) ?? lookOf(number, before.groups.length));
     });
   }
-  return (name) => {
-    const [number, count] = looks.get(name) ?? [0, 1];
-    return { colour: lineColour(number, count), marker: markerOf(number) };
-  };
+  return (name) => looks.get(name) ?? lookOf(0, 1);
 }
+
+/** The looks of a family: where its names make a table, a colour for each row and a shade and a mark for each column. */
+function looksIn(family) {
+  const table = tableOf(family);
+  const colours = table && cellColours(table.rows.length, table.columns.length);
+  if (!colours) return family.map((name, number) => [name, lookOf(number, family.length)]);
+  return table.rows.flatMap((row, up) =>
+    table.columns.map((column, across) => [
+      table.name(row, column),
+      { colour: colours[up][across], marker: markerOf(across) },
+    ]),
+  );
+}
+
+const lookOf = (number, count) => ({ colour: lineColour(number, count), marker: markerOf(number) });

@@ -8,13 +8,18 @@ import { structureOf } from "./settings.js";
 
 const THEORY_REST = 10; // milliseconds without another change
 const RUN_REST = 90;
+const LATE = 300; // milliseconds after which theory that is still computed is said to be
 
 /**
- * A session with an experiment. `heard` has the functions `theory(answer)`, `points(answer)`, `state(event)`,
- * `claims(answer)`, `done(answer, id)`, `problem(error)` and `confirm(question)`, the last of which promises yes or no.
+ * A session with an experiment. `heard` has the functions `theory(answer)`, `late(whether)` where theory takes a while,
+ * `points(answer)`, `state(event)`, `claims(answer)`, `done(answer, id)`, `problem(error)` and `confirm(question)`, the last
+ * of which promises yes or no.
  */
 export function createSession(experiment, heard) {
-  const theory = latestOnly((settings) => askTheory(question(settings)), heard);
+  const theory = latestOnly((settings) => askTheory(question(settings)), {
+    ...heard,
+    late: (late) => experiment.theory && heard.late(late),
+  });
   const asked = new Map(); // long runs by their structure: whether the reader wants them
   let current = null; // the run that is wanted: {id, stop}
   let wish = 0; // counts changes, so that answers to earlier ones can be told
@@ -99,12 +104,29 @@ export function createSession(experiment, heard) {
   };
 }
 
-/** Ask only the latest question: one is under way at most, and its answer is shown unless a newer one has come. */
+/**
+ * Ask only the latest question: one is under way at most, and its answer is shown unless a newer one has come. Where
+ * none is for a while, `heard.late` is told, and again when one is.
+ */
 function latestOnly(ask, heard) {
   let waiting = null;
   let busy = false;
   let timer = null;
   let era = 0;
+  let patience = null;
+  let late = false;
+
+  function expect() {
+    patience ??= setTimeout(() => say(true), LATE);
+  }
+
+  function say(whether) {
+    clearTimeout(patience);
+    patience = null;
+    if (whether === late) return;
+    late = whether;
+    heard.late(late);
+  }
 
   async function send() {
     if (busy || waiting === null) return;
@@ -117,6 +139,8 @@ function latestOnly(ask, heard) {
       if (own === era && waiting === null) heard.problem(error);
     } finally {
       busy = false;
+      say(false);
+      if (waiting !== null) expect();
       send();
     }
   }
@@ -124,6 +148,7 @@ function latestOnly(ask, heard) {
   return {
     ask(settings, rest) {
       waiting = settings;
+      expect();
       clearTimeout(timer);
       timer = setTimeout(send, rest);
     },
@@ -131,6 +156,7 @@ function latestOnly(ask, heard) {
       era += 1;
       waiting = null;
       clearTimeout(timer);
+      say(false);
     },
   };
 }

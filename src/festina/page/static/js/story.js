@@ -85,12 +85,13 @@ function lecture(story, number, told, scene, go) {
 function createScene(experiment, told) {
   const usual = budgetSettings(experiment, told.budget);
   let settings = { ...usual, seeds: told.seeds ?? usual.seeds, fields: { ...told.fields } };
-  const answers = { simulation: null, theory: null, stale: true, streaming: false };
+  const answers = { simulation: null, theory: null, stale: true, late: false, streaming: false };
   const views = createViews(experiment.views ?? [], { only: told.view - 1 });
   const trouble = element("p", { class: "trouble", role: "alert", hidden: true });
   const state = element("p", { class: "help", role: "status" });
   const session = createSession(experiment, {
     theory: (answer) => draw({ theory: answer }),
+    late: (late) => draw({ late }),
     points: (answer) => draw({ simulation: answer, stale: false, streaming: answer.records < answer.of }),
     state: (event) => fill(state, event.message || event.state),
     claims: () => undefined,
@@ -104,8 +105,8 @@ function createScene(experiment, told) {
 
   function draw(news) {
     Object.assign(answers, news);
-    const { simulation, theory, stale, streaming } = answers;
-    views.update({ simulation: simulation?.scenes, theory: theory?.scenes, stale, streaming });
+    const { simulation, theory, stale, late, streaming } = answers;
+    views.update({ simulation: simulation?.scenes, theory: theory?.scenes, stale, late, streaming });
   }
 
   function problem(error) {

@@ -15,13 +15,13 @@ const KINDS = { bars, curves, graph, heat, plane, raster };
 const EMPTY = { simulation: [], theory: [] };
 
 /**
- * Pictures for the views that an experiment declares. `update({simulation, theory, stale, streaming})` draws lists of
+ * Pictures for the views that an experiment declares. `update({simulation, theory, stale, late, streaming})` draws lists of
  * scenes, one for each view or null; `pin()` keeps what is drawn beside what comes, `unpin()` takes it away, and
  * `caption(now, kept)` says how the two differ. With `only`, the number of a view, it is the only one; `word` says what
  * dots are, and `open({experiment, fields})` hears of a cell that was clicked.
  */
 export function createViews(declared, { unpinned = () => undefined, only = null, word = "simulation", open = null } = {}) {
-  const state = { live: EMPTY, kept: null, stale: false, streaming: false, hidden: new Set() };
+  const state = { live: EMPTY, kept: null, stale: false, late: false, streaming: false, hidden: new Set() };
   const known = declared
     .map((view, number) => ({ ...view, number }))
     .filter((view) => view.kind in KINDS && (only ?? view.number) === view.number);
@@ -32,11 +32,11 @@ export function createViews(declared, { unpinned = () => undefined, only = null,
   const columns = element("div", { class: "view-columns" }, live.root);
   const root = element("section", { class: "views", "aria-label": "Pictures" }, legend.root, columns, timeline.root);
 
-  function update({ simulation, theory, stale, streaming = false }) {
+  function update({ simulation, theory, stale, late = false, streaming = false }) {
     const live = { simulation: simulation ?? [], theory: theory ?? [] };
     for (const source of ["theory", "simulation"]) live[source].forEach((scene, k) => follow(state.live[source][k], scene));
     state.live = live;
-    Object.assign(state, { stale, streaming });
+    Object.assign(state, { stale, late, streaming });
     draw();
   }
 
@@ -59,10 +59,10 @@ export function createViews(declared, { unpinned = () => undefined, only = null,
     if (!state.stale && state.live.simulation.some(Boolean)) forget(families);
     const owned = (number) => families.filter((family) => ownerOf(family) === number);
     const shared = { moment: timeline.moment(), hidden: state.hidden, lookOf, owned };
-    live.draw(state.live, state.kept ?? EMPTY, { ...shared, stale: state.stale });
-    kept?.draw(state.kept, state.live, { ...shared, stale: false });
+    live.draw(state.live, state.kept ?? EMPTY, { ...shared, stale: state.stale, late: state.late });
+    kept?.draw(state.kept, state.live, { ...shared, stale: false, late: false });
     const has = (source) => scenes.length > 0 && [state.live, state.kept].some((one) => one?.[source].some(Boolean));
-    legend.show(owned(null), state.hidden, { simulation: has("simulation"), theory: has("theory") }, lookOf);
+    legend.show(owned(null), state.hidden, { simulation: has("simulation"), theory: has("theory"), late: state.late }, lookOf);
   }
 
   /** The only picture that has a family of names, which then stand with it; null for those of the first, or of several. */

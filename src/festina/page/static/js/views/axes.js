@@ -6,6 +6,7 @@ import { font, textSize, widthOf } from "./picture.js";
 
 const STEPS = [1, 2, 2.5, 5, 10];
 const FEWEST_TICKS = 3;
+const MOST_IN_A_DECADE = 6; // of a logarithmic axis, on which even steps come closer and closer
 const HEADROOM = 0.04; // of the range, above and below what is drawn
 
 /** The smallest and largest of finite numbers (above zero for a logarithmic axis); null if there is none. */
@@ -79,15 +80,19 @@ function multiplesIn(low, high, rough) {
 function powersOf(low, high, count) {
   const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
   const decades = last - first + 1;
-  const every = Math.max(1, Math.ceil(decades / Math.max(2, count)));
-  const found = [];
-  for (let k = Math.ceil(first / every) * every; k <= last; k += every) found.push(Number(`1e${k}`));
-  if (decades > 2) return found;
-  const finer = decades < 1 ? ticksOf([low, high], count).filter((value) => value > 0) : [];
+  if (decades > 2) {
+    let every = Math.max(1, Math.ceil(decades / Math.max(2, count)));
+    while (every > 1 && Math.floor(last / every) - Math.ceil(first / every) + 1 < FEWEST_TICKS) every -= 1;
+    const found = [];
+    for (let k = Math.ceil(first / every) * every; k <= last; k += every) found.push(Number(`1e${k}`));
+    return found;
+  }
+  if (high < 10 * low) return ticksOf([low, high], Math.min(MOST_IN_A_DECADE, count)).filter((value) => value > 0);
+  const finer = [];
   for (let k = first - 1; k <= last; k += 1) {
     finer.push(...[1, 2, 5].map((digit) => Number(`${digit}e${k}`)).filter((value) => value >= low && value <= high));
   }
-  return [...new Set(finer)].sort((a, b) => a - b);
+  return finer;
 }
 
 /** The frame of a plot with two axes: the box inside, the two scales, and their ticks. */

@@ -3,7 +3,7 @@
 import { chartColours, faint } from "../colours.js";
 import { readable, typeset } from "../numbers.js";
 import { extent, leftOf, line, paintLabels, rangeOf, scaleOf, ticksOf } from "./axes.js";
-import { coveredBy, createView, frameAt, groupOf, scenesOf } from "./frame.js";
+import { coveredBy, createView, frameAt, groupOf, outdatedIn, scenesOf } from "./frame.js";
 import { font, textSize, widthOf, wrapped } from "./picture.js";
 
 const FEW = 8; // names that are written in lines; of more, some are left out
@@ -32,7 +32,7 @@ function layout(state, size) {
     scene.bars.filter((bar) => !state.hidden.has(groupOf(scene, bar))).map((bar) => partOf(source, scene, bar, state)),
   );
   const columns = columnsOf(parts, names.map(({ name }) => name), box);
-  return { text, box, below, at, ticks, names, x, y, stale: state.stale, columns };
+  return { text, box, below, at, ticks, names, x, y, outdated: outdatedIn(state), columns };
 }
 
 /** What stands below the bars: each name in as many lines as its room demands. */
@@ -79,13 +79,13 @@ function columnsOf(parts, names, box) {
 }
 
 function paint(context, laid, cursor) {
-  const { box, at, columns, stale } = laid;
+  const { box, at, columns, outdated } = laid;
   paintGrid(context, laid);
   const zero = at(Math.min(Math.max(0, at.range[0]), at.range[1]));
   columns.forEach((column, number) => {
     const { simulation, theory } = column;
-    if (simulation && simulation.value !== null) paintBar(context, column, simulation, zero, at, stale);
-    if (theory && theory.value !== null) paintDash(context, column, theory, zero, at, !simulation);
+    if (simulation && simulation.value !== null) paintBar(context, column, simulation, zero, at, outdated.simulation);
+    if (theory && theory.value !== null) paintDash(context, column, theory, zero, at, { alone: !simulation, stale: outdated.theory });
     if (cursor?.column !== number) return;
     context.lineWidth = 2;
     context.strokeStyle = chartColours().ink;
@@ -101,14 +101,15 @@ function paintBar(context, { middle, width }, { value, error, look }, zero, at, 
   line(context, middle, at(value - error), middle, at(value + error), chartColours().ink);
 }
 
-function paintDash(context, { middle, width }, { value, look }, zero, at, alone) {
+function paintDash(context, { middle, width }, { value, look }, zero, at, { alone, stale }) {
+  const share = stale ? 0.25 : 1;
   if (alone) {
     context.lineWidth = 1.2;
-    context.strokeStyle = faint(look.colour, 0.7);
+    context.strokeStyle = faint(look.colour, 0.7 * share);
     context.strokeRect(middle - width / 2, Math.min(zero, at(value)), width, Math.abs(at(value) - zero));
   }
   context.lineWidth = 3.4;
-  line(context, middle - width / 2 - 5, at(value), middle + width / 2 + 5, at(value), chartColours().ink);
+  line(context, middle - width / 2 - 5, at(value), middle + width / 2 + 5, at(value), faint(chartColours().ink, share));
 }
 
 function paintGrid(context, { box, below, at, ticks, names, text, x, y }) {

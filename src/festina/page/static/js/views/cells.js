@@ -49,7 +49,7 @@ export function grid(width, state, margin) {
   const room = Math.max(1, Math.min(count, Math.floor((width - margin.left + GAP) / (smallest + GAP))));
   const paired = state.simulation && state.theory && room > 1; // simulation and theory stay side by side
   const even = Math.ceil(count / Math.ceil(count / room)); // as many in every line, as far as they go
-  const columns = paired ? room - (room % 2) : even;
+  const columns = paired ? Math.min(room - (room % 2), even + (even % 2)) : even;
   const across = (width - margin.left - margin.right - GAP * (columns - 1)) / columns;
   const [rows, cells] = [panels[0]?.rows.length || 1, panels[0]?.rows[0]?.length || 1];
   const tallest = count > columns ? 240 : state.large ? 400 : 300;
@@ -149,10 +149,13 @@ export function paintValues(context, box, values, text, side) {
 
 const named = (value) => (typeof value === "number" ? readable(value, 3) : String(value));
 
+const fractions = (values) => !values.every(Number.isInteger);
+
 /** Which values are written beside rows, as pairs of words and places. */
 function upright(values, length, text) {
   const count = (values.length * length) / (2.2 * text);
-  return values.length > MANY && 1.15 * text > length ? rounded(values, count) : thinned(values.map(named), length, 1.15 * text);
+  if (values.length <= MANY || 1.15 * text <= length) return thinned(values.map(named), length, 1.15 * text);
+  return (fractions(values) && between(values, count)) || rounded(values, count);
 }
 
 /** Which values are written below columns; words that all begin alike are cut short rather than left out. */
@@ -160,7 +163,10 @@ function level(values, length, text) {
   const words = values.map(named);
   const need = (list) => Math.max(...list.map((word) => widthOf(word, text)), 1) + 8;
   if (need(words) <= length) return thinned(words, length, need(words));
-  if (values.length > MANY && values.every(Number.isInteger)) return rounded(values, (values.length * length) / need(words));
+  const count = (values.length * length) / need(words);
+  if (values.length > MANY && values.every(Number.isInteger)) return rounded(values, count);
+  const round = values.length > MANY && between(values, count);
+  if (round) return round;
   const short = withoutStem(words);
   return need(short) <= length ? thinned(short, length, 0) : thinned(words, length, need(words));
 }
@@ -174,6 +180,16 @@ const thinned = (words, length, need) => {
 function withoutStem(words) {
   const stem = words[0].slice(0, words[0].lastIndexOf(" ") + 1);
   return words.every((word) => word.startsWith(stem)) ? words.map((word) => word.slice(stem.length)) : words;
+}
+
+/** Round numbers at their places among numbers that rise or fall evenly; null of others. */
+function between(values, count) {
+  const [first, last] = [values[0], values.at(-1)];
+  const step = (last - first) / (values.length - 1);
+  const even = (value, k) => typeof value === "number" && Math.abs(value - first - k * step) < 0.01 * Math.abs(step);
+  if (!values.every(even)) return null;
+  const range = [Math.min(first, last), Math.max(first, last)];
+  return ticksOf(range, count).map((value) => [readable(value, 3), (value - first) / step]);
 }
 
 /** Round numbers at their places among growing whole numbers; of others, every so many. */

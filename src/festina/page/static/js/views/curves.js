@@ -4,7 +4,7 @@ import { chartColours, faint } from "../colours.js";
 import { drawDot } from "../markers.js";
 import { readable } from "../numbers.js";
 import { extent, frameOf, line, paintAxes, rangeOf, visible, within } from "./axes.js";
-import { coveredBy, createView, frameAt, groupOf, scenesOf } from "./frame.js";
+import { coveredBy, createView, frameAt, groupOf, outdatedIn, scenesOf } from "./frame.js";
 import { tallest } from "./picture.js";
 import { paintReferences, paintUprights, referencesOf, withUprights } from "./references.js";
 
@@ -39,7 +39,7 @@ function layout(state, size) {
   );
   const timed = scenes[0][1].time_label && x.label === scenes[0][1].time_label;
   const references = referencesOf(marks, frame, lines);
-  return { frame, lines, marks, uprights, references, stale: state.stale, now: timed ? state.moment : null };
+  return { frame, lines, marks, uprights, references, outdated: outdatedIn(state), now: timed ? state.moment : null };
 }
 
 /** The row of a line at a moment: lines along another dimension than time have one for each frame. */
@@ -99,16 +99,16 @@ function dotsOf({ x, y }, { box, x: axis, y: up }, offset, siblings) {
 }
 
 function paint(context, laid, cursor) {
-  const { frame, lines, stale, now } = laid;
+  const { frame, lines, outdated, now } = laid;
   paintAxes(context, frame);
   within(context, frame.box, () => {
-    for (const one of lines) if (one.low && one.high) paintBand(context, frame, one, stale);
-    for (const one of lines.filter((one) => one.quiet)) stroke(context, frame, one, 1, fade(one, stale, 0.35));
+    for (const one of lines) if (one.low && one.high) paintBand(context, frame, one, outdated);
+    for (const one of lines.filter((one) => one.quiet)) stroke(context, frame, one, 1, fade(one, outdated, 0.35));
     for (const one of lines.filter((one) => one.stroked && !one.quiet)) {
       const firm = one.source === "theory";
-      stroke(context, frame, one, firm ? 2.6 : 1.8, fade(one, stale, firm ? 1 : 0.55));
+      stroke(context, frame, one, firm ? 2.6 : 1.8, fade(one, outdated, firm ? 1 : 0.55));
     }
-    for (const one of lines) paintDots(context, frame, one, stale);
+    for (const one of lines) paintDots(context, frame, one, outdated.simulation);
     if (now !== null && visible(now, frame.x.at)) paintNow(context, frame, now);
   });
   paintUprights(context, frame, laid.uprights);
@@ -116,7 +116,7 @@ function paint(context, laid, cursor) {
   if (cursor) ring(context, frame, lines[cursor.line], cursor.point);
 }
 
-const fade = (one, stale, share) => faint(one.look.colour, one.source === "simulation" && stale ? share * 0.25 : share);
+const fade = (one, outdated, share) => faint(one.look.colour, outdated[one.source] ? share * 0.25 : share);
 
 function stroke(context, { x, y }, one, width, colour) {
   context.beginPath();
@@ -131,7 +131,7 @@ function stroke(context, { x, y }, one, width, colour) {
   context.stroke();
 }
 
-function paintBand(context, { x, y }, one, stale) {
+function paintBand(context, { x, y }, one, outdated) {
   const places = one.x
     .map((_, k) => k)
     .filter((k) => visible(one.low[k], y.at) && visible(one.high[k], y.at) && visible(one.x[k], x.at));
@@ -139,7 +139,7 @@ function paintBand(context, { x, y }, one, stale) {
   places.forEach((k) => context.lineTo(x.at(one.x[k]), y.at(one.high[k])));
   places.reverse().forEach((k) => context.lineTo(x.at(one.x[k]), y.at(one.low[k])));
   context.closePath();
-  context.fillStyle = fade(one, stale, 0.18);
+  context.fillStyle = fade(one, outdated, 0.18);
   context.fill();
 }
 

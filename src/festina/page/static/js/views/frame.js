@@ -13,6 +13,7 @@ const NOTHING = {
   moment: null,
   hidden: new Set(),
   stale: false,
+  late: false,
   absent: false,
   lookOf: () => ({ colour: "#7f7f7f", marker: "circle" }),
 };
@@ -29,9 +30,9 @@ const NOTHING = {
  *   say(layout, cursor)            what is under the cursor, in words
  *   describe(layout)               what the picture shows, in words with numbers
  *   plotted(layout)                what is drawn, for tests
- * `update(state)` draws a state {simulation, theory, beside, moment, hidden, stale, absent, lookOf}: the two scenes, further
- * scenes whose ranges the axes cover too, the chosen time (null: the last), the names of hidden groups, whether the
- * simulation is of other settings, whether a run has nothing to show here (`absent`), and the colour and mark of a
+ * `update(state)` draws a state {simulation, theory, beside, moment, hidden, stale, late, absent, lookOf}: the two scenes,
+ * further scenes whose ranges the axes cover too, the chosen time (null: the last), the names of hidden groups, whether the
+ * simulation is of other settings (`stale`), whether theory is and has been for a while (`late`), whether a run has nothing to show here (`absent`), and the colour and mark of a
  * group by its name.
  */
 export function createView(kind, drawing, { title = "", large = false, open = null } = {}) {
@@ -106,7 +107,7 @@ export function createView(kind, drawing, { title = "", large = false, open = nu
 
   describe();
   /** What is drawn at present, as plain data. */
-  root.plotted = () => (layout ? { kind, stale: state.stale, ...drawing.plotted(layout) } : null);
+  root.plotted = () => (layout ? { kind, stale: state.stale, late: state.late, ...drawing.plotted(layout) } : null);
   return { root, update, close: picture.close };
 }
 
@@ -117,6 +118,9 @@ export function scenesOf({ simulation, theory }) {
     ["theory", theory],
   ].filter(([, scene]) => scene);
 }
+
+/** Which parts are of other settings than those of now, and so are pale. */
+export const outdatedIn = ({ stale, late }) => ({ simulation: stale, theory: late });
 
 /** All scenes whose numbers the axes cover: those that are drawn, and those beside them. */
 export const coveredBy = ({ simulation, theory, beside }) => [simulation, theory, ...beside].filter(Boolean);

@@ -3,7 +3,7 @@
 import { chartColours, faint } from "../colours.js";
 import { readable } from "../numbers.js";
 import { extent } from "./axes.js";
-import { coveredBy, createView, frameAt, groupOf, scenesOf } from "./frame.js";
+import { coveredBy, createView, frameAt, groupOf, outdatedIn, scenesOf } from "./frame.js";
 import { font, textSize } from "./picture.js";
 
 const [THINNEST, WIDEST] = [1.2, 15];
@@ -35,7 +35,7 @@ function layout(state, size) {
     edges: edgesOf(state, places),
     most,
     value,
-    stale: state.stale,
+    outdated: outdatedIn(state),
   };
 }
 
@@ -75,18 +75,18 @@ function curveOf(from, to, bend) {
 
 const widthOf = (value, most) => THINNEST + (WIDEST - THINNEST) * Math.min(1, Math.abs(value ?? 0) / most);
 
-function paint(context, { nodes, edges, most, text, stale }, cursor) {
+function paint(context, { nodes, edges, most, text, outdated }, cursor) {
   context.lineCap = "butt";
-  edges.forEach((edge, number) => paintEdge(context, edge, most, stale, cursor?.edge === number));
+  edges.forEach((edge, number) => paintEdge(context, edge, most, outdated, cursor?.edge === number));
   for (const node of nodes) paintNode(context, node, text);
 }
 
 /** The simulation's strength as a band; the theory's as two thin lines where the rim of the band should be. */
-function paintEdge(context, edge, most, stale, chosen) {
+function paintEdge(context, edge, most, outdated, chosen) {
   const { ink } = chartColours();
   const filled = edge.simulation ?? edge.theory;
   const share = Math.min(1, Math.abs(filled ?? 0) / most);
-  const fading = edge.simulation !== null && stale ? 0.3 : 1;
+  const fading = outdated[edge.simulation === null ? "theory" : "simulation"] ? 0.3 : 1;
   if (chosen) sweep(context, edge.curve, 0, widthOf(filled, most) + 6, faint(ink, 0.5));
   sweep(
     context,
@@ -97,7 +97,7 @@ function paintEdge(context, edge, most, stale, chosen) {
   );
   if (edge.simulation === null || edge.theory === null) return;
   const half = widthOf(edge.theory, most) / 2 + 1;
-  for (const side of [-half, half]) sweep(context, edge.curve, side, 1.5, ink);
+  for (const side of [-half, half]) sweep(context, edge.curve, side, 1.5, faint(ink, outdated.theory ? 0.3 : 1));
 }
 
 /** A curve moved to its side by some pixels. */

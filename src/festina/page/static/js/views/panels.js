@@ -16,7 +16,7 @@ import {
   placed,
   valueRange,
 } from "./cells.js";
-import { scenesOf } from "./frame.js";
+import { outdatedIn, scenesOf } from "./frame.js";
 import { font, textSize } from "./picture.js";
 
 /** The functions of a view of panels; `stretch` lets cells be wider than tall. */
@@ -59,7 +59,7 @@ function layout(state, size, margin) {
     panels: placed(size, state, margin),
     bands: bandsOf(state),
     range: valueRange(state),
-    stale: state.stale,
+    outdated: outdatedIn(state),
     left: margin.left,
     x,
     y,
@@ -68,9 +68,9 @@ function layout(state, size, margin) {
 }
 
 function paint(context, laid, cursor) {
-  const { panels, range, value, text, x, y, bands, stale } = laid;
+  const { panels, range, value, text, x, y, bands, outdated } = laid;
   for (const panel of panels) {
-    paintCells(context, panel, range, value.diverging, stale && panel.source === "simulation");
+    paintCells(context, panel, range, value.diverging, outdated[panel.source]);
     paintTitle(context, panel, text);
     paintValues(context, panel.box, x.values, text, "bottom");
     if (bands.length) paintBands(context, panel, bands, text);

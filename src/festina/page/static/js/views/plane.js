@@ -4,7 +4,7 @@ import { chartColours, faint } from "../colours.js";
 import { drawDot } from "../markers.js";
 import { readable } from "../numbers.js";
 import { extent, frameOf, paintAxes, rangeOf, within } from "./axes.js";
-import { coveredBy, createView, frameAt, groupOf, placeAt, scenesOf } from "./frame.js";
+import { coveredBy, createView, frameAt, groupOf, outdatedIn, placeAt, scenesOf } from "./frame.js";
 import { around, best } from "./labels.js";
 import { font, tallest, widthOf } from "./picture.js";
 import { heightAt, paintSurface } from "./surface.js";
@@ -45,7 +45,7 @@ function layout(state, size) {
       ...new Map(scenes.flatMap(([, scene]) => scene.marks ?? []).map((one) => [JSON.stringify(one), one])).values(),
     ],
   };
-  return { frame, surface, stale: state.stale, ...parts, names: placed(frame, parts) };
+  return { frame, surface, outdated: outdatedIn(state), ...parts, names: placed(frame, parts) };
 }
 
 /** All names of a picture, each where it hides least of what is drawn. */
@@ -86,7 +86,7 @@ function placed(frame, { paths, clouds, marks }) {
 
 /** Where the name of a point may stand, best first; a place that must be moved into the box is worse than any other. */
 function spotsOf({ box, text }, left, top, width) {
-  const [near, far] = [12, 0.7 * text + 10];
+  const [near, far] = [15, 0.7 * text + 10];
   const spots = [
     [left + near, top],
     [left - near - width, top],
@@ -164,10 +164,10 @@ function paint(context, laid, cursor) {
   paintAxes(context, frame, { grid: !surface });
   within(context, frame.box, () => {
     for (const source of ["theory", "simulation"]) // dots on lines, not under them
-      for (const path of paths) if (path.source === source) paintPath(context, frame, path, laid.stale);
+      for (const path of paths) if (path.source === source) paintPath(context, frame, path, laid.outdated[source]);
     for (const mark of marks) paintShape(context, frame, mark);
-    for (const cloud of clouds) paintCloud(context, frame, cloud, laid.stale);
-    for (const path of paths) paintHead(context, frame, path, laid.stale);
+    for (const cloud of clouds) paintCloud(context, frame, cloud, laid.outdated[cloud.source]);
+    for (const path of paths) paintHead(context, frame, path, laid.outdated[path.source]);
   });
   for (const one of laid.names) write(context, frame, one);
   if (cursor) ring(context, frame, pointsOf(laid)[cursor.point]);
@@ -190,8 +190,9 @@ function paintPath(context, { x, y }, path, stale) {
     context.globalAlpha = 1;
     return;
   }
-  const [width, share] = path.winding ? [1.2, 0.7] : [2.6, 1];
-  trace(context, x, y, path, 0, path.x.length - 1, 0.6 * width, faint(path.look.colour, 0.35));
+  const [width, firm] = path.winding ? [1.2, 0.7] : [2.6, 1];
+  const share = stale ? 0.25 * firm : firm;
+  trace(context, x, y, path, 0, path.x.length - 1, 0.6 * width, faint(path.look.colour, 0.35 * share));
   trace(context, x, y, path, 0, path.until, width, faint(path.look.colour, share));
 }
 
@@ -221,14 +222,14 @@ function paintHead(context, { x, y }, path, stale) {
   context.beginPath();
   context.arc(x.at(px), y.at(py), 7.5, 0, 2 * Math.PI);
   context.lineWidth = 2.4;
-  context.strokeStyle = path.look.colour;
+  context.strokeStyle = faint(path.look.colour, stale ? 0.25 : 1);
   context.stroke();
 }
 
 function paintCloud(context, { x, y }, cloud, stale) {
   const { paper } = chartColours();
   const radius = cloud.x.length > 60 ? 3 : 5;
-  context.globalAlpha = stale && cloud.source === "simulation" ? 0.25 : 0.92;
+  context.globalAlpha = stale ? 0.25 : 0.92;
   cloud.x.forEach((px, k) => {
     if (!known(px, cloud.y[k])) return;
     if (cloud.source === "simulation") {
