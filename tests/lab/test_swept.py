@@ -31,6 +31,12 @@ def test_without_a_store_it_is_that_of_the_command_line(tmp_path, monkeypatch):
     assert data.attrs["store"].startswith("runs/toy/decay/sweep-")
 
 
+def test_a_notebook_says_which_sweep_it_is_above_its_data(swept):
+    html = swept._repr_html_()
+    about = "toy/decay over units (2), speed (3), records (2): 24 of 24 runs done"
+    assert html.index(about) < html.index("xr-wrap")
+
+
 @pytest.mark.full
 def test_it_is_a_data_set_and_what_is_made_of_it_a_plain_one(swept, tmp_path):
     assert isinstance(swept, xr.Dataset) and type(swept.load()) is Swept

@@ -319,6 +319,13 @@ def test_it_says_what_draws_are_worth():
     assert posterior._repr_html_().startswith("<p>Posterior(HMC")
 
 
+def test_a_hundred_independent_draws_and_chains_that_agree_are_enough():
+    posterior = replace(few())
+    for r_hat, draws, count in ((1.05, 100.0, 0), (1.05, 99.0, 1), (1.06, 100.0, 1)):
+        vars(posterior).update(r_hats=xr.Dataset({"energy": r_hat}), sample_sizes=xr.Dataset({"energy": draws}))
+        assert len(posterior.troubles) == count
+
+
 @pytest.mark.full
 def test_the_picture_shows_traces_and_answers():
     panels = [[axis.get_xlabel() for axis in made().plot().axes] for made in (few_along_a_line, few, few_labelled)]

@@ -344,6 +344,10 @@ def test_correlations_are_a_world_with_white_inputs():
 
 
 REFUSED = {
+    "a test set that changes": (
+        lambda: fs.flow(make(jax.random.key(0)), WORLD, until=1.0, test=fs.worlds.Curriculum.of((WORLD, WORLD), [0.5])),
+        "`test` must be one world, but is .a curriculum",
+    ),
     "a world of no kind": (lambda: fs.flow(make(jax.random.key(0)), 3, until=1.0), "`world` must be a world, a pair"),
     "an input that does not fit": (
         lambda: fs.descent(make, (INPUTS[:, :3], WORLD.targets), steps=1),

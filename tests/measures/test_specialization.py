@@ -167,11 +167,12 @@ def test_the_published_measure_looks_at_the_smoothed_last_eighth():
 
 
 def test_the_steepest_slope_of_a_block_is_its_own():
-    """Slopes of −1 and −3, and a jump between the blocks that is none of theirs; one recording says nothing."""
+    """Slopes of −1 and −3, and a jump between the blocks that is none of theirs; two recordings make one, one none."""
     time, edges = np.arange(9) * 0.25, np.array([0.0, 1.0, 2.0, 2.25])
     values = np.where(time < 1, 1 - time, np.maximum(9 - 3 * time, 0.0))
     np.testing.assert_allclose(steepest_in_blocks(time, np.stack([values, 2 * values]), edges)[:, :2], [[1, 3], [2, 6]])
     assert np.isnan(steepest_in_blocks(time, values, edges)[2])
+    np.testing.assert_allclose(steepest_in_blocks(time, values, np.array([0.0, 0.5])), [1.0])
 
 
 def test_recovery_is_timed_from_the_switch_to_the_value_before():

@@ -371,6 +371,8 @@ def test_derivatives_are_never_silently_wrong_at_long_times():
         return balanced(*weights, gradient_steps=steps)(time)["loss"]
 
     rate = jax.jit(jax.grad(entry), static_argnums=1)
+    slope = (entry(0.7 + 1e-5, 64) - entry(0.7 - 1e-5, 64)) / 2e-5
+    assert rate(0.7, 64) == pytest.approx(float(slope), rel=1e-7)
     assert np.isfinite(rate(200.0, 64)) and abs(rate(200.0, 64)) < 1e-12
     assert np.isnan(rate(1e4, 64))
 

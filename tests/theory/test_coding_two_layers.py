@@ -9,8 +9,6 @@ from festina.theory.coding import SIGMOIDAL, Blocks, blocks, kernels, second_lay
 from festina.theory.coding._integral import Weight, cloud, normalised
 from festina.worlds.classes import orthogonal_classes
 
-pytestmark = pytest.mark.full
-
 WORLD = orthogonal_classes((20, 10, 10))
 VARIANCE = 1 / np.sqrt(40)
 
@@ -19,6 +17,7 @@ def relative(a, b):
     return np.linalg.norm(a - b) / np.linalg.norm(b)
 
 
+@pytest.mark.full
 def test_averages_over_several_peaks_are_those_of_a_grid():
     weight = Weight(
         np.array([6.0, 5.0]), np.array([[0.9, -0.9], [0.2, 0.3]]), np.array([[0.1, 0.0], [0.4, -0.5]]),
@@ -59,6 +58,22 @@ def test_blocks_are_means_over_classes():
     )
 
 
+def test_the_distance_of_blocks_weighs_each_class_by_its_examples():
+    random = np.random.default_rng(0)
+    one, other = (
+        Blocks(between + between.T, excess)
+        for between, excess in zip(random.normal(size=(2, 3, 3)), random.normal(size=(2, 3)), strict=True)
+    )
+    counts = WORLD.counts.astype(float)
+    # each class counts as one number a pair, each diagonal as what is added to it
+    expected = np.sum(counts[:, None] * counts * (one.between - other.between) ** 2)
+    expected += np.sum(counts * (one.excess - other.excess) ** 2)
+    size = np.sum(counts[:, None] * counts * other.between**2) + np.sum(counts * other.excess**2)
+    assert one.distance(other, counts) == pytest.approx(np.sqrt(expected / size))
+    assert one.distance(one, counts) == 0.0
+
+
+@pytest.mark.full
 def test_hot_networks_have_the_kernels_of_the_prior():
     (found,) = two_layers(WORLD.counts, WORLD.class_targets, (500.0,), VARIANCE)
     for layer, expected in zip(found.kernels, kernels(np.eye(40), SIGMOIDAL, 2), strict=True):

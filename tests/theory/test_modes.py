@@ -109,6 +109,13 @@ def test_hidden_vectors_of_one_mode_need_not_be_parallel():
     assert solution.doubt == 0.0 and error_of(solution, network, TEACHER) < 1e-8
 
 
+def test_layers_that_are_nearly_decoupled_have_a_doubt_of_a_thousandth():
+    first = np.diag([0.1, 0.2, 0.4])
+    first[0, 1] = 1e-8
+    solution = fs.theory.modes(TEACHER, hidden_start(first, np.diag([0.3, 0.1, 0.2]), TEACHER))
+    assert solution.doubt == pytest.approx(1e-3, rel=1e-3)
+
+
 def test_equal_strengths_do_not_hide_decoupled_layers():
     teacher = Teacher(np.eye(3))
     network = hidden_start(np.diag([0.1, 0.2, 0.1]), np.diag([0.1, -0.2, 0.4]), teacher)

@@ -41,7 +41,7 @@ def test_the_reduction_is_the_flow_of_all_domains(normalisation):
     np.testing.assert_allclose(solution["loss"][0], start)
 
 
-@pytest.mark.parametrize("start", [START, (0.1, 0.1, 0.1), (1e-3, 0.8, 1e-2)])
+@pytest.mark.parametrize("start", [START, (0.1, 0.1, 0.1), (1e-3, 0.8, 1e-2), (0.1, 0.2, 4.0)])
 def test_the_quadrature_tells_when(start):
     for level in (0.1, 0.5, 0.9):
         time = theory.time_to_reach(level, 6.4, start, 4, 2)
