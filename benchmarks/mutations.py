@@ -37,7 +37,7 @@ from executed import INTO, ORDER, ROOMS, Record, in_order
 PROJECT = Path(__file__).resolve().parent.parent
 KEPT = PROJECT / ".cache/executed"
 TIERS = ("not full", "full")
-PATIENCE = 300.0  # seconds that a test may take, besides thirty times what it took without a fault
+PATIENCE = 120.0  # seconds that a test may take, besides thirty times what it took without a fault
 T = TypeVar("T")
 R = TypeVar("R")
 COMPARED = {
@@ -91,7 +91,8 @@ class Fault:
         text = (PROJECT / self.module).read_text()
         line, tree = text.count("\n", 0, self.start) + 1, ast.parse(text)
         statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-        inner = max((node for node in statements if line in _whole(node)), key=lambda node: (node.lineno, -_end(node)))
+        around = [node for node in statements if line in _whole(node)] or tree.body  # or a decorator of a class
+        inner = max(around, key=lambda node: (node.lineno, -_end(node)))
         functions = [node for node in statements if isinstance(node, ast.FunctionDef)]
         if any(line in _body(node) for node in functions):
             return set(_whole(inner)) - set(_body(inner)), False
@@ -134,7 +135,7 @@ def _body(node: ast.stmt) -> range:
 
 
 class _Places(ast.NodeVisitor):
-    """All places of a module where a fault can be made; annotations and decorators are not among them."""
+    """All places of a module where a fault can be made; annotations and decorators of functions are not among them."""
 
     def __init__(self, module: Path, text: str) -> None:
         self.module, self.text, self.found = module, text, list[Fault]()

@@ -54,6 +54,11 @@ def test_it_is_a_data_set_and_what_is_made_of_it_a_plain_one(swept, tmp_path):
     assert xr.concat([swept.isel(seed=[0]), swept.isel(seed=[1])], "seed").sizes["seed"] == 2
 
 
+def test_claims_are_counted_over_all_points(swept):
+    assert swept.verdicts["exact"].holds.all()
+    assert swept.verdicts["false"].counts == {"not reproduced": 8, "reproduced": 4}
+
+
 @pytest.mark.full
 def test_every_point_is_judged_as_the_run_that_it_is(swept):
     verdicts = swept.verdicts

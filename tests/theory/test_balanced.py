@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 from festina.errors import ArgumentError, FestinaWarning
 from festina.networks.balanced import balanced_weights, feasible
 from festina.theory import _riccati_known
+from festina.theory._riccati import BLOCK, _lower_gram, _times_inverse
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import ACCURATE_UNTIL, literal
 from narrowing import there
@@ -362,6 +363,17 @@ def test_batched_over_correlations():
     for index, factor in enumerate(factors):
         alone = balanced(first, second, factor * correlation)(TIMES)
         assert worst({name: value[index] for name, value in batched.items()}, alone) < 1e-13
+
+
+def test_products_and_solves_by_halves_are_those_of_whole_matrices():
+    """Of sizes that are halved twice, and unevenly."""
+    random = np.random.default_rng(0)
+    matrix, lower = random.normal(size=(7, 4 * BLOCK + 3)), np.tril(random.normal(size=(4 * BLOCK + 3,) * 2) / 20)
+    lower[np.diag_indices(len(lower))] = 2.0
+    expected = np.linalg.solve(lower, matrix.T).T
+    np.testing.assert_allclose(_times_inverse(jnp.asarray(matrix), jnp.asarray(lower)), expected, atol=1e-12)
+    gram = np.tril(_lower_gram(jnp.asarray(matrix)))
+    np.testing.assert_allclose(gram, np.tril(matrix.T @ matrix), atol=1e-12)
 
 
 def test_derivatives_are_never_silently_wrong_at_long_times():

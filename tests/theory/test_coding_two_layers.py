@@ -7,6 +7,7 @@ import pytest
 from festina.errors import FestinaError
 from festina.theory.coding import SIGMOIDAL, Blocks, blocks, kernels, second_layer, two_layers
 from festina.theory.coding._integral import Weight, cloud, normalised
+from festina.theory.coding.two_layers import _root
 from festina.worlds.classes import orthogonal_classes
 
 WORLD = orthogonal_classes((20, 10, 10))
@@ -56,6 +57,13 @@ def test_blocks_are_means_over_classes():
     assert made.product(other, WORLD.counts.astype(float)) == pytest.approx(
         np.trace(whole @ other.expand(WORLD.labels))
     )
+
+
+def test_a_kernel_is_the_square_of_its_root_and_what_is_negative_is_taken_as_zero():
+    points = np.random.default_rng(0).normal(size=(4, 2))
+    root = _root(points @ points.T - 1e-12 * np.eye(4))
+    assert root.shape == (4, 4)
+    np.testing.assert_allclose(root @ root.T, points @ points.T, atol=1e-11)
 
 
 def test_the_distance_of_blocks_weighs_each_class_by_its_examples():
