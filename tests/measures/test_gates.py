@@ -138,10 +138,11 @@ def test_the_raster_has_a_line_between_any_two_contexts_and_any_two_groups():
     assert places == {"x": {5.5, 11.5}, "y": {7.5, 11.5, 15.5}}
 
 
-def test_figures_fit_on_a_page():
+def test_figures_fit_on_a_page_and_thresholds_are_those_that_are_asked_for():
     layer = planted()
     found = fs.measures.gates(layer)
     assert found.threshold_figure([0.4, 0.6]).get_figwidth() <= 7.0
+    assert found.by_threshold([0.4, 0.6], shuffles=1)["threshold"].values.tolist() == [0.4, 0.6]
     assert found.figure(np.eye(18), layer.reshape(18, -1)).get_figwidth() <= 10.0
 
 
