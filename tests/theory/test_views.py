@@ -109,6 +109,9 @@ def test_an_infinite_time_has_an_end_or_is_refused():
         competition(2, [1.0, 1.0], np.ones((2, 2)), [0.1, 0.2], timescale=0.0)
     with pytest.raises(ArgumentError, match="`overlaps` must be a Gram matrix"):
         vector_race(np.ones((2, 1)), np.array([[1.0, 2.0], [2.0, 1.0]]), [0.1, 0.1])
+    for shape, paths in (((3, 1), 2), ((2, 1), 3)):
+        with pytest.raises(ArgumentError, match="`cross` must have a vector for each pathway of `initial`"):
+            vector_race(np.ones(shape), np.eye(paths), [0.1, 0.1])
 
 
 @pytest.mark.full
