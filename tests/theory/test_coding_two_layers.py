@@ -18,12 +18,16 @@ def relative(a, b):
     return np.linalg.norm(a - b) / np.linalg.norm(b)
 
 
-@pytest.mark.full
-def test_averages_over_several_peaks_are_those_of_a_grid():
-    weight = Weight(
+def two_peaks():
+    return Weight(
         np.array([6.0, 5.0]), np.array([[0.9, -0.9], [0.2, 0.3]]), np.array([[0.1, 0.0], [0.4, -0.5]]),
         np.array([-0.5, 0.2]), np.array([0.5, 1.5]), SIGMOIDAL,
     )  # fmt: skip
+
+
+@pytest.mark.full
+def test_averages_over_several_peaks_are_those_of_a_grid():
+    weight = two_peaks()
     points = cloud(weight)
     site = weight.site(points.points)
     masses = weight.log_density(points.points, site) - points.log_proposal
@@ -37,9 +41,13 @@ def test_averages_over_several_peaks_are_those_of_a_grid():
         np.testing.assert_allclose(
             (probability[:, None] * one).T @ one, (normalised(exact)[:, None] * other).T @ other, atol=0.01
         )
-    gradient, precision = weight.slope(grid[:50], weight.site(grid[:50]))
+
+
+def test_slope_and_precision_of_the_weight_are_its_derivatives():
+    weight, places = two_peaks(), np.random.default_rng(0).normal(size=(50, 2))
+    gradient, precision = weight.slope(places, weight.site(places))
     for k, step in enumerate(1e-4 * np.eye(2)):
-        ends = [grid[:50] + sign * step[None] for sign in (1.0, -1.0)]
+        ends = [places + sign * step[None] for sign in (1.0, -1.0)]
         sites = [weight.site(end) for end in ends]
         heights = [weight.log_density(end, each) for end, each in zip(ends, sites, strict=True)]
         np.testing.assert_allclose((heights[0] - heights[1]) / 2e-4, gradient[:, k], atol=1e-5)
