@@ -29,4 +29,5 @@ def test_blocks_must_have_whole_steps(ends, reason):
 
 
 def test_all_runs_must_have_one_length_of_step():
+    assert reason_by_numbers(plan([[1.0, 2.0]], (0.1,))) == ""
     assert reason_by_numbers(plan([[1.0, 2.0]] * 2, (0.1, 0.2))) == "they take steps of one length in all runs"

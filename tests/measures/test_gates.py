@@ -154,6 +154,11 @@ def test_a_unit_that_is_on_in_exactly_half_of_the_samples_of_an_item_is_not_on_f
     assert {group.contexts: group.items for group in found.groups} == {(0,): (0,), (0, 1): None}
 
 
+def test_shares_that_every_shuffle_has_are_no_surprise():
+    found = fs.measures.gates(np.ones((3, 4, 5)), above=0.0)
+    assert found.by_size.tolist() == [0.0, 0.0, 0.0, 1.0] and found.chances.tolist() == [1.0] * 4
+
+
 def test_an_ordinary_rectified_layer_can_be_drawn():
     """Shares that hardly any shuffle has: their mean is above the interval that holds 95 % of them."""
     random = np.random.default_rng(0)
