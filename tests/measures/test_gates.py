@@ -136,6 +136,9 @@ def test_the_raster_has_a_line_between_any_two_contexts_and_any_two_groups():
         (x, other), (y, _) = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
         places["x" if x == other else "y"].add(float(x if x == other else y))
     assert places == {"x": {5.5, 11.5}, "y": {7.5, 11.5, 15.5}}
+    assert [(text.get_text(), text.get_position()[0]) for text in raster.get_xticklabels()] == [
+        ("0", 2.5), ("1", 8.5), ("2", 14.5)
+    ]  # fmt: skip
 
 
 def test_figures_fit_on_a_page_and_thresholds_are_those_that_are_asked_for():

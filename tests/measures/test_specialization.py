@@ -123,6 +123,10 @@ def test_times_in_blocks_start_anew_in_each():
     rate = np.where(time < 1 - 1e-9, 1.0, np.where(time < 2 - 1e-9, 4.0, 0.1))
     loss = np.stack([np.exp(-rate * within), np.full_like(time, 2.0)])
     found = times_in_blocks(time, loss, edges, 0.5)
+    stacked = np.broadcast_to(loss, (2, 3, *loss.shape))
+    np.testing.assert_array_equal(
+        times_in_blocks(time, stacked, edges, 0.5), np.broadcast_to(found, (2, 3, *found.shape))
+    )
     np.testing.assert_allclose(found[0, :2], [np.log(2), np.log(2) / 4], atol=1e-3)
     assert np.isnan(found[0, 2]) and np.isnan(found[1]).all()
 

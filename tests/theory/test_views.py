@@ -171,6 +171,12 @@ def test_depth_sharpens_what_co_occurs_and_depth_two_does_not():
     assert shares[0] < shares[1] < shares[2] and shares[2] > 0.999
 
 
+@pytest.mark.parametrize("capacity", [0.0, -1.0, np.inf, np.nan])
+def test_a_capacity_is_positive_and_finite(capacity):
+    with pytest.raises(ArgumentError, match="`capacity` must be positive"):
+        lotka_volterra([1.0], [0.1], capacity=capacity)
+
+
 def test_lotka_volterra_keeps_ratios_and_ends_at_its_capacity():
     rates, start = np.array([1.0, 1.3, 0.8]), np.array([0.02, 0.01, 0.03])
     species = lotka_volterra(rates, start, capacity=2.0)
