@@ -3,30 +3,43 @@
     python benchmarks/mutations.py [--faults 200] [--seed 0] [--rooms learning theory lab measures] [--workers 2]
 
 A fault is one small change of the source: a comparison, sum, product or truth value turned round, a number moved, a
-condition negated, a call left out. Each is made in a copy of the project, whose tests run until one of them fails (or a
-thousand seconds are over: a loop without an end is seen, too). Those named after the module come first, then those that
-mention what it defines, then all others of the room; those of `make test`, and only if none of them fails, those that
-take long. What nobody has seen is printed as a change of a line.
+condition negated, a call left out. Each is made in a copy of the project, whose tests run until one of them fails, or
+takes far longer than it should. First come those that execute the changed statement, the quickest before all others,
+then the rest of their files, and all that may start a process, whose lines nobody knows; what is executed when a module
+is imported meets every test of the room that imports it (executed.py). What tests execute is recorded once, and again
+after a change of the package or of the tests. The tests of `make test` come first, and for what they do not see those
+that take long. What nobody has seen is printed as a change of a line.
 """
 
 import argparse
 import ast
+import json
 import os
 import random
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import product
+from hashlib import sha256
 from pathlib import Path
 from queue import Queue
+from time import time
+from typing import TypeVar
+
+from executed import INTO, ORDER, ROOMS, Record, in_order
 
 PROJECT = Path(__file__).resolve().parent.parent
-ROOMS = ("learning", "theory", "lab", "measures")
-PATIENCE = 1000.0  # seconds that tests may take
+KEPT = PROJECT / ".cache/executed"
+TIERS = ("not full", "full")
+PATIENCE = 120.0  # seconds that a test may take, besides thirty times what it took without a fault
+T = TypeVar("T")
+R = TypeVar("R")
 COMPARED = {
     ast.Lt: ("<", "<="),
     ast.LtE: ("<=", "<"),
@@ -65,16 +78,64 @@ class Fault:
     def apply(self, text: str) -> str:
         return text[: self.start] + self.new + text[self.end :]
 
-    def told(self) -> str:
+    @property
+    def room(self) -> str:
+        return self.module.relative_to("src/festina").parts[0]
+
+    def who(self) -> tuple[set[int], bool]:
+        """The lines by which those are known whom a fault may concern, and whether importing the module may be enough.
+
+        These are the lines of the statement, without its body; the body of a function for its defaults; and the bodies
+        of all functions of the module for what else is executed by importing.
+        """
+        text = (PROJECT / self.module).read_text()
+        line, tree = text.count("\n", 0, self.start) + 1, ast.parse(text)
+        statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+        around = [node for node in statements if line in _whole(node)] or tree.body  # or a decorator of a class
+        inner = max(around, key=lambda node: (node.lineno, -_end(node)))
+        functions = [node for node in statements if isinstance(node, ast.FunctionDef)]
+        if any(line in _body(node) for node in functions):
+            return set(_whole(inner)) - set(_body(inner)), False
+        if inner in functions:
+            return set(_body(inner)), False
+        inside = set[int]().union(*map(_body, functions))
+        return inside, not self._is_known_to_functions_alone(inner, tree, inside)
+
+    def _is_known_to_functions_alone(self, node: ast.stmt, tree: ast.Module, inside: set[int]) -> bool:
+        """Whether a statement gives a name to a number, which only functions of the module use."""
+        names = [target.id for target in getattr(node, "targets", []) if isinstance(target, ast.Name)]
+        if len(names) != 1:
+            return False
+        uses = [each for each in ast.walk(tree) if isinstance(each, ast.Name) and each.id == names[0]]
+        others = [path for folder in ("src", "tests") for path in (PROJECT / folder).rglob("*.py")]
+        return all(each.lineno in inside for each in uses if isinstance(each.ctx, ast.Load)) and not any(
+            re.search(rf"\b{names[0]}\b", path.read_text()) for path in others if path != PROJECT / self.module
+        )
+
+    def told(self, sample: int) -> str:
         text = (PROJECT / self.module).read_text()
         number, first = text.count("\n", 0, self.start) + 1, text.rfind("\n", 0, self.start) + 1
         last = text.find("\n", self.end)
         before, after = text[first:last].strip(), (text[first : self.start] + self.new + text[self.end : last]).strip()
-        return f"{self.module}:{number}\n    - {before}\n    + {after}"
+        return f"{sample}. {self.module}:{number}\n    - {before}\n    + {after}"
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _whole(node: ast.stmt) -> range:
+    return range(node.lineno, _end(node) + 1)
+
+
+def _body(node: ast.stmt) -> range:
+    """The lines of what a statement holds, if they are not those of the statement itself."""
+    body = getattr(node, "body", None)
+    return range(max(body[0].lineno, node.lineno + 1), _end(node) + 1) if body else range(0)
 
 
 class _Places(ast.NodeVisitor):
-    """All places of a module where a fault can be made; annotations and decorators are not among them."""
+    """All places of a module where a fault can be made; annotations and decorators of functions are not among them."""
 
     def __init__(self, module: Path, text: str) -> None:
         self.module, self.text, self.found = module, text, list[Fault]()
@@ -175,83 +236,174 @@ def places(rooms: list[str]) -> list[Fault]:
     return found
 
 
-def tests_of(module: Path, folder: Path) -> list[list[str]]:
-    """The tests of a module's room, in groups: named after it, mentioning what it defines, and all others."""
-    room = module.relative_to("src/festina").parts[0]
-    files = sorted((folder / "tests" / room).glob("test_*.py"))
-    stem = module.stem.strip("_")
-    tree = ast.parse((PROJECT / module).read_text())
-    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    names = [name for name in defined if not name.startswith("_")]
-    mention = re.compile("|".join(rf"\b{name}\b" for name in [stem, *names]))
-    rank = {path: 0 if stem in path.stem else 1 if mention.search(path.read_text()) else 2 for path in files}
-    groups = [[str(path.relative_to(folder)) for path in files if rank[path] == place] for place in range(3)]
-    return [group for group in groups if group]
+class Copy:
+    """A copy of the project, in which one fault at a time is made.
 
+    Its tests read compiled programs from a folder that all copies share, and results from one of its own, which is
+    emptied before each fault.
+    """
 
-def seen_by(fault: Fault, folder: Path) -> str | None:
-    """The first test that a fault makes fail; None if none does."""
-    target = folder / fault.module
-    text = target.read_text()
-    try:
-        target.write_text(fault.apply(text))
-        for tier, group in product(("not full", "full"), tests_of(fault.module, folder)):
-            try:
-                outcome = subprocess.run(_command(group, tier), cwd=folder, env=_settings(folder), timeout=PATIENCE,
-                                         capture_output=True, text=True, check=False)  # fmt: skip
-            except subprocess.TimeoutExpired:
-                return "no end"
-            if outcome.returncode not in (0, 5):  # 5: nothing was selected
-                red = [line for line in outcome.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-                return f"{red[0]}{' (takes long)' * (tier == 'full')}" if red else f"ended with {outcome.returncode}"
-        return None
-    finally:
-        target.write_text(text)
+    def __init__(self, folder: Path, compiled: Path) -> None:
+        self.folder = folder
+        shutil.copytree(PROJECT, folder, ignore=shutil.ignore_patterns(".git", ".venv", "runs", "_build", ".cache"))
+        (folder / ".cache").mkdir()
+        (folder / ".cache/compiled").symlink_to(compiled)
+        self.server = subprocess.Popen([sys.executable, "benchmarks/forked.py"], cwd=folder, env=_settings(folder),
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)  # fmt: skip
 
+    def record(self, tests: str, tier: str) -> Record:
+        """What the tests of a file and tier execute; recorded again only after a change of the package or the file."""
+        package, files = self.folder / "src/festina", self.folder / "tests"
+        read = [*package.rglob("*.py"), *files.glob("*.py"), *(self.folder / tests).parent.glob("*.py")]
+        read = [path for path in sorted(read) if not path.name.startswith("test_")] + [self.folder / tests]
+        known = sha256(b"".join(path.read_bytes() for path in read)).hexdigest()[:16]
+        path = KEPT / f"{tests.replace('/', '-')}-{tier.replace(' ', '-')}-{known}.json"
+        if not path.exists():
+            KEPT.mkdir(parents=True, exist_ok=True)
+            _, said = self._pytest([tests], tier, {INTO: str(path)}, lambda: False)
+            if not path.exists():
+                raise RuntimeError(said)
+        return Record.read(path, self.folder / tests)
 
-def _command(files: list[str], tier: str) -> list[str]:
-    options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", tier]
-    return [sys.executable, "-m", "pytest", *options, *files]
+    def seen_by(self, fault: Fault, records: list[Record], tier: str, near: bool) -> str | None:
+        """The first test of a tier that a fault makes fail, of those alone that execute it if only ``near``."""
+        target = self.folder / fault.module
+        text, times = target.read_text(), target.stat()
+        shutil.rmtree(self.folder / ".cache/results", ignore_errors=True)
+        try:
+            target.write_text(fault.apply(text))
+            module = str(fault.module.relative_to("src"))
+            batches = in_order(records, module, *fault.who())
+            for batch in batches[:2] if near else batches:
+                if batch and (red := self._red(batch, records, tier)):
+                    return red
+            return None
+        finally:
+            target.write_text(text)
+            os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))  # what is compiled of it is right again
+
+    def _red(self, batch: list[str], records: list[Record], tier: str) -> str | None:
+        """The first of these tests that fails or takes far longer than it did."""
+        order, seconds = self.folder / "order.json", dict[str, float]()
+        for record in records:
+            seconds.update(record.seconds)
+        order.write_text(json.dumps(batch))
+        now = order.with_suffix(".now")
+        now.write_text("what is imported")
+
+        def has_no_end() -> bool:
+            return time() - now.stat().st_mtime > PATIENCE + 30 * seconds.get(now.read_text(), 0)
+
+        files, began = list(dict.fromkeys(test.partition("::")[0] for test in batch)), time()
+        code, said = self._pytest(["-x", *files], tier, {ORDER: str(order)}, has_no_end)
+        if code is None:
+            self._forget(began)
+            return f"{now.read_text()} has no end"
+        if code in (0, 5):  # 5: nothing was selected
+            return None
+        red = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return red[0] if red else f"ended with {code}"
+
+    def _forget(self, since: float) -> None:
+        """Programs that a killed process may have written by half."""
+        for path in (self.folder / ".cache/compiled").iterdir():
+            if path.stat().st_mtime > since:
+                path.unlink(missing_ok=True)
+
+    def _pytest(self, arguments: list[str], tier: str, asked: dict[str, str],
+                has_no_end: Callable[[], bool]) -> tuple[int | None, str]:  # fmt: skip
+        """What pytest ended with, None if it was ended because it would not, and what it said."""
+        options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-p", "executed", "-m", tier]
+        said = self.folder / "said.txt"
+        order = {"arguments": [*options, *arguments], "settings": asked, "said": str(said)}
+        there, back = self.server.stdin, self.server.stdout
+        assert there is not None and back is not None
+        there.write(f"{json.dumps(order)}\n".encode())
+        process, is_over = int(back.readline()), False
+        while not select.select([back], [], [], 2.0)[0]:
+            if has_no_end() and not is_over:
+                os.killpg(process, signal.SIGKILL)
+                is_over = True
+        code = int(back.readline())
+        return None if is_over else code, said.read_text()
 
 
 def _settings(folder: Path) -> dict[str, str]:
     flags = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
     flags += " --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1"
-    own = {"PYTHONPATH": str(folder / "src"), "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "XLA_FLAGS": flags}
-    return dict(os.environ) | own | {"MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
+    paths = os.pathsep.join(str(folder / name) for name in ("src", "benchmarks"))
+    own = {"PYTHONPATH": paths, "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "XLA_FLAGS": flags}
+    return dict(os.environ) | own | {"MPLBACKEND": "Agg"}
+
+
+class Trial:
+    """Meets faults with tests, in as many copies of the project as there are workers."""
+
+    def __init__(self, scratch: Path, workers: int) -> None:
+        self.free, self.pool = Queue[Copy](), ThreadPoolExecutor(workers)
+        compiled = PROJECT / ".cache/compiled"
+        compiled.mkdir(parents=True, exist_ok=True)
+        for number in range(workers):
+            self.free.put(Copy(scratch / str(number), compiled))
+
+    def each(self, work: Callable[[Copy, T], R], things: Iterable[T]) -> list[R]:
+        """What work makes of each thing, in a copy that is free."""
+
+        def one(thing: T) -> R:
+            copy = self.free.get()
+            try:
+                return work(copy, thing)
+            finally:
+                self.free.put(copy)
+
+        return list(self.pool.map(one, things))
+
+    def unseen(self, faults: dict[int, Fault], tier: str, near: bool) -> dict[int, Fault]:
+        """Those of some numbered faults that no test of a tier sees; what has seen the others is printed."""
+        rooms = sorted({fault.room for fault in faults.values()})
+        files = [(room, path) for room in rooms for path in sorted((PROJECT / "tests" / room).glob("test_*.py"))]
+        found = self.each(lambda copy, it: copy.record(str(it[1].relative_to(PROJECT)), tier), files)
+        print(
+            "".join(f"fails without a fault: {test}\n" for record in found for test in record.red), end="", flush=True
+        )
+        records = {room: [record for (of, _), record in zip(files, found, strict=True) if of == room] for room in rooms}
+
+        def one(copy: Copy, number: int) -> bool:
+            began, fault = time(), faults[number]
+            red = copy.seen_by(fault, records[fault.room], tier, near)
+            print(f"{'seen' if red else 'not seen'} ({tier}) {fault.told(number)}", flush=True)
+            print(f"    {red or ''} [{time() - began:.0f} s]", flush=True)
+            return red is not None
+
+        seen = self.each(one, faults)
+        return {number: fault for (number, fault), red in zip(faults.items(), seen, strict=True) if not red}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0, help="of the faults drawn, how many were tried before")
+    parser.add_argument("--only", nargs="+", type=int, metavar="NUMBER", help="of the faults drawn; all unless given")
     parser.add_argument("--rooms", nargs="+", default=list(ROOMS), choices=ROOMS)
+    parser.add_argument("--tiers", nargs="+", default=list(TIERS), choices=TIERS, help="of tests")
+    parser.add_argument("--near", action="store_true", help="only tests that execute the fault: a first impression")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--list", action="store_true", help="print the faults drawn, and try none")
     options = parser.parse_args()
     everywhere = places(options.rooms)
-    chosen = random.Random(options.seed).sample(everywhere, options.faults)[options.first :]
-    print(f"{len(everywhere)} places for a fault; {len(chosen)} are tried", flush=True)
+    drawn = dict(enumerate(random.Random(options.seed).sample(everywhere, options.faults)))
+    left = tried = {number: drawn[number] for number in options.only or drawn}
+    print(f"{len(everywhere)} places for a fault; {len(tried)} are tried", flush=True)
+    if options.list:
+        print("\n".join(fault.told(number) for number, fault in drawn.items()))
+        return 0
     with tempfile.TemporaryDirectory() as scratch:
-        free = Queue[Path]()
-        for number in range(options.workers):
-            copy = Path(scratch) / str(number)
-            ignored = shutil.ignore_patterns(".git", ".venv", "runs", "_build", "__pycache__")
-            shutil.copytree(PROJECT, copy, ignore=ignored)
-            free.put(copy)
-
-        def one(fault: Fault) -> bool:
-            folder = free.get()
-            try:
-                red = seen_by(fault, folder)
-            finally:
-                free.put(folder)
-            print(f"{'seen' if red else 'NOT SEEN'} {fault.told()}\n    {red or ''}", flush=True)
-            return red is not None
-
-        with ThreadPoolExecutor(options.workers) as pool:
-            seen = list(pool.map(one, chosen))
-    print(f"{sum(seen)} of {len(seen)} faults were seen ({sum(seen) / len(seen):.0%})")
+        trial = Trial(Path(scratch), options.workers)
+        for tier in options.tiers:
+            left = trial.unseen(left, tier, options.near)
+            seen = len(tried) - len(left)
+            print(f"{seen} of {len(tried)} faults were seen so far ({seen / len(tried):.1%})", flush=True)
+    print("\n".join(f"NOT SEEN {fault.told(number)}" for number, fault in left.items()))
     return 0
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from festina.compiling import brief_jit, quick_jit, thorough_jit
+from festina.compiling import brief_jit, programs_compiled, quick_jit, thorough_jit
 from festina.lab.batch import batches
 from festina.lab.question import Question
 from festina.lab.registry import find
@@ -179,3 +179,49 @@ def test_every_way_of_compiling_says_how_much_it_optimises():
     """An environment that turns optimisations off, as these tests do, means what asks for nothing."""
     ways = brief_jit, quick_jit, thorough_jit
     assert [there(way(abs).options)["xla_backend_optimization_level"] for way in ways] == [0, 1, 3]
+
+
+def test_programs_with_one_text_are_compiled_once(folder, monkeypatch):
+    """Two codes that come to the same, as where networks differ only in how they start."""
+    monkeypatch.setattr("festina.programs.ALIKE", {})
+    function, traced = counted(work=lambda power, x: 3.0 * x)
+    before = programs_compiled()
+    first, second = (function(Power(3, code), {"x": np.arange(4.0)}, 2)["value"] for code in ("one", "another"))
+    np.testing.assert_array_equal(first, 6 * np.arange(4.0))
+    np.testing.assert_array_equal(second, first)
+    assert len(traced) == 2 and programs_compiled() == before + 1
+    assert len(list(folder.iterdir())) == 2  # both are found again in another process
+    another_process()
+    function(Power(3, "another"), {"x": np.arange(4.0)}, 2)
+    assert len(traced) == 2
+
+
+def test_programs_of_one_text_with_other_constants_are_two(folder):
+    """A JAX that hands large constants to its programs leaves them out of the text."""
+    tables = {k: jnp.arange(2000.0) * k for k in (1, 2)}
+    double_of, _ = counted(work=lambda power, x: x * tables[power.exponent][-x.size :])
+    with jax._src.config.use_simplified_jaxpr_constants(True):
+        found = [double_of(Power(k, f"code {k}"), {"x": np.ones(1)}, 1)["value"].item() for k in (1, 2)]
+    assert found == [1999.0, 3998.0]
+
+
+def test_programs_that_call_other_functions_of_python_are_two(folder):
+    """Of a function that is called back, the text has a number."""
+
+    def calls_back(power, x):
+        return jax.pure_callback(lambda x: np.asarray(x) ** power.exponent, jax.typeof(x), x)
+
+    function, _ = counted(work=calls_back)
+    found = [function(Power(k, f"code {k}"), {"x": np.full(1, 2.0)}, 1)["value"].item() for k in (2, 3)]
+    assert found == [4.0, 8.0]
+
+
+def test_programs_of_one_text_that_take_other_arguments_are_two(folder):
+    """What a program does not use is not handed to it, so that its text does not tell which argument is which."""
+
+    def function(power, first, second):
+        return 2.0 * (first if power.program_mark == "first" else second)
+
+    double_of = quick_jit(function, static_argnums=0)
+    assert double_of(Power(1, "first"), 3.0, np.ones(3)).item() == 6.0  # of other shapes, which it does not use
+    assert [double_of(Power(1, which), 3.0, 5.0).item() for which in ("first", "second")] == [6.0, 10.0]

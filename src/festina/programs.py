@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import jax
 import numpy as np
@@ -35,6 +36,7 @@ DIGEST = 32  # bytes of a hash before the content of a file
 FOUND = "/jax/compilation_cache/cache_hits"  # what JAX calls the event
 LEAST_SECONDS = "jax_persistent_cache_min_compile_time_secs"  # of compiling what JAX's own cache takes
 ONE_AT_A_TIME = Lock()  # a setting of JAX is changed while a program is compiled, for all threads
+ALIKE: dict[str, tuple[Any, bool]] = {}  # programs compiled in this process, by their text
 
 Jit = Callable[[Callable[..., Any]], Any]
 
@@ -84,7 +86,7 @@ class Keeper:
         key = hashlib.sha256(text.encode()).hexdigest()[:32]
         if key not in self._at_hand:
             path = self.folder / f"{key}.program"
-            self._at_hand[key] = _read(path) or _traced(path, function, jit, dynamic)
+            self._at_hand[key] = _read(path) or _traced(path, function, jit, str(options), dynamic)
         return self._at_hand[key]
 
 
@@ -150,7 +152,7 @@ def _load_lapack() -> None:
         jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
 
 
-def _traced(path: Path, function: Callable[..., Any], jit: Jit, dynamic: tuple[Any, ...]) -> Program:
+def _traced(path: Path, function: Callable[..., Any], jit: Jit, options: str, dynamic: tuple[Any, ...]) -> Program:
     """A program just traced; when it is first called, it is compiled and kept, if a file can hold it."""
     leaves, given = jax.tree.flatten(dynamic)
     returned = []
@@ -165,7 +167,7 @@ def _traced(path: Path, function: Callable[..., Any], jit: Jit, dynamic: tuple[A
 
     @lru_cache
     def compiled() -> Any:
-        program, is_new = _compiled(lowered)
+        program, is_new = _compiled(lowered, options)
         if is_new and _is_all_there(lowered):
             with suppress(Exception):  # some machine code cannot be written; it costs the next process its time
                 _write(path, program, returned[-1], shapes)
@@ -174,20 +176,37 @@ def _traced(path: Path, function: Callable[..., Any], jit: Jit, dynamic: tuple[A
     return _program(lambda *leaves: compiled()(*leaves), returned[-1], shapes)
 
 
-def _compiled(lowered: Any) -> tuple[Any, bool]:
+def _compiled(lowered: Any, options: str) -> tuple[Any, bool]:
     """A program compiled, and whether it was compiled here.
 
-    Machine code that comes from JAX's own cache cannot be written again: its functions would be missing. So that cache
-    is not given what is kept here.
+    Networks that start differently often learn by one and the same program, which is compiled once. Machine code that
+    comes from JAX's own cache cannot be written again: its functions would be missing. So that cache is not given what
+    is kept here.
     """
     with ONE_AT_A_TIME:
-        found = _Found.programs
-        least = getattr(jax.config, LEAST_SECONDS)
-        jax.config.update(LEAST_SECONDS, math.inf)
-        try:
-            return lowered.compile(), _Found.programs == found
-        finally:
-            jax.config.update(LEAST_SECONDS, least)
+        text = _text(lowered, options)
+        if text not in ALIKE:
+            found = _Found.programs
+            least = getattr(jax.config, LEAST_SECONDS)
+            jax.config.update(LEAST_SECONDS, math.inf)
+            try:
+                ALIKE[text] = lowered.compile(), _Found.programs == found
+            finally:
+                jax.config.update(LEAST_SECONDS, least)
+        return ALIKE[text]
+
+
+def _text(lowered: Any, options: str) -> str:
+    """A hash of all that machine code is made from: options, text, arguments, and which of these it takes.
+
+    Neither what JAX hands to a program beside its arguments nor code outside of it is in the text; then the program is
+    shared with no other.
+    """
+    lowering = lowered._lowering
+    taken = getattr(lowering, "compile_args", {}).get("kept_var_idx")
+    is_whole = taken is not None and not getattr(lowering, "const_args", None) and _is_all_there(lowered)
+    told = f"{sorted(taken)} {lowered.args_info}" if is_whole else uuid4().hex
+    return hashlib.sha256("\n".join((options, told, lowered.as_text())).encode()).hexdigest()
 
 
 class _Found:

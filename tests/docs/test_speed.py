@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEXT = (ROOT / "docs" / "explanation" / "speed.md").read_text(encoding="utf-8")
 BENCHMARKS = ROOT / "benchmarks"
-HELPERS = {"__main__", "table", "kernels", "mutations"}
+HELPERS = {"__main__", "table", "kernels", "mutations", "executed", "forked"}
 BLOCK = re.compile(r"<!-- begin (\w+) -->\n(.*?)<!-- end (\w+) -->", re.DOTALL)
 BLOCKS = {match[1]: match for match in BLOCK.finditer(TEXT)}
 

@@ -21,7 +21,7 @@ from festina.lab import machine, registry
 from festina.lab.pictures import encoded, ensure_figure, save_figure
 from festina.lab.question import Question
 from festina.lab.report import result_section, totals, write_report
-from festina.lab.reproduce import Entry, reproduce, select
+from festina.lab.reproduce import Entry, load, reproduce, select
 from festina.lab.tables import as_json, run_command, value_text
 from festina.sources import LECTURE, SAXE_2013
 from festina.style import THEORY
@@ -290,6 +290,11 @@ def test_selection_by_source_family_and_name(monkeypatch: pytest.MonkeyPatch) ->
     assert [entry.problem for entry in select("other/lost")] == ["ImportError: gone"]
     with pytest.raises(UnknownName, match="did you mean 'saxe2013'"):
         select("sax2013")
+
+
+def test_an_experiment_is_loaded_with_the_fields_that_it_is_to_run_with() -> None:
+    assert load("linear/chain", {"depth": (2,)}).fields == {"depth": (2,)}
+    assert load("linear/chain").fields == {}
 
 
 def test_an_unwritable_store_is_told_before_the_work(tmp_path: Path) -> None:

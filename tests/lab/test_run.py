@@ -3,19 +3,23 @@
 import os
 import subprocess
 import sys
+from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
+import xarray as xr
 
 import festina as fs
 from festina.claims import Claim, below
 from festina.errors import ArgumentError, FestinaError, FestinaWarning, StoreError, UnknownName
 from festina.lab import store as stores
-from festina.lab.batch import Run
+from festina.lab.answer import Predicted, Recorded, Whole
+from festina.lab.batch import Run, _own_checkpoint
 from festina.lab.labelled import so_far
 from festina.lab.registry import find
+from festina.learning import Checkpoint
 from narrowing import there
 from toy import Toy
 
@@ -194,6 +198,20 @@ def test_a_run_cut_short_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     assert len(calls) == 20 + 21
     np.testing.assert_array_equal(result["level"], whole["level"])
     assert not list(tmp_path.rglob("checkpoint.npz"))
+
+
+@pytest.mark.parametrize("event", [Recorded(1, {}), Whole(xr.Dataset(), np.zeros(1), 0.0), Predicted(None)])
+def test_who_hears_of_a_step_cannot_change_it(event):
+    for field in fields(event):
+        with pytest.raises(FrozenInstanceError):
+            setattr(event, field.name, None)
+
+
+def test_each_batch_has_a_checkpoint_of_its_own_and_keeps_it_while_others_wait(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    own = [_own_checkpoint(Checkpoint(path), number, 3) for number in range(3)]
+    assert [each.path.name for each in own] == ["run.checkpoint", "run-1.checkpoint", "run-2.checkpoint"]
+    assert [each.last for each in own] == [True, True, False] and {each.path.parent for each in own} == {tmp_path}
 
 
 def test_a_fresh_run_cut_short_while_it_is_written_leaves_no_damage(tmp_path, monkeypatch):

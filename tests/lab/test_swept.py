@@ -31,6 +31,12 @@ def test_without_a_store_it_is_that_of_the_command_line(tmp_path, monkeypatch):
     assert data.attrs["store"].startswith("runs/toy/decay/sweep-")
 
 
+def test_a_notebook_says_which_sweep_it_is_above_its_data(swept):
+    html = swept._repr_html_()
+    about = "toy/decay over units (2), speed (3), records (2): 24 of 24 runs done"
+    assert html.index(about) < html.index("xr-wrap")
+
+
 @pytest.mark.full
 def test_it_is_a_data_set_and_what_is_made_of_it_a_plain_one(swept, tmp_path):
     assert isinstance(swept, xr.Dataset) and type(swept.load()) is Swept
@@ -46,6 +52,11 @@ def test_it_is_a_data_set_and_what_is_made_of_it_a_plain_one(swept, tmp_path):
     assert pickle.loads(pickle.dumps(swept)).identical(swept.copy())
     assert swept.identical(open_sweep(swept.attrs["store"], Toy()))
     assert xr.concat([swept.isel(seed=[0]), swept.isel(seed=[1])], "seed").sizes["seed"] == 2
+
+
+def test_claims_are_counted_over_all_points(swept):
+    assert swept.verdicts["exact"].holds.all()
+    assert swept.verdicts["false"].counts == {"not reproduced": 8, "reproduced": 4}
 
 
 @pytest.mark.full

@@ -21,9 +21,9 @@ def work(inputs, state):
 
 
 @pytest.mark.mostly_full
-@pytest.mark.parametrize("seeds", [1, 2, 6])
-@pytest.mark.parametrize("arms", [1, 4])
-@pytest.mark.parametrize("size", [1, 2**17, 2**18, 2**20])
+@pytest.mark.parametrize("seeds", [6, 1, 2])
+@pytest.mark.parametrize("arms", [4, 1])
+@pytest.mark.parametrize("size", [2**18, 1, 2**17, 2**20])  # the first of them in tiles of two arms
 def test_runs_in_a_batch_are_runs_alone(seeds, arms, size):
     inputs, states = batch(seeds, arms), jnp.arange(seeds * arms * 4.0).reshape(seeds * arms, 4)
     found = jax.jit(lambda states: in_tiles(work, inputs, states, size))(states)

@@ -8,8 +8,10 @@ import pytest
 import festina as fs
 from festina.errors import ArgumentError
 from festina.learning import Diverged, descent_process, drive, scaled_by
-from festina.networks import DeepLinear
-from festina.worlds import Curriculum, Dataset, Sampled, Teacher, Wishart
+from festina.learning.asked import OBSERVED, Sight
+from festina.networks import DeepLinear, Rectified
+from festina.worlds import Curriculum, Dataset, Moments, Population, Sampled, Teacher, Wishart
+from festina.worlds.losses import SquaredError
 
 
 @pytest.fixture
@@ -116,6 +118,15 @@ def test_a_network_that_is_not_linear_learns_too():
     opaque = fs.descent(Opaque(jnp.asarray(start)), world, until=1.0, step_size=0.05)
     linear = fs.descent(DeepLinear((start,)), world, until=1.0, step_size=0.05)
     np.testing.assert_allclose(opaque["loss"], linear["loss"], atol=1e-12)
+
+
+def test_of_a_world_without_end_linear_networks_see_exact_moments_and_others_the_same_examples():
+    world, key, see = Teacher(np.eye(3)), jax.random.key(0), Sight(SquaredError(), Population())
+    assert isinstance(see.whole(world, DeepLinear((np.zeros((3, 3)),)), key), Moments)
+    rectified = Rectified((np.ones((4, 3)), np.ones((3, 4))))
+    one, other = (see.whole(world, rectified, key) for _ in range(2))
+    assert one.inputs.shape == (OBSERVED, 3)
+    np.testing.assert_array_equal(one.inputs, other.inputs)
 
 
 def test_bad_arguments_are_refused(network, teacher):

@@ -33,7 +33,10 @@ def test_a_step_has_the_error_of_its_order(method):
     assert wrong < estimate < 1e4 * wrong
 
 
-@pytest.mark.parametrize("method", [DORMAND_PRINCE, TSITOURAS], ids=["8", "5"])
+HEUN = RungeKutta("Heun", 2, stages=((), (1.0,)), weights=(0.5, 0.5), errors=(0.5, -0.5))  # with an entry of one
+
+
+@pytest.mark.parametrize("method", [DORMAND_PRINCE, TSITOURAS, HEUN], ids=["8", "5", "2"])
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_stages_written_out_are_those_of_the_loop(method, precision):
     """On a batch of large networks, which take the one way, and part by part, which take the other."""

@@ -319,6 +319,31 @@ def test_it_says_what_draws_are_worth():
     assert posterior._repr_html_().startswith("<p>Posterior(HMC")
 
 
+def test_a_hundred_independent_draws_and_chains_that_agree_are_enough():
+    posterior = replace(few())
+    for r_hat, draws, count in ((1.05, 100.0, 0), (1.05, 99.0, 1), (1.06, 100.0, 1)):
+        vars(posterior).update(r_hats=xr.Dataset({"energy": r_hat}), sample_sizes=xr.Dataset({"energy": draws}))
+        assert len(posterior.troubles) == count
+
+
+def test_the_picture_draws_what_was_drawn():
+    posterior = few()
+    trace, histogram, answers = posterior.plot().axes
+    for number, line in enumerate(trace.lines):
+        np.testing.assert_array_equal(line.get_ydata(), posterior["loss"].isel(chain=number))
+    assert len(trace.lines) == 2 and trace.get_ylim() == histogram.get_ylim()
+    for outline in histogram.patches:  # each of 12 draws is in one bin, whose outline goes there and back
+        counts = np.asarray(outline.get_path().vertices)[:, 0]
+        assert np.sum(np.abs(np.diff(counts))) >= 2.0 and counts.max() <= 12
+    mean, deviation = (np.asarray(part).reshape(TARGETS.shape) for part in (posterior.mean, posterior.deviation))
+    for number, (line, _, (bars,)) in enumerate(answers.containers):
+        np.testing.assert_allclose(line.get_xdata(), TARGETS[:, number])
+        np.testing.assert_allclose(line.get_ydata(), mean[:, number])
+        ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+        np.testing.assert_allclose(ends[:, 1] - ends[:, 0], 4 * deviation[:, number])
+    assert len(answers.containers) == TARGETS.shape[1] and answers.get_title() == "mean ± 2 s.d."
+
+
 @pytest.mark.full
 def test_the_picture_shows_traces_and_answers():
     panels = [[axis.get_xlabel() for axis in made().plot().axes] for made in (few_along_a_line, few, few_labelled)]

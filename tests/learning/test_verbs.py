@@ -15,7 +15,9 @@ import xarray as xr
 import festina as fs
 from festina.errors import ArgumentError, FestinaWarning, Interrupted
 from festina.learning import Diverged
+from festina.learning.picture import ARMS
 from festina.networks import DeepLinear, Ensemble
+from festina.style import PALETTE
 from festina.worlds import Dataset, Moments, Sampled, Stream, Taught, Teacher, Wishart
 from festina.worlds.losses import CrossEntropy, Hinge, Logistic, SquaredError
 from narrowing import there
@@ -344,6 +346,10 @@ def test_correlations_are_a_world_with_white_inputs():
 
 
 REFUSED = {
+    "a test set that changes": (
+        lambda: fs.flow(make(jax.random.key(0)), WORLD, until=1.0, test=fs.worlds.Curriculum.of((WORLD, WORLD), [0.5])),
+        "`test` must be one world, but is .a curriculum",
+    ),
     "a world of no kind": (lambda: fs.flow(make(jax.random.key(0)), 3, until=1.0), "`world` must be a world, a pair"),
     "an input that does not fit": (
         lambda: fs.descent(make, (INPUTS[:, :3], WORLD.targets), steps=1),
@@ -461,6 +467,10 @@ def test_the_picture_shows_modes_and_tests():
     figure = fs.flow(several, WORLD, until=2.0, test=(INPUTS[:5], WORLD.targets[:5])).plot()
     assert [axis.get_ylabel() for axis in figure.axes] == ["loss", "mode strength $u_k^\\top W v_k$"]
     assert [text.get_text() for text in there(figure.axes[0].get_legend()).get_texts()] == ["training", "test"]
+
+
+def test_arms_have_all_colours_and_begin_with_others_than_paths():
+    assert sorted(ARMS) == sorted(PALETTE) and not set(ARMS[:2]) & set(PALETTE[:2])
 
 
 def test_strengths_are_those_along_the_modes_of_the_world():

@@ -10,6 +10,7 @@ from scipy.special import erf
 
 import festina as fs
 from festina.errors import ArgumentError
+from festina.measures.coding import _prior
 
 NEURONS, VARIANCE = 300, 0.01
 WORLD = fs.worlds.toy_classes()
@@ -106,6 +107,15 @@ def test_the_figure_draws_without_a_warning(layers):
         assert repr(found).startswith(scheme)
 
 
+def test_the_prior_has_the_mean_variances_of_what_has_its_kernel():
+    """K = AAᵀ: sums over the columns of A of their variance between classes and within."""
+    columns, members = np.random.default_rng(3).normal(size=(9, 4)), np.eye(3)[np.repeat([0, 1, 2], [4, 3, 2])]
+    shares, means = members.mean(axis=0), members.T @ columns / members.sum(axis=0)[:, None]
+    between = np.sum(shares @ means**2 - (shares @ means) ** 2)
+    within = np.sum(np.mean((columns - members @ means) ** 2, axis=0))
+    np.testing.assert_allclose(_prior(columns @ columns.T, members), [between, within])
+
+
 def test_shuffled_labels_leave_nothing_of_the_strength():
     random = np.random.default_rng(5)
     labels = np.repeat([0, 1, 2], 8)
@@ -177,3 +187,12 @@ def test_what_was_not_asked_for_is_not_told():
     found = fs.measures.coding(np.eye(60)[:, :20] + 1e-3, np.repeat([0, 1, 2], 20), resamples=0, shuffles=0)
     assert "agree" not in repr(found) and "shuffles" not in repr(found)
     assert "agree" not in found.figure().get_suptitle()
+
+
+def test_the_share_of_the_top_tenth_is_marked_on_the_curve_in_another_colour():
+    found = fs.measures.coding(np.eye(60)[:, :20] + 1e-3, np.repeat([0, 1, 2], 20), resamples=0, shuffles=0)
+    curve, _, mark = found.figure().axes[2].lines
+    places, shares = (np.asarray(values, float) for values in curve.get_data())
+    assert np.interp(0.1, places, shares) == pytest.approx(found.statistics.share)
+    assert curve.get_color() != mark.get_color()
+    assert [np.asarray(values).tolist() for values in mark.get_data()] == [[0.1], [found.statistics.share]]

@@ -7,6 +7,7 @@ import xarray as xr
 
 import festina as fs
 from festina.errors import ArgumentError
+from festina.measures.compare import percent
 from festina.networks import DeepLinear
 from festina.worlds import Teacher
 from narrowing import there
@@ -37,6 +38,7 @@ def test_errors_are_absolute_and_relative():
     assert repr(off) == "Comparison(max error: map 1.00e+00 (20 %))" and off.standing == ""
     assert small(0.0).relative_errors == {"map": np.inf} and small(4.0).relative_errors == {"map": 0.0}
     assert "<td>20 %</td>" in off._repr_html_()
+    assert percent(3e-4) == "3.0e-02 %" and percent(0.0) == "0 %" and percent(123.0) == "1.2e+04 %"
     assert off.plot().axes[0].get_title() == "map: off by 1.0e+00 (20 %)"
 
 

@@ -1,5 +1,7 @@
 """Layouts of representations: what they must keep, and what they must not depend on."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,9 @@ def test_axes_keep_their_place_over_time():
 def test_every_split_of_a_hierarchy_shows_in_its_turn():
     stages = np.stack([tree_gram(*strengths) for strengths in ((0, 0, 0), (4, 0, 0), (4, 2, 0), (4, 2, 1))])
     paths = planar_paths(stages)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(planar_paths(stages), paths)
     places = [len(np.unique(np.round(path, 6), axis=0)) for path in paths]
     assert places == [1, 2, 4, 8]
     assert stress(paths[-1], distances(stages[-1])) < 0.25

@@ -129,6 +129,39 @@ def test_the_figure_draws_without_a_warning():
     assert "mixed" in repr(found)
 
 
+def test_the_raster_has_a_line_between_any_two_contexts_and_any_two_groups():
+    raster = fs.measures.gates(planted()).figure().axes[0]
+    places = {"x": set[float](), "y": set[float]()}
+    for line in raster.lines:
+        (x, other), (y, _) = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+        places["x" if x == other else "y"].add(float(x if x == other else y))
+    assert places == {"x": {5.5, 11.5}, "y": {7.5, 11.5, 15.5}}
+    assert [(text.get_text(), text.get_position()[0]) for text in raster.get_xticklabels()] == [
+        ("0", 2.5), ("1", 8.5), ("2", 14.5)
+    ]  # fmt: skip
+
+
+def test_figures_fit_on_a_page_and_thresholds_are_those_that_are_asked_for():
+    layer = planted()
+    found = fs.measures.gates(layer)
+    assert found.threshold_figure([0.4, 0.6]).get_figwidth() <= 7.0
+    assert found.by_threshold([0.4, 0.6], shuffles=1)["threshold"].values.tolist() == [0.4, 0.6]
+    assert found.figure(np.eye(18), layer.reshape(18, -1)).get_figwidth() <= 10.0
+
+
+def test_a_unit_that_is_on_in_exactly_half_of_the_samples_of_an_item_is_not_on_for_it():
+    layer = np.zeros((8, 2))
+    layer[:, 0] = [1, 1, 1, 0, 0, 0, 0, 0]  # both samples of the first item in context 0, one of the second
+    layer[:, 1] = 1.0
+    found = fs.measures.gates(layer, np.repeat([0, 1], 4), items=np.tile([0, 0, 1, 1], 2))
+    assert {group.contexts: group.items for group in found.groups} == {(0,): (0,), (0, 1): None}
+
+
+def test_shares_that_every_shuffle_has_are_no_surprise():
+    found = fs.measures.gates(np.ones((3, 4, 5)), above=0.0)
+    assert found.by_size.tolist() == [0.0, 0.0, 0.0, 1.0] and found.chances.tolist() == [1.0] * 4
+
+
 def test_an_ordinary_rectified_layer_can_be_drawn():
     """Shares that hardly any shuffle has: their mean is above the interval that holds 95 % of them."""
     random = np.random.default_rng(0)
@@ -211,6 +244,8 @@ def test_rectified_units_keep_zero_even_if_most_are_on():
     layer[:10, 0] = 0.0  # one activation in fifty
     found = fs.measures.gates(layer, np.arange(100) % 2)
     assert np.all(found.above.of_units == 0.0) and "on above 0" in repr(found)
+    layer[5:10, 0] = 0.1  # one in a hundred
+    assert np.all(fs.measures.gates(layer, np.arange(100) % 2).above.of_units == 0.0)
     layer[2:10, 0] = 0.1  # one in two hundred and fifty
     assert np.all(fs.measures.gates(layer, np.arange(100) % 2).above.of_units > 0.0)
 

@@ -123,6 +123,10 @@ def test_times_in_blocks_start_anew_in_each():
     rate = np.where(time < 1 - 1e-9, 1.0, np.where(time < 2 - 1e-9, 4.0, 0.1))
     loss = np.stack([np.exp(-rate * within), np.full_like(time, 2.0)])
     found = times_in_blocks(time, loss, edges, 0.5)
+    stacked = np.broadcast_to(loss, (2, 3, *loss.shape))
+    np.testing.assert_array_equal(
+        times_in_blocks(time, stacked, edges, 0.5), np.broadcast_to(found, (2, 3, *found.shape))
+    )
     np.testing.assert_allclose(found[0, :2], [np.log(2), np.log(2) / 4], atol=1e-3)
     assert np.isnan(found[0, 2]) and np.isnan(found[1]).all()
 
@@ -167,11 +171,12 @@ def test_the_published_measure_looks_at_the_smoothed_last_eighth():
 
 
 def test_the_steepest_slope_of_a_block_is_its_own():
-    """Slopes of −1 and −3, and a jump between the blocks that is none of theirs; one recording says nothing."""
+    """Slopes of −1 and −3, and a jump between the blocks that is none of theirs; two recordings make one, one none."""
     time, edges = np.arange(9) * 0.25, np.array([0.0, 1.0, 2.0, 2.25])
     values = np.where(time < 1, 1 - time, np.maximum(9 - 3 * time, 0.0))
     np.testing.assert_allclose(steepest_in_blocks(time, np.stack([values, 2 * values]), edges)[:, :2], [[1, 3], [2, 6]])
     assert np.isnan(steepest_in_blocks(time, values, edges)[2])
+    np.testing.assert_allclose(steepest_in_blocks(time, values, np.array([0.0, 0.5])), [1.0])
 
 
 def test_recovery_is_timed_from_the_switch_to_the_value_before():

@@ -17,8 +17,9 @@ def test_crossing_a_straight_line():
 @pytest.mark.parametrize("rate", [0.5, 3.0])
 def test_stage_index_of_an_exponential_does_not_depend_on_its_rate(rate):
     time = np.linspace(0.0, 10.0, 20_001)
-    index = stage_index(time, 1.0 - np.exp(-rate * time), np.asarray(1.0))
-    assert np.isclose(index, (np.log(10.0) + np.log(0.9)) / -np.log(0.9), rtol=1e-4)
+    ends = np.array([1.0, -3.0])
+    index = stage_index(time, ends[:, None] * (1.0 - np.exp(-rate * time)), ends)
+    np.testing.assert_allclose(index, (np.log(10.0) + np.log(0.9)) / -np.log(0.9), rtol=1e-4)
 
 
 def test_zeros_are_found_where_values_change_their_sign():

@@ -109,7 +109,10 @@ def test_gate_drive_is_a_sum_over_singular_values():
     left, right = np.linalg.qr(rng.normal(size=(6, 4)))[0], np.linalg.qr(rng.normal(size=(9, 4)))[0]
     strong, weak = np.array([2.0, 1.0, 0.5, 0.2]), np.array([0.3, 0.2, 0.1, 0.05])
     teacher, student = (left * s @ right.T for s in (strong, weak))
-    np.testing.assert_allclose(theory.gate_drive(teacher, student), np.sum(strong * weak - weak**2), rtol=1e-12)
+    expected = np.sum(strong * weak - weak**2)
+    np.testing.assert_allclose(theory.gate_drive(teacher, student), expected, rtol=1e-12)
+    stacked = theory.gate_drive(np.stack([teacher] * 3), np.stack([student, teacher, 0.0 * student]))
+    np.testing.assert_allclose(stacked, [expected, 0.0, 0.0], atol=1e-12)
 
 
 def test_block_gain_is_the_second_order_of_two_blocks_with_reset_gates():

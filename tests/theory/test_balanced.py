@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 from festina.errors import ArgumentError, FestinaWarning
 from festina.networks.balanced import balanced_weights, feasible
 from festina.theory import _riccati_known
+from festina.theory._riccati import BLOCK, _lower_gram, _times_inverse
 from festina.theory.balanced import balanced, determinant_obstruction
 from festina.theory.balanced_literal import ACCURATE_UNTIL, literal
 from narrowing import there
@@ -364,6 +365,17 @@ def test_batched_over_correlations():
         assert worst({name: value[index] for name, value in batched.items()}, alone) < 1e-13
 
 
+def test_products_and_solves_by_halves_are_those_of_whole_matrices():
+    """Of sizes that are halved twice, and unevenly."""
+    random = np.random.default_rng(0)
+    matrix, lower = random.normal(size=(7, 4 * BLOCK + 3)), np.tril(random.normal(size=(4 * BLOCK + 3,) * 2) / 20)
+    lower[np.diag_indices(len(lower))] = 2.0
+    expected = np.linalg.solve(lower, matrix.T).T
+    np.testing.assert_allclose(_times_inverse(jnp.asarray(matrix), jnp.asarray(lower)), expected, atol=1e-12)
+    gram = np.tril(_lower_gram(jnp.asarray(matrix)))
+    np.testing.assert_allclose(gram, np.tril(matrix.T @ matrix), atol=1e-12)
+
+
 def test_derivatives_are_never_silently_wrong_at_long_times():
     weights = tuple(map(jnp.asarray, problem((3, 3, 3), 1.0)))
 
@@ -371,6 +383,8 @@ def test_derivatives_are_never_silently_wrong_at_long_times():
         return balanced(*weights, gradient_steps=steps)(time)["loss"]
 
     rate = jax.jit(jax.grad(entry), static_argnums=1)
+    slope = (entry(0.7 + 1e-5, 64) - entry(0.7 - 1e-5, 64)) / 2e-5
+    assert rate(0.7, 64) == pytest.approx(float(slope), rel=1e-7)
     assert np.isfinite(rate(200.0, 64)) and abs(rate(200.0, 64)) < 1e-12
     assert np.isnan(rate(1e4, 64))
 

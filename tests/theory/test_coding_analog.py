@@ -6,6 +6,7 @@ import pytest
 
 from festina.errors import ArgumentError
 from festina.theory.coding import analog, analog_at_zero, analog_onsets, planted
+from festina.theory.coding.analog import Action
 from festina.theory.coding.prediction import check_kernel
 from festina.worlds.classes import random_classes, toy_classes
 
@@ -17,6 +18,16 @@ VARIANCE = 1 / 20
 
 def relative(a, b):
     return np.linalg.norm(a - b) / np.linalg.norm(b)
+
+
+def test_the_slope_of_the_action_is_its_derivative_with_few_neurons_too():
+    random, step = np.random.default_rng(0), 1e-5
+    made = Action(random.uniform(0.2, 3.0, 6), random.normal(size=(6, 2)), 0.4, 0.3, neurons=5.0)
+    covariance = np.array([[0.7, 0.2], [0.2, 0.5]])
+    slope = made.action(covariance)[1]
+    for along in (np.diag([1.0, 0.0]), np.diag([0.0, 1.0]), np.ones((2, 2))):
+        up, down = (made.action(covariance + sign * step * along)[0] for sign in (1.0, -1.0))
+        assert (up - down) / (2 * step) == pytest.approx(float(np.sum(slope * along)), rel=1e-7)
 
 
 def test_onset_temperatures_of_the_toy_task():

@@ -81,3 +81,5 @@ def test_extremes_stay_finite_and_bad_input_is_refused():
             deep_analog(**asked)
     with pytest.raises(ArgumentError, match="targets"):
         deep_analog(np.array([[np.nan]]), 1.0, 1.0)
+    with pytest.raises(ArgumentError, match="`targets` must have a row for each example"):
+        deep_analog(np.ones((0, 2)), 1.0, 1.0)

@@ -119,6 +119,22 @@ def test_draws_are_from_the_density_and_networks_can_be_planted(cold):
     assert readouts.sum(axis=1).var() == pytest.approx(0.03, rel=0.1)  # the idle direction keeps its prior
 
 
+def test_where_hardly_anything_is_learned_the_predictor_is_a_gaussian_process():
+    """Of covariance sK_φ, with the kernel of Williams (1997): its mean and variance at inputs that overlap a little."""
+    temperature, variance, labels = 0.3, 0.1, np.repeat([0, 1, 2], [6, 4, 5])
+    targets = 1e-5 * TOY.class_targets
+    random = np.random.default_rng(0)
+    cross, tried = 0.05 * random.normal(size=(4, 15)), np.ones(4)
+    predicted = redundant((6, 4, 5), targets, temperature, variance).predict(cross, tried, 50)
+    one, trained = np.ones(()), np.eye(15)
+    among, towards = (variance * SIGMOIDAL.kernel(one, one, overlaps) for overlaps in (trained, cross))
+    weights = np.linalg.solve(temperature * trained + among, towards.T)
+    np.testing.assert_allclose(predicted.mean, weights.T @ targets[labels], rtol=1e-3, atol=1e-9)
+    own = variance * SIGMOIDAL.kernel(one, one, one)
+    expected = (own - np.sum(towards.T * weights, axis=0)) / 50
+    np.testing.assert_allclose(predicted.variance, np.repeat(expected[:, None], targets.shape[1], axis=1), rtol=1e-3)
+
+
 @pytest.mark.full
 def test_the_predictor_at_other_inputs_is_that_of_drawn_networks(cold):
     """At high temperature fluctuations are those of independent neurons; the mean is to be met at any temperature."""

@@ -7,9 +7,8 @@ import pytest
 from festina.errors import FestinaError
 from festina.theory.coding import SIGMOIDAL, Blocks, blocks, kernels, second_layer, two_layers
 from festina.theory.coding._integral import Weight, cloud, normalised
+from festina.theory.coding.two_layers import _root
 from festina.worlds.classes import orthogonal_classes
-
-pytestmark = pytest.mark.full
 
 WORLD = orthogonal_classes((20, 10, 10))
 VARIANCE = 1 / np.sqrt(40)
@@ -19,11 +18,16 @@ def relative(a, b):
     return np.linalg.norm(a - b) / np.linalg.norm(b)
 
 
-def test_averages_over_several_peaks_are_those_of_a_grid():
-    weight = Weight(
+def two_peaks():
+    return Weight(
         np.array([6.0, 5.0]), np.array([[0.9, -0.9], [0.2, 0.3]]), np.array([[0.1, 0.0], [0.4, -0.5]]),
         np.array([-0.5, 0.2]), np.array([0.5, 1.5]), SIGMOIDAL,
     )  # fmt: skip
+
+
+@pytest.mark.full
+def test_averages_over_several_peaks_are_those_of_a_grid():
+    weight = two_peaks()
     points = cloud(weight)
     site = weight.site(points.points)
     masses = weight.log_density(points.points, site) - points.log_proposal
@@ -37,9 +41,13 @@ def test_averages_over_several_peaks_are_those_of_a_grid():
         np.testing.assert_allclose(
             (probability[:, None] * one).T @ one, (normalised(exact)[:, None] * other).T @ other, atol=0.01
         )
-    gradient, precision = weight.slope(grid[:50], weight.site(grid[:50]))
+
+
+def test_slope_and_precision_of_the_weight_are_its_derivatives():
+    weight, places = two_peaks(), np.random.default_rng(0).normal(size=(50, 2))
+    gradient, precision = weight.slope(places, weight.site(places))
     for k, step in enumerate(1e-4 * np.eye(2)):
-        ends = [grid[:50] + sign * step[None] for sign in (1.0, -1.0)]
+        ends = [places + sign * step[None] for sign in (1.0, -1.0)]
         sites = [weight.site(end) for end in ends]
         heights = [weight.log_density(end, each) for end, each in zip(ends, sites, strict=True)]
         np.testing.assert_allclose((heights[0] - heights[1]) / 2e-4, gradient[:, k], atol=1e-5)
@@ -59,6 +67,29 @@ def test_blocks_are_means_over_classes():
     )
 
 
+def test_a_kernel_is_the_square_of_its_root_and_what_is_negative_is_taken_as_zero():
+    points = np.random.default_rng(0).normal(size=(4, 2))
+    root = _root(points @ points.T - 1e-12 * np.eye(4))
+    assert root.shape == (4, 4)
+    np.testing.assert_allclose(root @ root.T, points @ points.T, atol=1e-11)
+
+
+def test_the_distance_of_blocks_weighs_each_class_by_its_examples():
+    random = np.random.default_rng(0)
+    one, other = (
+        Blocks(between + between.T, excess)
+        for between, excess in zip(random.normal(size=(2, 3, 3)), random.normal(size=(2, 3)), strict=True)
+    )
+    counts = WORLD.counts.astype(float)
+    # each class counts as one number a pair, each diagonal as what is added to it
+    expected = np.sum(counts[:, None] * counts * (one.between - other.between) ** 2)
+    expected += np.sum(counts * (one.excess - other.excess) ** 2)
+    size = np.sum(counts[:, None] * counts * other.between**2) + np.sum(counts * other.excess**2)
+    assert one.distance(other, counts) == pytest.approx(np.sqrt(expected / size))
+    assert one.distance(one, counts) == 0.0
+
+
+@pytest.mark.full
 def test_hot_networks_have_the_kernels_of_the_prior():
     (found,) = two_layers(WORLD.counts, WORLD.class_targets, (500.0,), VARIANCE)
     for layer, expected in zip(found.kernels, kernels(np.eye(40), SIGMOIDAL, 2), strict=True):

@@ -15,6 +15,7 @@ from scipy.linalg import hadamard
 import festina as fs
 from festina.errors import ArgumentError, FestinaWarning
 from festina.networks import DeepLinear
+from festina.theory._coupling import _doubt
 from festina.theory.modes import singular_modes
 from festina.worlds import Dataset, Moments, Teacher
 
@@ -107,6 +108,22 @@ def test_hidden_vectors_of_one_mode_need_not_be_parallel():
     network = hidden_start(first, second, TEACHER)
     solution = fs.theory.modes(TEACHER, network)
     assert solution.doubt == 0.0 and error_of(solution, network, TEACHER) < 1e-8
+
+
+def test_layers_that_are_nearly_decoupled_have_a_doubt_of_a_thousandth():
+    first = np.diag([0.1, 0.2, 0.4])
+    first[0, 1] = 1e-8
+    solution = fs.theory.modes(TEACHER, hidden_start(first, np.diag([0.3, 0.1, 0.2]), TEACHER))
+    assert solution.doubt == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_inputs_of_another_variance_are_weights_of_another_size():
+    """λW in place of W, for inputs of variance λ², as its docstring has it."""
+    random = np.random.default_rng(0)
+    left, right = (np.linalg.qr(random.normal(size=(4, 3)))[0] for _ in range(2))
+    parts, weights = (left, np.array([3.0, 2.0, 1.0]), right), [0.1 * random.normal(size=(4, 4)) for _ in range(2)]
+    expected = _doubt(parts, [3.0 * weight for weight in weights], 1.0)
+    assert _doubt(parts, weights, 9.0) == pytest.approx(expected, rel=1e-12) and expected > 0.01
 
 
 def test_equal_strengths_do_not_hide_decoupled_layers():

@@ -1,5 +1,7 @@
 """Path statistics and the sum over paths, against automatic differentiation on samples."""
 
+from itertools import pairwise
+
 import equinox as eqx
 import jax
 import numpy as np
@@ -55,6 +57,24 @@ def test_moments_of_a_path_are_averages_with_its_gate(world):
     both = (gate * rival)[:, None, None] * world.inputs["x"][:, :, None] * world.inputs["z"][:, None, :]
     np.testing.assert_allclose(statistics.inputs[j, p], np.mean(both, axis=0), atol=1e-14)
     assert (statistics.names.index("z->h3->w"), p) not in statistics.inputs  # they end in different nodes
+
+
+def test_the_floor_is_what_least_squares_leave(world):
+    """With a map of its own for every path: its input, gated by all that it goes through, explains its output."""
+    statistics = path_statistics(GRAPH, world.patterns)
+    seen = {name: [] for name in GRAPH.outputs}
+    for name in statistics.names:
+        nodes = name.split("->")
+        through = [*nodes, *(f"{one}->{other}" for one, other in pairwise(nodes))]
+        gate = np.prod([world.gates.get(each, np.ones(50)) for each in through], axis=0)
+        seen[nodes[-1]].append(gate[:, None] * world.inputs[nodes[0]])
+    left = 0.0
+    for output, parts in seen.items():
+        table, target = np.concatenate(parts, axis=1), world.targets[output]
+        left += 0.5 / 50 * np.sum((target - table @ np.linalg.lstsq(table, target, rcond=None)[0]) ** 2)
+    assert statistics.floor == pytest.approx(left, rel=1e-9) and left > 0.01
+    largest = 0.5 / 50 * sum(np.sum(world.targets[output] ** 2) for output in GRAPH.outputs)
+    assert statistics.energy == pytest.approx(largest)
 
 
 def test_gates_of_units_and_wrong_nodes_are_refused(world):

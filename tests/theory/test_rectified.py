@@ -124,6 +124,7 @@ def test_two_phases_add_up():
     times = np.array([0.0, 20.0, 1e4])
     parts = both.common(times, 1e-4)["loss"] + both.contextual(times, 1e-3)["loss"]
     np.testing.assert_allclose(both(times, 1e-4, 1e-3), parts)
+    np.testing.assert_array_equal(both(times, 1e-4, 1e-3), two_phases(4, strengths, 3, 1.0)(times, 1e-4, 1e-3))
     np.testing.assert_allclose(both(times, 1e-9, 1e-9)[[0, -1]], [initial_loss(strengths), 0.0], atol=1e-6)
     with pytest.raises(ArgumentError, match="nothing is left for a path always on"):
         two_phases(4, strengths, 4)

@@ -48,6 +48,15 @@ def domains(count=3, seed=0):
     return graph, fs.worlds.GatedDataset(inputs, targets, gates), bases
 
 
+def test_the_closed_form_is_the_race_at_one_time_and_at_many():
+    race = reduction(*xor_world()).starting(0.1)
+    solution = race.closed_form()
+    for times in (3.0, np.array([0.0, 1.0, 30.0])):
+        for name, found in race(times).items():
+            if name != "edges":
+                np.testing.assert_allclose(solution(times)[name], found, atol=1e-9)
+
+
 @pytest.mark.full
 def test_exclusive_or_has_the_published_strengths_and_closed_form():
     """Each pathway is a contest of its own: S = √2/4, D = ½, π = (s/d)/(1 − (1 − s/(dπ₀))e^{−2st}), L = ½(1 − √2π)²."""

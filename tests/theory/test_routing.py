@@ -41,7 +41,7 @@ def test_the_reduction_is_the_flow_of_all_domains(normalisation):
     np.testing.assert_allclose(solution["loss"][0], start)
 
 
-@pytest.mark.parametrize("start", [START, (0.1, 0.1, 0.1), (1e-3, 0.8, 1e-2)])
+@pytest.mark.parametrize("start", [START, (0.1, 0.1, 0.1), (1e-3, 0.8, 1e-2), (0.1, 0.2, 4.0)])
 def test_the_quadrature_tells_when(start):
     for level in (0.1, 0.5, 0.9):
         time = theory.time_to_reach(level, 6.4, start, 4, 2)
@@ -58,14 +58,15 @@ def test_the_start_is_found_that_reaches_a_level_in_time():
     assert theory.equal_start(1e-9, 0.5, 6.4, 4, 2) == np.inf
 
 
+@pytest.mark.parametrize("domains", [4, 9])
 @pytest.mark.parametrize("start", [(0.3, 0.5, 0.2), (0.1, 2.0, 0.100001), (1e-3, 0.8, 1e-2)])
-def test_a_negative_strength_is_reached_where_one_layer_changes_its_sign(start):
+def test_a_negative_strength_is_reached_where_one_layer_changes_its_sign(start, domains):
     def rate(_, b):
         error = -6.4 - b[0] * b[1] * b[2]
-        return 2 / 16 * np.array([b[1] * b[2], 4 * b[0] * b[2], b[0] * b[1]]) * error
+        return 2 / domains**2 * np.array([b[1] * b[2], domains * b[0] * b[2], b[0] * b[1]]) * error
 
     for level in (0.1, 0.9):
-        time = theory.time_to_reach(level, -6.4, start, 4, 2)
+        time = theory.time_to_reach(level, -6.4, start, domains, 2)
         end = solve_ivp(rate, (0, time), start, "DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
         np.testing.assert_allclose(np.prod(end), -6.4 * level, rtol=1e-8)
 

@@ -68,3 +68,11 @@ def test_an_encoder_of_one_singular_value_takes_the_time_of_a_sigmoid(gain, leve
     expected = max(0.0, np.log(end / (1 - end) * (1 - gain**2) / gain**2) / 2)
     encoder = gain * rotation(np.random.default_rng(0), 6, 4)
     assert encoder_duration(encoder, level) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("size", "level"), [(0.1, 0.25), (0.9**0.5, 0.005), (0.9**0.5, 0.02)])
+def test_an_encoder_of_equal_modes_learns_along_a_sigmoid(size, level):
+    """(1 − g)² is the level when g = 1 − √level; no time passes where it is below from the start."""
+    left = level**0.5
+    expected = 0.5 * np.log((1 / size**2 - 1) * (1 - left) / left)
+    assert encoder_duration(size * np.eye(3, 4), level) == pytest.approx(max(expected, 0.0), abs=1e-10)

@@ -46,6 +46,11 @@ def test_derivatives_are_those_of_autodiff():
     np.testing.assert_allclose(hessian(task, tutor, executor), bend, atol=1e-14)
 
 
+def test_where_nothing_is_rewarded_no_pathway_helps():
+    task = Task(inputs(), np.zeros((3, 2)), np.full((3, 2), 1 / 6))
+    assert [point.index for point in points(task)] == [0] * 8
+
+
 @pytest.mark.parametrize("blank", [0.001, 0.1, 0.99])
 def test_points_are_at_rest_and_their_index_is_that_of_autodiff(blank):
     """Balanced or not, and with an executor that a closed tutor hides."""

@@ -89,6 +89,8 @@ def test_bad_structures_are_refused_with_a_sentence():
     world = different_structures()
     with pytest.raises(ArgumentError, match=r"`structures` must be two or more matrices of the shape \(15, 8\)"):
         structures.common_path(world.common, world.structures[:1])
+    with pytest.raises(ArgumentError, match=r"`structures` must be two or more matrices of the shape \(4, 5\)"):
+        structures.paths_but_one(np.ones((1, 4, 5)))
     with pytest.raises(ArgumentError, match="`structures` must be finite"):
         structures.paths_but_one(np.full((3, 4, 5), np.nan))
     with pytest.raises(ArgumentError, match="`starts` must be 1 or 2, but is 3"):

@@ -109,6 +109,9 @@ def test_an_infinite_time_has_an_end_or_is_refused():
         competition(2, [1.0, 1.0], np.ones((2, 2)), [0.1, 0.2], timescale=0.0)
     with pytest.raises(ArgumentError, match="`overlaps` must be a Gram matrix"):
         vector_race(np.ones((2, 1)), np.array([[1.0, 2.0], [2.0, 1.0]]), [0.1, 0.1])
+    for shape, paths in (((3, 1), 2), ((2, 1), 3)):
+        with pytest.raises(ArgumentError, match="`cross` must have a vector for each pathway of `initial`"):
+            vector_race(np.ones(shape), np.eye(paths), [0.1, 0.1])
 
 
 @pytest.mark.full
@@ -166,6 +169,12 @@ def test_depth_sharpens_what_co_occurs_and_depth_two_does_not():
         np.testing.assert_allclose(co_occurring_end(2, ones, scale * START), START / START.sum(), rtol=1e-9)
     shares = [co_occurring_end(3, ones, scale * START).max() for scale in (1.0, 1e-3, 1e-6)]
     assert shares[0] < shares[1] < shares[2] and shares[2] > 0.999
+
+
+@pytest.mark.parametrize("capacity", [0.0, -1.0, np.inf, np.nan])
+def test_a_capacity_is_positive_and_finite(capacity):
+    with pytest.raises(ArgumentError, match="`capacity` must be positive"):
+        lotka_volterra([1.0], [0.1], capacity=capacity)
 
 
 def test_lotka_volterra_keeps_ratios_and_ends_at_its_capacity():

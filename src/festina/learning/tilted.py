@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.special import ndtr, ndtri
 
+from festina._lazy import special
 from festina.networks.bayesian import Nonlinearity
 from festina.precision import double
 
@@ -106,7 +106,7 @@ def _table(nonlinearity: Nonlinearity) -> Float[np.ndarray, "fields places"]:
         part = inside @ WEIGHTS * 0.5 * (z - lowest) / total
         tail = np.maximum(np.where(left, lower + part, upper - part), TINY)
         slope = _density(nonlinearity, fields, z) / total
-        step = np.log(tail / ndtr(-np.abs(places))) * tail / slope  # on log F, which is nearly a parabola
+        step = np.log(tail / special.ndtr(-np.abs(places))) * tail / slope  # on log F, which is nearly a parabola
         z = np.clip(np.where(left, z - step, z + step), lowest, lowest + CELL)
     return z
 
@@ -118,7 +118,7 @@ def _around(farthest: float, spacing: float) -> Float[np.ndarray, " places"]:
 
 
 def _quantile(share: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    return ndtri(np.maximum(share, TINY))
+    return special.ndtri(np.maximum(share, TINY))
 
 
 def _nearby(

@@ -186,7 +186,7 @@ def _draw_sigmoidal(key: Array, field: Real) -> Real:
         candidate = np.asarray(draws.normal(for_normal, left.shape))
         here = flat[left]
         chance = np.exp(here * (_sigmoid(candidate) - (here > 0)))
-        kept = np.asarray(draws.uniform(for_choice, left.shape)) < chance
+        kept = special.ndtr(np.asarray(draws.normal(for_choice, left.shape))) < chance
         drawn[left[kept]] = candidate[kept]
         left = left[~kept]
         attempt += 1
