@@ -120,10 +120,16 @@ def server(**variables: str) -> Iterator[Served]:
                 process.terminate()
 
 
+def visit(page: Any, served: Served, name: str) -> None:
+    """The page of an experiment when its run is done; until its title is there, what is done is another's."""
+    page.goto(f"{served.address}#/{name}")
+    page.wait_for_function("name => document.title.startsWith(name)", arg=name)
+    page.wait_for_selector(DONE)
+
+
 def moves(page: Any, served: Served, name: str, field: str) -> tuple[list[float], list[float]]:
     """Milliseconds to the theory and to the first points, of each move."""
-    page.goto(f"{served.address}#/{name}")
-    page.wait_for_selector(DONE)
+    visit(page, served, name)
     times = []
     for number in range(ROUNDS + 2):
         times.append(page.evaluate(MOVE, [field, 300 + 17 * number]))
@@ -164,8 +170,7 @@ def paints(page: Any, address: str) -> tuple[list[float], list[float]]:
 
 def glide(page: Any, served: Served, name: str, field: str) -> tuple[float, float]:
     """Megabytes of the server after a hundred moves of a slider, and after five hundred more."""
-    page.goto(f"{served.address}#/{name}")
-    page.wait_for_selector(DONE)
+    visit(page, served, name)
     found = []
     for number in range(MOVES + 101):
         page.evaluate(GLIDE, [field, 100 + (37 * number) % 800])

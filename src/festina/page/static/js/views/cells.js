@@ -48,8 +48,9 @@ export function grid(width, state, margin) {
   const smallest = count <= 3 ? SMALLEST_OF_THREE : SMALLEST;
   const room = Math.max(1, Math.min(count, Math.floor((width - margin.left + GAP) / (smallest + GAP))));
   const paired = state.simulation && state.theory && room > 1; // simulation and theory stay side by side
-  const even = Math.ceil(count / Math.ceil(count / room)); // as many in every line, as far as they go
-  const columns = paired ? Math.min(room - (room % 2), even + (even % 2)) : even;
+  const most = paired ? room - (room % 2) : room;
+  const even = Math.ceil(count / Math.ceil(count / most)); // as many in every line, as far as they go
+  const columns = paired ? even + (even % 2) : even;
   const across = (width - margin.left - margin.right - GAP * (columns - 1)) / columns;
   const [rows, cells] = [panels[0]?.rows.length || 1, panels[0]?.rows[0]?.length || 1];
   const tallest = count > columns ? 240 : state.large ? 400 : 300;
