@@ -1,6 +1,5 @@
 """A crew without processes: who is replaced, when it gives up, and what it passes on of their words."""
 
-import io
 import signal
 import subprocess
 import tempfile
@@ -38,8 +37,9 @@ def work_of(monkeypatch, tmp_path, codes, done):
     codes, done, plan = iter(codes), iter(done), planned("linear/chain", {"strength": [1.0, 2.0]}, budget="quick")
     monkeypatch.setattr(crew, "LOOK", 0.0)
     monkeypatch.setattr(crew, "runs_done", lambda folder, plan: next(done))
-    monkeypatch.setattr(Crew, "_start", lambda self, begin: crew._Worker(Ended(next(codes)), io.BytesIO()))
-    Crew(tmp_path, 1).run(plan)
+    with tempfile.TemporaryFile() as words:
+        monkeypatch.setattr(Crew, "_start", lambda self, begin: crew._Worker(Ended(next(codes)), words))
+        Crew(tmp_path, 1).run(plan)
     return list(codes)
 
 
