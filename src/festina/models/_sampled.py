@@ -32,6 +32,7 @@ class SampledNetwork(CooledNetwork):
     """A wide network that is sampled from its posterior, with test inputs if there are any."""
 
     method: Method = structural("hmc", help=METHOD)
+    sweeps: int = structural(1, ge=1, le=1000, help="sweeps over all neurons in a draw of the collapsed method")
     tests: int = structural(0, ge=0, le=1000, help="test inputs of each class")
 
     def test_inputs(self) -> Any:
@@ -72,7 +73,7 @@ class SampledNetwork(CooledNetwork):
         redraw = fs.learning.Redraw(start.law)
         within = () if isinstance(start.law, fs.learning.NeuronLaw) else (fs.learning.Slice(),)
         examples = np.asarray(self.world().inputs), np.asarray(self.world().targets)
-        return fs.learning.Collapsed(start.network, *examples, self.temperature, (redraw, *within))
+        return fs.learning.Collapsed(start.network, *examples, self.temperature, (redraw, *within), self.sweeps)
 
     def averaged(self, network: Bayesian) -> Observed:
         """What is averaged over all draws after warming up."""

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
         Float,
         Int,
         Key,
+        ModeLaw,
         NeuronLaw,
         Observed,
         Prediction,
         Process,
         Sampler,
-        Sites,
         Solution,
         State,
         UInt32,
@@ -78,7 +78,7 @@ class Begin(NamedTuple):
 
     network: Bayesian
     words: UInt32[Array, " words"]
-    law: NeuronLaw | Sites | tuple[NeuronLaw, ...] = ()
+    law: NeuronLaw | ModeLaw | tuple[NeuronLaw, ...] = ()
 
 
 class WideNetwork(Model):

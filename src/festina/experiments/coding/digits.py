@@ -9,6 +9,7 @@ from festina import claims, models
 from festina._lazy import np
 from festina.experiment import Arms, Budget, Experiment, ExperimentConfig, Preset, Result, structural
 from festina.experiments._at_hand import at_hand
+from festina.experiments.coding import _collapsed as collapsed
 from festina.experiments.coding import _comparison as compare
 from festina.experiments.coding import _predictors as predictors
 from festina.experiments.coding._panels import class_look, draw_code, draw_rasters
@@ -63,10 +64,10 @@ class Digits(Experiment):
 
     name = "coding/digits"
     sources = (VAN_MEEGEN_2024,)
-    arms = Arms(models.WideImages, nonlinearity=KINDS)
+    arms = Arms(models.WideImages, nonlinearity=KINDS, also=collapsed.where(collapsed.is_sigmoidal, start={}))
     Config = Images
     base = {"width": 500, "counts": (34, 33, 33), "tests": 30, "temperature": 0.03}
-    base |= {"warm_up": 250, "draws": 250, "records": 250}
+    base |= {"warm_up": 250, "draws": 250, "records": 250} | collapsed.EQUILIBRIUM
     seeds = 2
     quick = {"width": 100, "counts": (10, 10, 10), "tests": 10, "temperature": 0.05}
     quick |= {"warm_up": 200, "draws": 100, "records": 60}

@@ -65,9 +65,10 @@ class Predictor(Experiment):
         also=collapsed.where(collapsed.is_sigmoidal),
     )
     base = {"width": 300, "counts": (50, 25, 25), "temperature": 0.01, "warm_up": 100, "draws": 300, "records": 100}
-    base |= {"tests": 10} | collapsed.EQUILIBRIUM
+    base |= {"tests": 10, "sweeps": 4} | collapsed.EQUILIBRIUM
     seeds = 4
     quick = {"seeds": 2, "width": 100, "counts": (20, 10, 10), "temperature": 0.05, "draws": 150, "warm_up": 50}
+    quick |= {"sweeps": 1}
 
     equations = (
         Equation(
