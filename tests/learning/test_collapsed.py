@@ -427,3 +427,36 @@ def test_a_chain_under_the_common_loop():
     rates = seen["acceptance"][:, 1:]
     assert np.all((rates > 0) & (rates <= 1))  # means of probabilities
     assert all(np.any(one != other, axis=(1, 2)).all() for one, other in pairwise(seen["draw"].swapaxes(0, 1)))
+
+
+def test_a_law_that_was_found_is_carried_along():
+    """Draws are those of the sampler that is made from it; and the chain has it, for later programs to use."""
+    law, moves = slanted_law(), lambda law: (Redraw(law), Slice())
+
+    def run(sampler: Any, law: Any) -> Any:
+        network = method_of(6, SLANTED, (Slice(),)).network
+        return posterior_process(
+            lambda whitened, data, heat: network.having(whitened).energy(SLANTED, data, heat),
+            network.whitened, jnp.asarray(TARGETS), jax.random.key(3), 1, 3, lambda state: {},
+            constant(TEMPERATURE), 1, sampler, law=law,
+        )  # fmt: skip
+
+    carried = run(lambda law: method_of(6, SLANTED, moves(law)), law)
+    assert carried.initial.memory.law is law
+    known = run(method_of(6, SLANTED, moves(law)), ())
+    ours, theirs = (jax.jit(each.advance)(each.initial, jnp.asarray(1)) for each in (carried, known))
+    np.testing.assert_array_equal(ours.memory.law.means, law.means)
+    np.testing.assert_allclose(ours.parameters[0][0], theirs.parameters[0][0], atol=1e-12)
+    assert np.any(np.asarray(ours.parameters[0][0]) != np.asarray(carried.initial.parameters[0][0]))
+
+
+def test_a_draw_has_as_many_sweeps_as_are_asked_for():
+    def step(key: Any, layer: Any, collapsed: Collapsed) -> Any:
+        return layer._replace(places=layer.places + 1.0), jnp.ones(())
+
+    network = network_of(5)
+    method = Collapsed(network, np.eye(2), TARGETS, TEMPERATURE, (step, step), sweeps=3)
+    moved = method.transition(jax.random.key(0), network.whitened, 1.0, lambda _: jnp.zeros(())).parameters
+    np.testing.assert_allclose(moved[0][0], network.weights[0] + 6.0)
+    with pytest.raises(ArgumentError, match="`sweeps` must be at least 1"):
+        Collapsed(network, np.eye(2), TARGETS, TEMPERATURE, (step,), sweeps=0)

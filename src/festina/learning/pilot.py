@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from festina import draws
 from festina.errors import require
@@ -72,8 +72,9 @@ def piloted_law(
     places = _moved(draws.fold_in(key, 0), whole, places, cooled, sweeps, whole.moves)
 
     def found(key: Array, places: Any) -> ModeLaw:
-        fields = _others(_layer(whole, places, constant))
-        return modes_of(key, fields, places[: max(STARTS, 2 * modes)], span.coordinates, whole.nonlinearity, modes)
+        layer = _layer(whole, places, constant)
+        starts = places[_apart(layer.features, max(STARTS, 2 * modes))]
+        return modes_of(key, _others(layer), starts, span.coordinates, whole.nonlinearity, modes)
 
     def again(places: Any, number: Any) -> Any:
         own = draws.fold_in(key, number)
@@ -105,6 +106,17 @@ def _layer(collapsed: Collapsed, places: Any, heat: Any) -> Layer:
     )
     evidence = Evidence.of(features, jnp.asarray(collapsed.targets), heat, jnp.asarray(variance, float))
     return Layer(places, features, evidence)
+
+
+def _apart(features: Float[Array, "n p"], count: int) -> Int[Array, " starts"]:
+    """Numbers of so many neurons, each as different as can be from those before it: no code must be missed."""
+
+    def choose(nearest: Any, _: Any) -> Any:
+        furthest = jnp.argmax(nearest)
+        distance = jnp.sum((features - features[furthest][None]) ** 2, axis=1)
+        return jnp.minimum(nearest, distance), furthest
+
+    return jax.lax.scan(choose, jnp.full(len(features), jnp.inf), None, length=count)[1]
 
 
 def _others(layer: Layer) -> Others:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationInfo, field_validator
 
 import festina as fs
-from festina._lazy import jax, jnp, np
+from festina._lazy import np
 from festina.config import structural
 from festina.errors import ArgumentError, require
 from festina.model import Equation, Preset, Variable
@@ -18,7 +18,7 @@ from festina.models._wide import POSTERIOR, Begin, Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from festina.models._types import Bayesian, Classes, Float, Int, Key, ModeLaw, Observed, Prediction, Sampler
+    from festina.models._types import Bayesian, Classes, Float, Int, Key, Observed, Prediction, Sampler
 
 Names = Literal["digits", "mnist"]
 PILOT, SWEEPS = 2, 60  # child of the key from which a pilot has its random numbers; sweeps of its first chain
@@ -102,23 +102,10 @@ class WideImages(SampledNetwork):
         begun = super().start(key)
         if self.method != "collapsed":
             return begun
-        return begun._replace(law=self._piloted_law(fs.draws.fold_in(key, PILOT)))
-
-    def _piloted_law(self, key: Key) -> ModeLaw:
-        """Found outside of the compiled program, and once: a program starts anew with every few recordings."""
-        inputs = np.asarray(self.world().inputs)
-        coordinates, modes = fs.learning.collapsed.Span.of(inputs).coordinates, min(2 ** len(self.counts), MOST_MODES)
-        task = self.images, self.digits, self.counts, self.tests
-
-        def found(temperature: float, variance: float, words: Any, hottest: Any) -> tuple[Any, ...]:
-            seed = tuple(np.asarray(words).tolist())
-            return _piloted(task, self.width, modes, temperature, variance, float(hottest), seed)
-
-        (examples, rank), square = coordinates.shape, (modes, coordinates.shape[1], coordinates.shape[1])
-        shapes = ((modes, rank), square, square, (modes, examples), (modes, examples), (modes,))
-        words = jax.random.key_data(key)
-        parts = self._outside(found, shapes, self.temperature, words, jnp.asarray(self.hottest, float))
-        return fs.learning.ModeLaw(*parts, coordinates)
+        data, own = self.world(), fs.draws.fold_in(key, PILOT)
+        examples, modes = (np.asarray(data.inputs), np.asarray(data.targets)), min(2 ** len(self.counts), MOST_MODES)
+        heat = self.temperature, self.hottest
+        return begun._replace(law=fs.learning.piloted_law(own, begun.network, *examples, *heat, SWEEPS, modes))
 
     def coordinates(self) -> dict[str, Any]:
         by_digit = dict.fromkeys(("output", "class", "other_class"), self.digits)
@@ -141,7 +128,7 @@ class WideImages(SampledNetwork):
     def test_labels(self) -> Int[np.ndarray, " inputs"]:
         return self.test_world().labels
 
-    def sampler(self, start: Begin) -> Sampler:
+    def sampler(self, start: Begin) -> Sampler | Callable[[Any], Sampler]:
         """By `HMC`, forces round off kinks: every neuron has one for every image, and steps would have to be tiny."""
         return super().sampler(start) or fs.learning.HMC(rounding=ROUNDING)
 
@@ -195,38 +182,6 @@ def _implied(
     with np.errstate(all="ignore"):
         state = fs.theory.coding.implied(inputs, left, np.array([readout]), fs.theory.coding.UNITS[kind]).preactivations
     return state.site.mean[0] if state.gap < CONVERGED else np.full(shape[0], np.nan)
-
-
-@lru_cache(maxsize=64)
-def _piloted(
-    task: tuple[Any, ...],
-    width: int,
-    modes: int,
-    temperature: float,
-    variance: float,
-    hottest: float,
-    words: tuple[int, ...],
-) -> tuple[Float[np.ndarray, ...], ...]:
-    """Means, factors, their inverses, features, slopes and offsets of the law that a short chain finds."""
-    with fs.double():
-        law = _pilot(task, width, modes)(np.array(words, np.uint32), temperature, variance, hottest)
-        parts = law.means, law.factors, law.inverses, law.features, law.slopes, law.offsets
-        return tuple(np.asarray(part) for part in parts)
-
-
-@lru_cache(maxsize=16)
-def _pilot(task: tuple[Any, ...], width: int, modes: int) -> Callable[..., ModeLaw]:
-    """The compiled pilot of networks of one size, of the words of a key, T, s and the temperature it cools from."""
-    data, _ = _task(*task)
-    inputs, targets = np.asarray(data.inputs), np.asarray(data.targets)
-
-    def law(words: Any, temperature: Any, variance: Any, hottest: Any) -> ModeLaw:
-        for_network, for_chain = fs.draws.split(jax.random.wrap_key_data(words), 2)
-        sizes = (inputs.shape[1], width, targets.shape[1])
-        network = fs.networks.Bayesian.init(for_network, sizes, readout_variance=variance)
-        return fs.learning.piloted_law(for_chain, network, inputs, targets, temperature, hottest, SWEEPS, modes)
-
-    return jax.jit(law)
 
 
 @lru_cache(maxsize=16)
