@@ -12,14 +12,15 @@ from scipy import integrate, special, stats
 import festina as fs
 from festina.errors import ArgumentError
 from festina.learning import tilted
+from festina.learning.climbing import modes_of
 from festina.learning.collapsed import Collapsed, Redraw, Span
 from festina.learning.evidence import Evidence, drawn_readouts, log_evidence
 from festina.learning.loop import drive
+from festina.learning.mode_law import ModeLaw, Others
 from festina.learning.neuron_law import FAITHFUL, NeuronLaw, Tables
 from festina.learning.posterior import constant, posterior_process
 from festina.learning.replicas import ReplicaExchange
 from festina.learning.samplers import normal_like
-from festina.learning.site_law import SiteLaw
 from festina.learning.slices import Shuffle, Slice
 from festina.networks.bayesian import LAZY, NONLINEARITIES, RECTIFIED, SIGMOIDAL, Bayesian
 
@@ -145,7 +146,10 @@ def test_what_others_leave_is_what_is_left_without_a_neuron():
     features, targets = RANDOM.uniform(size=(6, 4)), RANDOM.normal(size=(4, 2))
     whole = Evidence.of(features, targets, 0.1, 0.5)
     others = Evidence.of(features[1:], targets, 0.1, 0.5 * 5 / 6)  # of the same s/N
-    np.testing.assert_allclose(whole.without(features[0], whole.inverse @ features[0]), others.residual, rtol=1e-10)
+    left = whole.without(features[0], whole.inverse @ features[0])
+    np.testing.assert_allclose(left.residual, others.residual, rtol=1e-10)
+    np.testing.assert_allclose(left.inverse, others.inverse, rtol=1e-10)
+    assert float(left.neurons) == 6.0 and float(left.gain) == pytest.approx(0.5 / 6)
 
 
 def network_of(neurons: int) -> Bayesian:
@@ -161,9 +165,13 @@ def redraw(examples: int = 2) -> Redraw:
     return Redraw(NeuronLaw(READOUTS, WEIGHTS, RESIDUAL, (0, 1, *[0] * examples)[:examples]))
 
 
-def slanted_redraw() -> Redraw:
-    coordinates = Span.of(SLANTED).coordinates
-    return Redraw(SiteLaw(READOUTS, WEIGHTS, RESIDUAL, coordinates))
+def slanted_law(inputs: np.ndarray = SLANTED, scale: float = 4.0) -> ModeLaw:
+    """Of no theory: any law must do."""
+    coordinates, field = Span.of(inputs).coordinates, np.resize(RESIDUAL, (len(inputs), 1))
+    others = Others(scale * field, 0.1 * np.eye(len(inputs)), VARIANCE)
+    starts = RANDOM.normal(size=(12, coordinates.shape[1]))
+    with jax.enable_x64(True):
+        return modes_of(jax.random.key(0), others, starts, coordinates, most=4)
 
 
 def method_of(neurons: int, inputs: Any = None, moves: Any = None, kind: str = "sigmoidal") -> Collapsed:
@@ -215,7 +223,8 @@ CASES = [  # neurons, inputs, kind, moves
     pytest.param(1, np.eye(2), "sigmoidal", (redraw(),), id="redrawn"),
     pytest.param(2, np.eye(2), "sigmoidal", (redraw(),), id="two redrawn"),
     pytest.param(1, SLANTED, "sigmoidal", (Slice(),), id="sliced"),
-    pytest.param(1, SLANTED, "sigmoidal", (slanted_redraw(),), id="redrawn from sites"),
+    pytest.param(1, SLANTED, "sigmoidal", (Redraw(slanted_law(scale=2.0)),), id="redrawn from modes"),
+    pytest.param(2, SLANTED, "sigmoidal", (Redraw(slanted_law()), Slice()), id="modes and slices", marks=FULL),
     pytest.param(1, SLANTED, "rectified", (Slice(), Shuffle()), id="rectified", marks=FULL),
     pytest.param(2, SLANTED, "rectified", (Slice(2), Shuffle()), id="two rectified", marks=FULL),
     pytest.param(3, np.eye(2), "sigmoidal", (redraw(), Slice(), Shuffle()), id="all moves", marks=FULL),
@@ -242,33 +251,6 @@ def test_the_posterior_of_few_neurons(neurons, inputs, kind, moves):
     assert np.all(error < 0.03 * np.maximum(np.abs(theirs), 0.1))  # so that it can fail
 
 
-@pytest.mark.mostly_full
-@pytest.mark.parametrize("inputs", [np.eye(3), RANDOM.normal(size=(5, 3)) / 2], ids=["orthonormal", "any"])
-def test_sites_are_those_of_expectation_propagation(inputs):
-    """Means, variances and log-partition function as theory has them, in the space of examples."""
-    fields = RANDOM.normal(size=(3, 1)) * np.linspace(-4.0, 4.0, len(inputs))[None]
-    theirs = fs.theory.coding.expectation_propagation(inputs @ inputs.T, fields, fs.theory.coding.SIGMOIDAL)
-    sites = SiteLaw(np.eye(3), np.ones(3), fields.T, inputs).tables
-    np.testing.assert_allclose(np.asarray(sites.means) @ inputs.T, theirs.mean, atol=1e-6)
-    spread = np.einsum("cij,ckj,pi,qk->cpq", sites.factors, sites.factors, inputs, inputs)
-    np.testing.assert_allclose(spread, theirs.covariance, atol=1e-6)
-    np.testing.assert_allclose(sites.responses.reshape(3, -1, 3).sum(axis=2), theirs.site.mean, atol=1e-6)
-
-
-def test_a_law_of_sites_draws_what_it_says():
-    """Weighted by N/q its draws are those of the prior."""
-    law, span = slanted_redraw().law, Span.of(SLANTED)
-    tables, count = law.tables, 100_000
-    points = RANDOM.choice(4, p=WEIGHTS, size=count)
-    normal = RANDOM.normal(size=(count, 2))
-    v = np.asarray(jax.vmap(tables.place)(jnp.asarray(points), jnp.asarray(normal)))
-    ratio = jax.vmap(lambda z: tables.log_ratio(None, z, None, tables.log_weights))
-    weight = np.exp(-np.asarray(ratio(jnp.asarray(span.preactivations(v)))))
-    for values, right in ((np.ones(count), 1.0), (v[:, 0], 0.0), (v[:, 0] * v[:, 1], 0.0), (v[:, 1] ** 2, 1.0)):
-        terms = weight * values
-        assert abs(terms.mean() - right) < 4.5 * terms.std() / np.sqrt(count)
-
-
 def test_shuffled_neurons_are_the_same_network():
     method = method_of(6, moves=(Shuffle(),))
     start = jax.tree.map(jnp.asarray, method.network.whitened)
@@ -292,9 +274,9 @@ def test_weights_no_input_has_stay_at_their_prior():
     np.testing.assert_allclose(covariance, np.eye(4) - inputs.T @ inputs, atol=0.05)
 
 
-def ranks(data_sets: int, seed: int) -> np.ndarray:
+def ranks(data_sets: int, seed: int, inputs: np.ndarray, moves: Any) -> np.ndarray:
     """Of what is watched in the truth among its values in draws: (data sets, quantities), from 0 to 31."""
-    inputs, neurons, temperature = np.eye(3), 4, 0.2
+    neurons, temperature = 4, 0.2
     prior = Bayesian.init(jax.random.key(0), (3, neurons, 1), SIGMOIDAL, readout_variance=VARIANCE)
 
     def one(key: Any) -> Any:
@@ -303,8 +285,7 @@ def ranks(data_sets: int, seed: int) -> np.ndarray:
         truth, start = (normal_like(each, shapes) for each in (for_truth, for_start))
         noise = jnp.asarray(fs.draws.normal(for_noise, (3, 1))) * (temperature / neurons) ** 0.5
         targets = prior.having(truth)(inputs) + noise
-        law = NeuronLaw(READOUTS, WEIGHTS, RESIDUAL, (0, 0, 1))
-        method = Collapsed(prior, inputs, targets, temperature, (Redraw(law),))
+        method = Collapsed(prior, inputs, targets, temperature, moves)
 
         def draw(state: Any, number: Any) -> Any:
             moved = method.transition(fs.draws.fold_in(for_draws, number), state, 1.0, lambda _: jnp.zeros(()))
@@ -316,10 +297,22 @@ def ranks(data_sets: int, seed: int) -> np.ndarray:
     return np.asarray(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), data_sets)))
 
 
-@pytest.mark.parametrize("data_sets", [40, pytest.param(200, marks=pytest.mark.full)])
-def test_calibration(data_sets):
+TILTED = np.array([[1.0, 0.2, -0.3], [0.7, 0.6, 0.1], [-0.2, 0.5, 0.8]])
+ORTHONORMAL = (np.eye(3), (Redraw(NeuronLaw(READOUTS, WEIGHTS, RESIDUAL, (0, 0, 1))),))
+FROM_MODES = (TILTED, (Redraw(slanted_law(TILTED)), Slice()))
+
+
+@pytest.mark.parametrize(
+    ("data_sets", "inputs", "moves"),
+    [
+        pytest.param(40, *ORTHONORMAL, id="40"),
+        pytest.param(200, *ORTHONORMAL, id="200", marks=FULL),
+        pytest.param(200, *FROM_MODES, id="200 from modes", marks=FULL),
+    ],
+)
+def test_calibration(data_sets, inputs, moves):
     """Truths drawn from the prior and data from the likelihood: the rank of a truth among draws is uniform."""
-    found = ranks(data_sets, seed=data_sets)
+    found = ranks(data_sets, data_sets, inputs, moves)
     for quantity in found.T:
         counts = np.histogram(quantity, bins=np.linspace(-0.5, 31.5, 9))[0]
         assert stats.chisquare(counts).pvalue > 1e-3
@@ -434,3 +427,36 @@ def test_a_chain_under_the_common_loop():
     rates = seen["acceptance"][:, 1:]
     assert np.all((rates > 0) & (rates <= 1))  # means of probabilities
     assert all(np.any(one != other, axis=(1, 2)).all() for one, other in pairwise(seen["draw"].swapaxes(0, 1)))
+
+
+def test_a_law_that_was_found_is_carried_along():
+    """Draws are those of the sampler that is made from it; and the chain has it, for later programs to use."""
+    law, moves = slanted_law(), lambda law: (Redraw(law), Slice())
+
+    def run(sampler: Any, law: Any) -> Any:
+        network = method_of(6, SLANTED, (Slice(),)).network
+        return posterior_process(
+            lambda whitened, data, heat: network.having(whitened).energy(SLANTED, data, heat),
+            network.whitened, jnp.asarray(TARGETS), jax.random.key(3), 1, 3, lambda state: {},
+            constant(TEMPERATURE), 1, sampler, law=law,
+        )  # fmt: skip
+
+    carried = run(lambda law: method_of(6, SLANTED, moves(law)), law)
+    assert carried.initial.memory.law is law
+    known = run(method_of(6, SLANTED, moves(law)), ())
+    ours, theirs = (jax.jit(each.advance)(each.initial, jnp.asarray(1)) for each in (carried, known))
+    np.testing.assert_array_equal(ours.memory.law.means, law.means)
+    np.testing.assert_allclose(ours.parameters[0][0], theirs.parameters[0][0], atol=1e-12)
+    assert np.any(np.asarray(ours.parameters[0][0]) != np.asarray(carried.initial.parameters[0][0]))
+
+
+def test_a_draw_has_as_many_sweeps_as_are_asked_for():
+    def step(key: Any, layer: Any, collapsed: Collapsed) -> Any:
+        return layer._replace(places=layer.places + 1.0), jnp.ones(())
+
+    network = network_of(5)
+    method = Collapsed(network, np.eye(2), TARGETS, TEMPERATURE, (step, step), sweeps=3)
+    moved = method.transition(jax.random.key(0), network.whitened, 1.0, lambda _: jnp.zeros(())).parameters
+    np.testing.assert_allclose(moved[0][0], network.weights[0] + 6.0)
+    with pytest.raises(ArgumentError, match="`sweeps` must be at least 1"):
+        Collapsed(network, np.eye(2), TARGETS, TEMPERATURE, (step,), sweeps=0)

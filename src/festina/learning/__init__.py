@@ -17,6 +17,7 @@ from festina.learning.flow import Tolerance, flow_process
 from festina.learning.joint import JointDescent, View, joint_process
 from festina.learning.learn import descent, flow
 from festina.learning.loop import Checkpoint, Recording, drive
+from festina.learning.mode_law import ModeLaw
 from festina.learning.neuron_law import NeuronLaw
 from festina.learning.pilot import piloted_law
 from festina.learning.posterior import Chain, annealed, constant, dwelling, posterior_process
@@ -26,7 +27,6 @@ from festina.learning.runge_kutta import DORMAND_PRINCE, TSITOURAS, RungeKutta
 from festina.learning.sampled import Posterior
 from festina.learning.samplers import HMC, MALA, NUTS, Kinked, Sampler
 from festina.learning.sampling import sample
-from festina.learning.site_law import SiteLaw
 from festina.learning.slices import Shuffle, Slice
 from festina.learning.stream import abstract, stream_rule
 from festina.learning.trajectory import Diverged, Trajectory
@@ -48,6 +48,7 @@ __all__ = [
     "Failure",
     "JointDescent",
     "Kinked",
+    "ModeLaw",
     "NeuronLaw",
     "Posterior",
     "Process",
@@ -57,7 +58,6 @@ __all__ = [
     "RungeKutta",
     "Sampler",
     "Shuffle",
-    "SiteLaw",
     "Slice",
     "State",
     "Tolerance",

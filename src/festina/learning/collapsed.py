@@ -17,9 +17,9 @@ from jaxtyping import Array, Float
 from festina import draws
 from festina.errors import require
 from festina.learning.evidence import Evidence, drawn_readouts
+from festina.learning.mode_law import ModeLaw
 from festina.learning.neuron_law import NeuronLaw, chosen
 from festina.learning.samplers import Energy, Transition
-from festina.learning.site_law import SiteLaw, Sites
 from festina.networks.bayesian import NON_LAZY, Bayesian, Nonlinearity
 from festina.precision import is_traced
 
@@ -51,7 +51,7 @@ class Move(Protocol):
 class Redraw:
     """Every neuron in turn may be replaced by one drawn from a law of single neurons, whatever that law is.
 
-    The law q follows the residual that the other neurons leave, and so is the same before and after. A proposal z' is
+    The law q follows what the other neurons leave to explain, and so is the same before and after. A proposal z' is
     accepted with probability min(1, e^Δ), Δ = log p(Y|Φ') − log p(Y|Φ) + log w(z') − log w(z), w = N(z|0, I)/q(z): the
     posterior stays as it is for any q. The nearer q is to the law of the neuron in its network, the more are accepted;
     `fs.theory.coding.neuron_law` has that of infinitely many neurons.
@@ -65,7 +65,7 @@ class Redraw:
         (0, 0, 0)
     """
 
-    law: NeuronLaw | SiteLaw | Sites
+    law: NeuronLaw | ModeLaw
 
     def __call__(self, key: Array, layer: Layer, collapsed: "Collapsed") -> tuple[Layer, Float[Array, ""]]:
         for_points, for_places, for_choice = draws.split(key, 3)
@@ -79,14 +79,12 @@ class Redraw:
         def one(evidence: Evidence, neuron: Any) -> tuple[Evidence, Any]:
             place, old, point, normal, chance = neuron
             pulled = evidence.inverse @ old
-            log_weights = tables.following(evidence.without(old, pulled))
-            proposed = tables.place(chosen(log_weights, point), normal)
+            among = tables.among(evidence.without(old, pulled))
+            proposed = among.place(chosen(among.log_weights, point), normal)
             z = span.preactivations(jnp.stack([place, proposed]))
             new = collapsed.nonlinearity(z[1])
             change = evidence.change(old, new, pulled)
-            before, after = (
-                tables.log_ratio(*neuron, log_weights) for neuron in ((place, z[0], old), (proposed, z[1], new))
-            )
+            before, after = among.log_ratio(place, z[0], old), among.log_ratio(proposed, z[1], new)
             log_ratio = change.log_ratio + before - after
             accepted = chance < log_ratio
             moved = jnp.where(accepted, proposed, place), jnp.where(accepted, new, old)
@@ -101,14 +99,15 @@ class Collapsed:
     """The collapsed sampler of a `Bayesian` network with one hidden layer, non-lazy, at one temperature.
 
     It has the data itself, and asks neither for a step nor for an energy: those of `transition` are not used.
-    ``acceptance`` of a draw is the mean over neurons of the first move.
+    ``acceptance`` of a draw is the mean over neurons and sweeps of the first move.
 
     Attributes:
         network: its nonlinearity, its prior and its sizes; the weights that it has do not matter.
         inputs: X, one example a row.
         targets: Y, one example a row.
         temperature: T.
-        moves: what a draw consists of, one after the other.
+        moves: what a sweep consists of, one after the other.
+        sweeps: of a draw.
 
     Example:
         >>> network = fs.networks.Bayesian.init(jax.random.key(0), (3, 20, 1), readout_variance=1 / 3)
@@ -126,6 +125,7 @@ class Collapsed:
     targets: Float[Any, "p m"]
     temperature: Any
     moves: tuple[Move, ...]
+    sweeps: int = 1
     first_step: float = field(default=1.0, repr=False)
     target: float = field(default=0.5, repr=False)
 
@@ -136,6 +136,7 @@ class Collapsed:
         lazy = network.scaling != NON_LAZY
         require(not lazy, "network", "be non-lazy for a collapsed sampler", network.scaling.name)
         require(len(self.moves) > 0, "moves", "have one move at least", self.moves)
+        require(self.sweeps >= 1, "sweeps", "be at least 1", self.sweeps)
         inputs, outputs = network.weights[0].shape[-1], network.readout.shape[-2]
         fits = np.ndim(self.inputs) == 2 and np.shape(self.inputs)[1] == inputs
         require(fits, "inputs", f"have {inputs} columns, as the network has inputs", np.shape(self.inputs))
@@ -157,20 +158,24 @@ class Collapsed:
         return Span.of(np.asarray(self.inputs))
 
     def transition(self, key: Array, parameters: Any, step: Any, energy: Energy) -> Transition:
-        """One sweep: all moves, and new readouts; weights in directions that no input has are drawn from the prior."""
+        """All sweeps, and new readouts; weights in directions that no input has are drawn from the prior."""
         (weights, _), tree = jax.tree.flatten(parameters)
         for_moves, for_idle, for_readouts = draws.split(key, 3)
         span, variance = self.span, jnp.asarray(self.network.readout_variance, float)
         data = jnp.asarray(self.targets), jnp.asarray(self.temperature, float), variance
-        places = weights @ span.basis.T
-        features = self.nonlinearity(span.preactivations(places))
-        layer, rates = Layer(places, features, Evidence.of(features, *data)), []
-        for number, move in enumerate(self.moves):
-            layer, rate = move(draws.fold_in(for_moves, number), layer, self)
-            rates.append(rate)
-        readouts = drawn_readouts(for_readouts, layer.features, *data)
-        moved = span.weights(for_idle, layer.places), (readouts / jnp.sqrt(variance)).T
-        return Transition(jax.tree.unflatten(tree, moved), rates[0], jnp.zeros((), int))
+
+        def sweep(places: Any, sweep: Any) -> Any:
+            features = self.nonlinearity(span.preactivations(places))
+            layer, rates = Layer(places, features, Evidence.of(features, *data)), []
+            for number, move in enumerate(self.moves):
+                layer, rate = move(draws.fold_in(for_moves, sweep * len(self.moves) + number), layer, self)
+                rates.append(rate)
+            return layer.places, rates[0]
+
+        places, rates = jax.lax.scan(sweep, weights @ span.basis.T, jnp.arange(self.sweeps))
+        readouts = drawn_readouts(for_readouts, self.nonlinearity(span.preactivations(places)), *data)
+        moved = span.weights(for_idle, places), (readouts / jnp.sqrt(variance)).T
+        return Transition(jax.tree.unflatten(tree, moved), jnp.mean(rates), jnp.zeros((), int))
 
     def check(self, network: Any, examples: Any, temperature: float, prior: Any) -> None:
         """Refuse to draw anything but what it was made for.

@@ -63,10 +63,12 @@ class Evidence(eqx.Module):
         inverse = 0.5 * (inverse + inverse.T)
         return cls(inverse, inverse @ targets, jnp.asarray(neurons, float), gain)
 
-    def without(self, old: Float[Any, " p"], pulled: Float[Any, " p"]) -> Float[Array, "p m"]:
-        """C⁻¹Y of all other neurons, from what C⁻¹ makes of the features of one."""
+    def without(self, old: Float[Any, " p"], pulled: Float[Any, " p"]) -> "Evidence":
+        """That of all other neurons, with the same N and s, from what C⁻¹ makes of the features of one."""
         share = self.gain / (1.0 - self.gain * jnp.sum(old * pulled))
-        return self.residual + share * pulled[:, None] * (old @ self.residual)[None]
+        inverse = self.inverse + share * pulled[:, None] * pulled[None]
+        residual = self.residual + share * pulled[:, None] * (old @ self.residual)[None]
+        return Evidence(inverse, residual, self.neurons, self.gain)
 
     def change(self, old: Float[Any, " p"], new: Float[Any, " p"], pulled: Float[Any, " p"]) -> "Change":
         """What becomes of it if one neuron's features are ``new`` and no longer ``old``, given C⁻¹ times the old."""

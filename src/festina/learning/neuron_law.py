@@ -13,7 +13,7 @@ log w_c' = log w_c + Σ_μ G'(h_cμ) a_c·(t'_μ − t_μ) + const, make for a l
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -23,6 +23,7 @@ from jaxtyping import Array, Float, Int
 
 from festina import draws
 from festina.errors import require
+from festina.learning.evidence import Evidence
 from festina.learning.tilted import STRONGEST, at_normal, log_partitions, quantile_rows
 from festina.networks.bayesian import SIGMOIDAL, Nonlinearity
 from festina.precision import is_traced
@@ -83,7 +84,7 @@ class NeuronLaw(eqx.Module):
         orthonormal = coordinates.shape[0] == coordinates.shape[1] and np.array_equal(
             coordinates, np.eye(len(coordinates))
         )
-        require(orthonormal, "inputs", "be orthonormal for a `NeuronLaw`; a `SiteLaw` is for any", "others")
+        require(orthonormal, "inputs", "be orthonormal for a `NeuronLaw`; a `ModeLaw` is for any", "others")
 
     def draw(self, key: Array, count: int) -> Float[Array, "n p"]:
         """z of so many neurons, independent of each other."""
@@ -140,6 +141,10 @@ class Tables(eqx.Module):
         shift = self.members.T @ residual - self.expected
         return following(self.log_weights, self.responses.reshape(len(self.responses), -1) @ shift.reshape(-1))
 
+    def among(self, evidence: Evidence) -> "Following":
+        """The law in the field of all other neurons, given their evidence."""
+        return Following(self, self.following(evidence.residual))
+
     def log_ratio(
         self, place: Any, z: Any, features: Float[Any, " p"], log_weights: Float[Array, " points"]
     ) -> Float[Array, ""]:
@@ -150,6 +155,21 @@ class Tables(eqx.Module):
     def place(self, point: Int[Array, ""], normal: Float[Array, " p"]) -> Float[Array, " p"]:
         """z of a neuron at a point, from a standard normal number for every example."""
         return at_normal(self.rows, self.fields.shape[1] * point + self.labels, normal)
+
+
+class Following(NamedTuple):
+    """`Tables` with weights that follow the residual of all other neurons."""
+
+    tables: Tables
+    log_weights: Float[Array, " points"]
+
+    def place(self, point: Int[Array, ""], normal: Float[Array, " p"]) -> Float[Array, " p"]:
+        """z of a neuron at a point, from standard normal numbers."""
+        return self.tables.place(point, normal)
+
+    def log_ratio(self, place: Any, z: Any, features: Float[Any, " p"]) -> Float[Array, ""]:
+        """log q(z)/N(z|0, I)."""
+        return self.tables.log_ratio(place, z, features, self.log_weights)
 
 
 def of_known(made: Callable[[Any], Any], law: Any) -> Any:

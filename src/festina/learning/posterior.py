@@ -36,6 +36,7 @@ class Chain(eqx.Module):
         kept: draws that went into the means, those after warming up.
         means: running means of what was to be averaged.
         company: hotter replicas, of a chain that is drawn by `ReplicaExchange`; nothing otherwise.
+        law: what the sampler was made from, if that took long to find; nothing otherwise.
 
     Example:
         >>> energy = lambda theta, data, heat: jax.numpy.sum((theta - data) ** 2) / heat
@@ -53,6 +54,7 @@ class Chain(eqx.Module):
     kept: Int[Array, ""]
     means: Any
     company: Company | tuple[()] = ()
+    law: Any = ()
 
 
 def annealed(start: Any, end: Any, draws_between: Any) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
@@ -149,9 +151,10 @@ def posterior_process(
     observe: Callable[[State], Observed],
     temperature: Callable[[Int[Array, ""]], Any],
     warm_up: int,
-    sampler: Sampler | Callable[[Int[Array, ""]], Sampler] | None = None,
+    sampler: Sampler | Callable[[Any], Sampler] | None = None,
     average: Callable[[Any], Any] = lambda parameters: (),
     conclude: Callable[[State], Observed] = lambda state: {},
+    law: Any = (),
 ) -> Process:
     """Draws from a posterior, recorded now and then; the key of draw n is fold_in(key of the chain, n).
 
@@ -171,6 +174,8 @@ def posterior_process(
             replicas are in ``state.memory.company``.
         average: of θ, to be averaged over all draws after warming up.
         conclude: what is recorded of the last state only; running means, say, if they are large.
+        law: of which ``sampler`` makes one, in place of the number of a draw, if it is given. It is computed with the
+            start, and carried along: what else the process is built from is computed anew with every few recordings.
 
     Returns:
         A `Process`, to be run by `drive`; a run is a chain.
@@ -190,14 +195,18 @@ def posterior_process(
     require(draws_per_record >= 1, "draws_per_record", "be at least 1", draws_per_record)
     require(warm_up >= 0, "warm_up", "not be negative", warm_up)
     every = HMC() if sampler is None else sampler
-    first = every if isinstance(every, Sampler) else every(jnp.zeros((), int))
+
+    def at(number: Any, law: Any) -> Sampler:
+        return every if isinstance(every, Sampler) else every(number if isinstance(law, tuple) else law)
+
+    first = at(jnp.zeros((), int), law)
 
     def draw(state: State, _: Any) -> tuple[State, None]:
         chain: Chain = state.memory
         heat = temperature(state.step)
         warming = state.step < warm_up
         own = draws.fold_in(key, state.step)
-        sampler = every if isinstance(every, Sampler) else every(state.step)
+        sampler = at(state.step, chain.law)
         moved, adaptation = adapted_draw(
             sampler, own, state.parameters, chain.adaptation, warming, _at(energy, data, heat)
         )
@@ -210,7 +219,7 @@ def posterior_process(
         kept = chain.kept + jnp.where(warming, 0, 1)
         share = jnp.where(warming, 0.0, 1.0 / jnp.maximum(kept, 1).astype(float))
         means = jax.tree.map(lambda mean, new: mean + share * (new - mean), chain.means, average(parameters))
-        memory = Chain(adaptation, moved.acceptance, gradients, kept, means, company)
+        memory = Chain(adaptation, moved.acceptance, gradients, kept, means, company, chain.law)
         step = state.step + 1
         return State(step.astype(float), step, parameters, memory), None
 
@@ -220,7 +229,7 @@ def posterior_process(
     means = jax.tree.map(jnp.zeros_like, jax.eval_shape(average, parameters))
     company = first.company(parameters) if isinstance(first, ReplicaExchange) else ()
     none = jnp.zeros((), int)
-    chain = Chain(Adaptation.start(first.first_step), jnp.ones(()), none, none, means, company)
+    chain = Chain(Adaptation.start(first.first_step), jnp.ones(()), none, none, means, company, law)
     times = jnp.arange(records + 1).astype(float) * draws_per_record
     start, steps = State.start(parameters, times[0], chain), records * draws_per_record
     return Process(start, advance, observe, times, lambda state: draw(state, None)[0], conclude, steps, GRADIENTS)

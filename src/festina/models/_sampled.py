@@ -14,7 +14,22 @@ from festina.model import Variable
 from festina.models._wide import METHOD, VARIABLES, Begin, CooledNetwork, Method, at_all_times, collapsible
 
 if TYPE_CHECKING:
-    from festina.models._types import Array, Bayesian, Float, Int, Key, Observed, Predictor, Process, Sampler, Solution
+    from collections.abc import Callable
+
+    from festina.models._types import (
+        Array,
+        Bayesian,
+        Float,
+        Int,
+        Key,
+        ModeLaw,
+        NeuronLaw,
+        Observed,
+        Predictor,
+        Process,
+        Sampler,
+        Solution,
+    )
 
 FEWEST_RECORDINGS = 4  # for a sample size
 FEW_NEURONS = 20  # whose readouts stand for those of all
@@ -32,6 +47,7 @@ class SampledNetwork(CooledNetwork):
     """A wide network that is sampled from its posterior, with test inputs if there are any."""
 
     method: Method = structural("hmc", help=METHOD)
+    sweeps: int = structural(1, ge=1, le=1000, help="sweeps over all neurons in a draw of the collapsed method")
     tests: int = structural(0, ge=0, le=1000, help="test inputs of each class")
 
     def test_inputs(self) -> Any:
@@ -55,6 +71,7 @@ class SampledNetwork(CooledNetwork):
             warm_up=self.warm_up,
             observe=lambda network, state: {"heat": self.heat(state.step)} | self.seen(network),
             sampler=self.sampler(start),
+            law=start.law if isinstance(start.law, fs.learning.ModeLaw) else (),
             average=self.averaged,
             conclude=lambda network, state: state.memory.means | self.concluded(network),
         )
@@ -65,14 +82,18 @@ class SampledNetwork(CooledNetwork):
         """The temperature of each draw, by its number; the collapsed sampler needs no cooling."""
         return fs.learning.constant(self.temperature)(draw) if self.method == "collapsed" else super().heat(draw)
 
-    def sampler(self, start: Begin) -> Sampler | None:
+    def sampler(self, start: Begin) -> Sampler | Callable[[Any], Sampler] | None:
         """How a chain is drawn: neuron by neuron, if there is a law of one; by `HMC()` otherwise."""
         if isinstance(start.law, tuple):
             return None
-        redraw = fs.learning.Redraw(start.law)
-        within = () if isinstance(start.law, fs.learning.NeuronLaw) else (fs.learning.Slice(),)
         examples = np.asarray(self.world().inputs), np.asarray(self.world().targets)
-        return fs.learning.Collapsed(start.network, *examples, self.temperature, (redraw, *within))
+
+        def by(law: NeuronLaw | ModeLaw) -> Sampler:
+            within = () if isinstance(law, fs.learning.NeuronLaw) else (fs.learning.Slice(),)
+            moves = fs.learning.Redraw(law), *within
+            return fs.learning.Collapsed(start.network, *examples, self.temperature, moves, self.sweeps)
+
+        return by(start.law) if isinstance(start.law, fs.learning.NeuronLaw) else by
 
     def averaged(self, network: Bayesian) -> Observed:
         """What is averaged over all draws after warming up."""

@@ -6,11 +6,11 @@ from jaxtyping import Bool, Float, Int, UInt32
 from jaxtyping import PRNGKeyArray as Key
 
 from festina.learning.joint import JointDescent, View
+from festina.learning.mode_law import ModeLaw
 from festina.learning.native import Together
 from festina.learning.neuron_law import NeuronLaw
 from festina.learning.process import Observed, Process, State
 from festina.learning.samplers import Sampler
-from festina.learning.site_law import Sites
 from festina.networks.abstraction import FullyConnected, NeuronGated, PathGated
 from festina.networks.bayesian import Bayesian
 from festina.networks.gated import Gated
@@ -61,6 +61,7 @@ __all__ = [
     "JointDescent",
     "Key",
     "MeanField",
+    "ModeLaw",
     "Modes",
     "NeuronGated",
     "NeuronLaw",
@@ -74,7 +75,6 @@ __all__ = [
     "Rule",
     "Sampler",
     "Samples",
-    "Sites",
     "Solution",
     "Stack",
     "State",

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
         Float,
         Int,
         Key,
+        ModeLaw,
         NeuronLaw,
         Observed,
         Prediction,
         Process,
         Sampler,
-        Sites,
         Solution,
         State,
         UInt32,
@@ -78,7 +78,7 @@ class Begin(NamedTuple):
 
     network: Bayesian
     words: UInt32[Array, " words"]
-    law: NeuronLaw | Sites | tuple[NeuronLaw, ...] = ()
+    law: NeuronLaw | ModeLaw | tuple[NeuronLaw, ...] = ()
 
 
 class WideNetwork(Model):
@@ -238,7 +238,8 @@ class WideNetwork(Model):
         draws_per_record: int,
         warm_up: int,
         observe: Callable[[Bayesian, State], Observed],
-        sampler: Sampler | Callable[[Int[Array, ""]], Sampler] | None = None,
+        sampler: Sampler | Callable[[Any], Sampler] | None = None,
+        law: Any = (),
         average: Callable[[Bayesian], Any] = lambda network: (),
         conclude: Callable[[Bayesian, State], Observed] = lambda network, state: {},
     ) -> Process:
@@ -251,7 +252,8 @@ class WideNetwork(Model):
             draws_per_record: draws between two of them.
             warm_up: draws during which the step adapts and nothing is averaged.
             observe: what is recorded, from a network and the state of its chain, besides the course of the chain.
-            sampler: how it is drawn, `HMC()` unless given; or how each draw is, by its number.
+            sampler: how it is drawn, `HMC()` unless given; or how each draw is, by its number or by the law.
+            law: that neurons are drawn from, if finding it takes long.
             average: what is averaged over all later draws, to be found in ``state.memory.means``.
             conclude: what is recorded at the end only, from a network and the state of its chain.
         """
@@ -282,6 +284,7 @@ class WideNetwork(Model):
             sampler,
             average=lambda whitened: average(network.having(whitened)),
             conclude=lambda state: conclude(network.having(state.parameters), state),
+            law=law,
         )
 
 

@@ -14,6 +14,8 @@ from festina.models._sampled import SAMPLED, SampledNetwork
 from festina.models._wide import Begin
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from festina.models._types import Array, Bayesian, Classes, Float, Int, Key, Observed, Sampler
 
 Origin = Literal["prior", "common", "theory", "even"]
@@ -140,7 +142,7 @@ class WideBayesian(SampledNetwork):
             return fs.learning.constant(self.temperature)(draw)
         return super().heat(draw)
 
-    def sampler(self, start: Begin) -> Sampler | None:
+    def sampler(self, start: Begin) -> Sampler | Callable[[Any], Sampler] | None:
         """Neuron by neuron, or by replica exchange, if there are several: with T geometric up to `hottest`."""
         if self.replicas == 1:
             return super().sampler(start)

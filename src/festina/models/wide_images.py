@@ -16,10 +16,13 @@ from festina.models._sampled import SAMPLED, SampledNetwork
 from festina.models._wide import POSTERIOR, Begin, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from festina.models._types import Bayesian, Classes, Float, Int, Key, Observed, Prediction, Sampler
 
 Names = Literal["digits", "mnist"]
-PILOT, SWEEPS = 2, 60  # child of the key from which a pilot has its random numbers; draws of each of its two chains
+PILOT, SWEEPS = 2, 60  # child of the key from which a pilot has its random numbers; sweeps of its first chain
+MOST_MODES = 32  # of the law of a neuron; three classes have eight codes
 SEED = 0  # of the choice of images, the same in every run
 ROUNDING = 1.5  # steps of the sampler over which forces round off kinks: with it steps can be largest
 CONVERGED = 1e-6  # largest change in the last round of expectation propagation
@@ -39,8 +42,8 @@ class WideImages(SampledNetwork):
     up. Inputs are images less their mean, scaled to unit norm, so that those of one class are alike: K_0 = XXᵀ ≠ I.
     Targets are 1 for the digit shown and −1/(C−1) for the others.
 
-    By the `collapsed` method sigmoidal neurons are drawn as a whole at temperature T, from a law that two short chains
-    find before the first draw (`fs.learning.piloted_law`).
+    By the `collapsed` method sigmoidal neurons are drawn as a whole at temperature T, from a law that a short chain
+    finds before the first draw (`fs.learning.piloted_law`).
 
     Theory is complete for linear networks. For the others p(z|a) ∝ N(z|0, K_0) exp(a·tᵀφ(z)) says what the features of
     a neuron must be, given its readout a and the measured residual t = (Y − ⟨f⟩)/T; see `implied`.
@@ -100,9 +103,9 @@ class WideImages(SampledNetwork):
         if self.method != "collapsed":
             return begun
         data, own = self.world(), fs.draws.fold_in(key, PILOT)
-        examples = np.asarray(data.inputs), np.asarray(data.targets)
-        law = fs.learning.piloted_law(own, begun.network, *examples, self.temperature, self.hottest, SWEEPS)
-        return begun._replace(law=law.tables)  # computed here, once, and not with every recording
+        examples, modes = (np.asarray(data.inputs), np.asarray(data.targets)), min(2 ** len(self.counts), MOST_MODES)
+        heat = self.temperature, self.hottest
+        return begun._replace(law=fs.learning.piloted_law(own, begun.network, *examples, *heat, SWEEPS, modes))
 
     def coordinates(self) -> dict[str, Any]:
         by_digit = dict.fromkeys(("output", "class", "other_class"), self.digits)
@@ -125,7 +128,7 @@ class WideImages(SampledNetwork):
     def test_labels(self) -> Int[np.ndarray, " inputs"]:
         return self.test_world().labels
 
-    def sampler(self, start: Begin) -> Sampler:
+    def sampler(self, start: Begin) -> Sampler | Callable[[Any], Sampler]:
         """By `HMC`, forces round off kinks: every neuron has one for every image, and steps would have to be tiny."""
         return super().sampler(start) or fs.learning.HMC(rounding=ROUNDING)
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 EQUILIBRIUM: dict[str, Any] = {"method": "collapsed"}
 """The default of experiments: with `--method hmc` all of their networks are drawn by Hamiltonian Monte Carlo."""
+FROM_PRIOR: dict[str, Any] = {"origin": "prior"}
+"""Where chains start that need no start from theory."""
 
 
 def is_sigmoidal(arm: Mapping[str, Any]) -> bool:
@@ -17,15 +19,19 @@ def is_sigmoidal(arm: Mapping[str, Any]) -> bool:
     return arm["nonlinearity"] == "sigmoidal"
 
 
-def where(able: Callable[[Mapping[str, Any]], bool]) -> Further:
-    """For `Arms(also=...)`: arms that are able to are drawn by the experiment's method, from the prior; others by HMC.
+def where(able: Callable[[Mapping[str, Any]], bool], start: Mapping[str, Any] = FROM_PRIOR) -> Further:
+    """For `Arms(also=...)`: arms that are able to are drawn by the experiment's method, others by HMC.
 
     Neurons that are drawn as a whole forget where they came from, and need no start from theory.
+
+    Args:
+        able: whether an arm can be drawn neuron by neuron.
+        start: fields that say where these arms start.
     """
 
     def settings(config: Any, arm: Mapping[str, Any]) -> dict[str, Any]:
         if config.method == "collapsed" and able(arm):
-            return {"origin": "prior"}
+            return dict(start)
         return {"method": "hmc"}
 
     return settings

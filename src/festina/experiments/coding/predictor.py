@@ -50,7 +50,8 @@ class Predictor(Experiment):
 
     Found at the full budget: answers of all chains agree, sigmoidal ones with split-R̂ 1.03 and 181 effective draws,
     and have mean and variance of theory (sigmoidal: .0005 off, and 1.01 of it). Single neurons are slower: their
-    readouts have split-R̂ 1.07 and 48 effective draws, in the median, for four chains of 300 draws. Only for linear
+    readouts had split-R̂ 1.07 and 48 effective draws, in the median, for four chains of 300 draws of one sweep each. A
+    draw now has four sweeps, of which the full budget was not run yet. Only for linear
     neurons is the mean predictor the lazy one (rms difference .002, against .13 for sigmoidal and .18 for rectified
     neurons); sigmoidal answers saturate with evidence, rectified ones are larger. That sigmoidal means are not lazy
     ones is thus no matter of freezing: frozen chains had the same .13. Variances are less by a factor of hundreds for
@@ -65,9 +66,10 @@ class Predictor(Experiment):
         also=collapsed.where(collapsed.is_sigmoidal),
     )
     base = {"width": 300, "counts": (50, 25, 25), "temperature": 0.01, "warm_up": 100, "draws": 300, "records": 100}
-    base |= {"tests": 10} | collapsed.EQUILIBRIUM
+    base |= {"tests": 10, "sweeps": 4} | collapsed.EQUILIBRIUM
     seeds = 4
     quick = {"seeds": 2, "width": 100, "counts": (20, 10, 10), "temperature": 0.05, "draws": 150, "warm_up": 50}
+    quick |= {"sweeps": 1}
 
     equations = (
         Equation(
