@@ -171,3 +171,15 @@ def test_what_is_refused():
     for domains, trained in ((0, 1), (np.nan, 1), (2, 5)):
         with pytest.raises(ArgumentError, match="`trained` must lie between 1 and the number of domains"):
             theory.speed_up(domains, trained)
+
+
+@pytest.mark.parametrize(
+    "strength, start", [(6.4, (0.3, 0.5, 0.2)), (6.4, (0.0, 0.0, 0.0)), (1e-8, (1e-5, 1e-5, 1e-5))]
+)
+def test_times_next_to_nothing_have_an_answer(strength, start):
+    """The start, moved by its rate: an integration over such a time alone would not end."""
+    course, (one, two, three) = theory.reduction(strength, start, 4, 2), start
+    others = np.array([two * three, one * three, one * two]) * (strength - one * two * three)
+    for time in (0.0, 5e-324, 1e-300, 1e-30, 1e-12):
+        layers = course(time)["layers"][:, 0]
+        np.testing.assert_allclose(layers, np.array(start) + time * course.rates[:3] * others, rtol=1e-13)

@@ -53,7 +53,7 @@ class Reduction(eqx.Module):
         times = np.asarray(time, float)
         flat, back = np.unique(times, return_inverse=True)
         require(bool(np.all((flat >= 0) & np.isfinite(flat))), "time", "be finite and not negative", time)
-        until = max(float(flat[-1]), 1e-300)
+        until = max(float(flat[-1]), self._shortest())
         solved = integrate.solve_ivp(
             _rate_of(self), (0.0, until), self.start.ravel(), "LSODA", flat, rtol=1e-13, atol=1e-15
         )
@@ -63,6 +63,12 @@ class Reduction(eqx.Module):
         strength = shared.prod(axis=-2)
         loss = 0.5 * self.loss_weight * np.sum((self.strengths - strength - private) ** 2, axis=-1)
         return {"layers": shared, "strength": strength, "private": private, "loss": loss}
+
+    def _shortest(self) -> float:
+        """A time in which next to nothing changes: over much shorter ones LSODA looks for a step without an end."""
+        size = np.max(np.abs(self.start))
+        fastest = np.max(self.rates) * size * (np.max(np.abs(self.strengths)) + size**3)
+        return float(1e-3 / fastest) if fastest > 1e-300 else 1.0
 
 
 def _rate_of(reduction: Reduction) -> Callable[[float, Float[np.ndarray, " numbers"]], Float[np.ndarray, " numbers"]]:
