@@ -45,7 +45,7 @@ def straight_lines(
     def speed(_: float, way: np.ndarray) -> np.ndarray:
         return np.abs(place(way)) ** (2 - 2 / depth)
 
-    run = solve_ivp(speed, (0, time[-1]), np.zeros(len(starts)), "DOP853", time, rtol=1e-10, atol=1e-12)
+    run = solve_ivp(speed, (0, time[-1] or 1.0), np.zeros(len(starts)), "DOP853", time, rtol=1e-10, atol=1e-12)
     return place(run.y.T)
 
 
@@ -119,7 +119,7 @@ def orthogonal_loss(
 
     learned.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
     flat = np.concatenate([matrix.ravel() for matrix in start])
-    run = solve_ivp(speed, (0, time[-1]), flat, "DOP853", time, rtol=1e-9, atol=1e-11, events=learned)
+    run = solve_ivp(speed, (0, time[-1] or 1.0), flat, "DOP853", time, rtol=1e-9, atol=1e-11, events=learned)
     losses = [left_to_learn(when, flat) for when, flat in zip(run.t, run.y.T, strict=True)]
     return np.pad(losses, (0, len(time) - len(losses)))
 
