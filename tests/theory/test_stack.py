@@ -81,7 +81,7 @@ def test_an_encoder_of_equal_modes_learns_along_a_sigmoid(size, level):
 def test_time_zero_alone_has_an_answer():
     """The start, and the loss there: an integration over no time hands out lists."""
     starts = np.array([0.1 + 0.3j, 0.2])
-    np.testing.assert_array_equal(straight_lines(3, np.ones(2), starts, np.zeros(1)), [starts])
+    np.testing.assert_allclose(straight_lines(3, np.ones(2), starts, np.zeros(1)), [starts], rtol=1e-14)
     first, last, target = np.eye(3, 2), np.eye(2, 3), np.array([[1.0, 0.5], [0.0, 2.0]])
     loss = orthogonal_loss(first, np.eye(3)[None], last, target, np.zeros(1))
     np.testing.assert_allclose(loss, np.sum((target - np.eye(2)) ** 2) / np.sum(target**2))
