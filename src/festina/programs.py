@@ -204,8 +204,9 @@ def _text(lowered: Any, options: str) -> str:
     """
     lowering = lowered._lowering
     taken = getattr(lowering, "compile_args", {}).get("kept_var_idx")
-    is_whole = taken is not None and not getattr(lowering, "const_args", None) and _is_all_there(lowered)
-    told = f"{sorted(taken)} {lowered.args_info}" if is_whole else uuid4().hex
+    if taken is None or getattr(lowering, "const_args", None) or not _is_all_there(lowered):
+        return uuid4().hex
+    told = f"{sorted(taken)} {lowered.args_info}"
     return hashlib.sha256("\n".join((options, told, lowered.as_text())).encode()).hexdigest()
 
 
