@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax._src import config
 
 from festina.compiling import brief_jit, programs_compiled, quick_jit, thorough_jit
 from festina.lab.batch import batches
@@ -200,7 +201,7 @@ def test_programs_of_one_text_with_other_constants_are_two(folder):
     """A JAX that hands large constants to its programs leaves them out of the text."""
     tables = {k: jnp.arange(2000.0) * k for k in (1, 2)}
     double_of, _ = counted(work=lambda power, x: x * tables[power.exponent][-x.size :])
-    with jax._src.config.use_simplified_jaxpr_constants(True):
+    with config.use_simplified_jaxpr_constants(True):
         found = [double_of(Power(k, f"code {k}"), {"x": np.ones(1)}, 1)["value"].item() for k in (1, 2)]
     assert found == [1999.0, 3998.0]
 
