@@ -6,7 +6,7 @@ from threading import Lock
 
 from festina.lab.labelled import Answer
 
-MOST_BYTES = 32 * 2**20
+MOST_BYTES = 4 * 2**20
 
 
 class Latest(MutableMapping[Hashable, Answer | None]):
